@@ -1,0 +1,1 @@
+"""Altair charts of what the learners know (extra ``charts``)."""

@@ -1,0 +1,1 @@
+"""Values and linear algebra: no input or output, no framework."""

@@ -1,0 +1,201 @@
+"""Compiled linear algebra, shared by every kernel.
+
+Strict float64: no fastmath, so a sum is added in the order written here wherever it is compiled in, and two callers get the
+same bits. Sums run in four lanes, which is what lets strict code use vector registers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+from kaczmatch.core.vectors import LONGEST, SHORTEST, Matrix, Vector
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def compiled(function: F) -> F:
+    """`function` as machine code for whatever it is called with, cached on disk."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def compiled_as(signature: Any) -> Callable[[F], F]:
+    """`function` as machine code for one signature, compiled when its module is imported and cached on disk."""
+
+    def compile_now(function: F) -> F:
+        return cast(F, numba.njit(signature, cache=True, nogil=True, error_model="numpy")(function))
+
+    return compile_now
+
+
+@compiled
+def dot(x: Vector, y: Vector) -> float:
+    n = x.shape[0]
+    whole = n - n % 4
+    s0 = s1 = s2 = s3 = 0.0
+    for i in range(0, whole, 4):
+        s0 += x[i] * y[i]
+        s1 += x[i + 1] * y[i + 1]
+        s2 += x[i + 2] * y[i + 2]
+        s3 += x[i + 3] * y[i + 3]
+    for i in range(whole, n):
+        s0 += x[i] * y[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def products(v: Vector, a: Vector) -> tuple[float, float, float]:
+    """v·a, v·v and a·a in one pass."""
+    n = v.shape[0]
+    whole = n - n % 4
+    va0 = va1 = va2 = va3 = 0.0
+    vv0 = vv1 = vv2 = vv3 = 0.0
+    aa0 = aa1 = aa2 = aa3 = 0.0
+    for i in range(0, whole, 4):
+        x0, x1, x2, x3 = v[i], v[i + 1], v[i + 2], v[i + 3]
+        y0, y1, y2, y3 = a[i], a[i + 1], a[i + 2], a[i + 3]
+        va0 += x0 * y0
+        va1 += x1 * y1
+        va2 += x2 * y2
+        va3 += x3 * y3
+        vv0 += x0 * x0
+        vv1 += x1 * x1
+        vv2 += x2 * x2
+        vv3 += x3 * x3
+        aa0 += y0 * y0
+        aa1 += y1 * y1
+        aa2 += y2 * y2
+        aa3 += y3 * y3
+    for i in range(whole, n):
+        va0 += v[i] * a[i]
+        vv0 += v[i] * v[i]
+        aa0 += a[i] * a[i]
+    return (va0 + va1) + (va2 + va3), (vv0 + vv1) + (vv2 + vv3), (aa0 + aa1) + (aa2 + aa3)
+
+
+@compiled
+def usable(squared: float) -> bool:
+    """Whether a squared length is zero or safely inside float64; false for NaN."""
+    return squared == 0.0 or SHORTEST <= squared <= LONGEST
+
+
+@compiled
+def cosine_of(va: float, vv: float, aa: float) -> float:
+    """The cosine from the three products; 0 where either vector is 0."""
+    return va / (math.sqrt(vv) * math.sqrt(aa)) if vv > 0.0 and aa > 0.0 else 0.0
+
+
+@compiled
+def add(v: Vector, c: float, a: Vector) -> None:
+    """v += c·a."""
+    for i in range(v.shape[0]):
+        v[i] += c * a[i]
+
+
+@compiled
+def normalise(v: Vector) -> None:
+    """v /= ‖v‖; 0 stays 0."""
+    length = math.sqrt(dot(v, v))
+    if length > 0.0:
+        for i in range(v.shape[0]):
+            v[i] /= length
+
+
+# Below this share of the largest diagonal entry a pivot has lost half its digits, and the solve goes by least squares.
+_SMALLEST_PIVOT = 1e-6
+
+
+@compiled
+def _factor(g: Matrix) -> bool:
+    """Cholesky factor of the lower triangle of g, in place; False when g is too close to singular."""
+    n = g.shape[0]
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, g[i, i])
+    for i in range(n):
+        for j in range(i):
+            g[i, j] = (g[i, j] - dot(g[i, :j], g[j, :j])) / g[j, j]
+        pivot = g[i, i] - dot(g[i, :i], g[i, :i])
+        if not pivot > _SMALLEST_PIVOT * largest:
+            return False
+        g[i, i] = math.sqrt(pivot)
+    return True
+
+
+@compiled
+def _substitute(g: Matrix, x: Vector) -> None:
+    """x ← (LLᵀ)⁻¹ x for the factor L in the lower triangle of g."""
+    n = g.shape[0]
+    for i in range(n):
+        x[i] = (x[i] - dot(g[i, :i], x[:i])) / g[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] /= g[i, i]
+        for j in range(i):
+            x[j] -= g[i, j] * x[i]
+
+
+@compiled
+def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
+    """Aᵀ(AAᵀ + αI)⁻¹ r, in whichever of the k x k and d x d forms is smaller; least squares where that is singular."""
+    k, d = rows.shape
+    if k <= d:
+        g = _gram(rows, alpha)
+        if _factor(g):
+            c = r.copy()
+            _substitute(g, c)
+            return _combined(rows, c)
+    else:
+        g = _gram(_transposed(rows), alpha)
+        if _factor(g):
+            step = _combined(rows, r)
+            _substitute(g, step)
+            return step
+    return _least_squares(rows, r, alpha)
+
+
+@compiled
+def _gram(rows: Matrix, alpha: float) -> Matrix:
+    """The lower triangle of AAᵀ + αI."""
+    n = rows.shape[0]
+    g = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            g[i, j] = dot(rows[i], rows[j])
+        g[i, i] += alpha
+    return g
+
+
+@compiled
+def _transposed(rows: Matrix) -> Matrix:
+    columns = np.empty((rows.shape[1], rows.shape[0]))
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            columns[j, i] = rows[i, j]
+    return columns
+
+
+@compiled
+def _combined(rows: Matrix, c: Vector) -> Vector:
+    """Aᵀc."""
+    total = np.zeros(rows.shape[1])
+    for i in range(rows.shape[0]):
+        add(total, c[i], rows[i])
+    return total
+
+
+@compiled
+def _least_squares(rows: Matrix, r: Vector, alpha: float) -> Vector:
+    """The same from the singular values, however dependent the rows are: what rounding left of a zero one is left out."""
+    u, sigma, vt = np.linalg.svd(rows, full_matrices=False)
+    step = np.zeros(rows.shape[1])
+    for i in range(sigma.shape[0]):
+        if sigma[i] > max(rows.shape) * 2.220446049250313e-16 * sigma[0]:
+            c = 0.0
+            for j in range(r.shape[0]):
+                c += u[j, i] * r[j]
+            add(step, c * sigma[i] / (sigma[i] * sigma[i] + alpha), vt[i])
+    return step

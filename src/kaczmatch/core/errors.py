@@ -1,0 +1,45 @@
+"""The one error that bad input raises."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import final
+
+
+@final
+class InvalidInput(ValueError):
+    """Something handed in cannot be used.
+
+    ``field`` names what is wrong, ``problem`` says what is wrong with it and what would be right. Whatever was handed in
+    is left as it was.
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(field, problem)
+        self.field = field
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.problem}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of an "unknown name" message: the closest known name, or all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+
+
+def checked(field: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False) -> float:
+    """`value` as a float, if it lies in [low, high] (or in (low, high] with `open_low`)."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(field, f"must be a number, got {value!r}") from None
+    if not (low < number if open_low else low <= number) or not number <= high:
+        least = f"above {low:g}" if open_low else f"at least {low:g}"
+        most = "" if high == math.inf else f" and at most {high:g}"
+        raise InvalidInput(field, f"must be {least}{most}, got {value!r}")
+    return number

@@ -1,0 +1,54 @@
+"""What a swipe said: like (+1) or pass (-1)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Vector
+
+Label = Literal["like", "pass", 1, -1]
+
+_SIGNS: dict[object, float] = {"like": 1.0, "pass": -1.0, 1: 1.0, -1: -1.0}
+_EXPECTED = "must be 'like', 'pass', 1 or -1"
+
+
+def sign(label: object) -> float:
+    """A label as +1.0 or -1.0. True is refused: False would have no meaning."""
+    try:
+        found = None if label is True else _SIGNS.get(label)
+    except TypeError:  # not hashable
+        found = None
+    if found is None:
+        raise InvalidInput("label", f"{_EXPECTED}, got {label!r}")
+    return found
+
+
+def signs(labels: ArrayLike) -> Vector:
+    """A column of labels as +1.0 and -1.0; the error names the first bad row."""
+    column: np.ndarray[Any, np.dtype[Any]] = np.asarray(labels)
+    if column.ndim != 1:
+        raise InvalidInput("label", f"must be one column, got {column.ndim} dimensions")
+    if column.dtype.kind in "iuf":
+        known = (column == 1) | (column == -1)
+        if not known.all():
+            row = int(np.argmin(known))
+            hint = "; for a 0/1 column pass 2 * like - 1" if column[row] == 0 else ""
+            raise InvalidInput("label", f"row {row}: {_EXPECTED}, got {column[row].item()!r}{hint}")
+        return column.astype(np.float64)
+    if column.dtype.kind == "b":
+        raise InvalidInput("label", f"{_EXPECTED}, got booleans; pass numpy.where(liked, 1, -1)")
+    if column.dtype.kind in "US":
+        liked, passed = column == "like", column == "pass"
+        if (liked | passed).all():
+            return np.where(liked, 1.0, -1.0)
+    found = np.empty(len(column))
+    for row, label in enumerate(column.tolist()):
+        try:
+            found[row] = sign(label)
+        except InvalidInput as error:
+            raise InvalidInput("label", f"row {row}: {error.problem}") from None
+    return found

@@ -1,0 +1,165 @@
+"""One swipe as it was shown, and a whole log of them in columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.labels import signs
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, usable_rows
+
+Column = NDArray[Any]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A candidate as shown: tag and feature values, and appeal (log-odds of being liked by others) at that moment."""
+
+    features: Vector
+    appeal: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", as_vector(self.features, "features"))
+        if not (isinstance(self.appeal, int | float) and math.isfinite(self.appeal)):
+            raise InvalidInput("appeal", f"must be a finite number, got {self.appeal!r}")
+
+
+@final
+class SwipeLog:
+    """Swipes of many users, one row each, every user's rows in the order they happened.
+
+    Give either ``features`` (a row of values a swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or keys
+    of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
+    (datetimes, or seconds), ``appeal`` the candidate's appeal as it was seen.
+    """
+
+    __slots__ = ("appeal", "at", "features", "label", "row", "session", "user")
+
+    user: Column
+    features: Matrix  # one row a swipe, or one a candidate
+    row: NDArray[np.int64] | None  # which of those rows a swipe saw; None: its own
+    label: Vector
+    session: Column | None
+    at: NDArray[np.int64] | None  # microseconds
+    appeal: Vector | None
+
+    def __init__(
+        self,
+        *,
+        user: ArrayLike,
+        label: ArrayLike,
+        features: ArrayLike | None = None,
+        candidate: ArrayLike | None = None,
+        candidates: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        session: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+        appeal: ArrayLike | None = None,
+    ) -> None:
+        self.label = signs(label)
+        self.user = self._column(user, "user")
+        if features is not None:
+            if candidate is not None or candidates is not None:
+                raise InvalidInput("features", "give either features, or candidate and candidates, not both")
+            self.features, self.row = as_matrix(features, "features"), None
+            if len(self.features) != len(self):
+                raise InvalidInput("features", f"has {len(self.features)} rows, but label has {len(self)}")
+        elif candidate is None or candidates is None:
+            raise InvalidInput("candidate", "give features, or candidate together with candidates")
+        else:
+            self.features, self.row = _looked_up(self._column(candidate, "candidate"), candidates)
+        bad = np.flatnonzero(~usable_rows(self.features))
+        if bad.size:
+            where = "features" if self.row is None else "candidates"
+            raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
+        self.session = None if session is None else self._column(session, "session")
+        self.at = None if at is None else _microseconds(self._column(at, "at"))
+        self.appeal = None if appeal is None else as_vector(self._column(appeal, "appeal"), "appeal")
+        if self.appeal is not None and not np.isfinite(self.appeal).all():
+            row = int(np.argmin(np.isfinite(self.appeal)))
+            raise InvalidInput("appeal", f"row {row}: must be finite, got {self.appeal[row]}")
+
+    @classmethod
+    def of(cls, log: SwipeLog | Mapping[str, Any]) -> SwipeLog:
+        """`log` itself, or the log that a mapping of columns describes."""
+        if isinstance(log, SwipeLog):
+            return log
+        if not isinstance(log, Mapping):
+            raise InvalidInput("log", f"must be a SwipeLog or a mapping of columns, got {type(log).__name__}")
+        known = ("user", "label", "features", "candidate", "candidates", "session", "at", "appeal")
+        for name in log:
+            if name not in known:
+                raise InvalidInput(str(name), f"is not a column of a swipe log; {nearest(str(name), known)}")
+        for name in ("user", "label"):
+            if name not in log:
+                raise InvalidInput(name, "this column is missing from the swipe log")
+        return cls(**log)
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.features.shape[1])
+
+    def seen(self, row: int) -> Seen:
+        """What the swipe in `row` saw."""
+        features = self.features[row if self.row is None else self.row[row]]
+        return Seen(features, 0.0 if self.appeal is None else float(self.appeal[row]))
+
+    def _column(self, values: ArrayLike, name: str) -> Column:
+        column: Column = np.asarray(values)
+        if column.ndim != 1:
+            raise InvalidInput(name, f"must be one column, got {column.ndim} dimensions")
+        if len(column) != len(self):
+            raise InvalidInput(name, f"has {len(column)} rows, but label has {len(self)}")
+        return column
+
+
+def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, ArrayLike]) -> tuple[Matrix, NDArray[np.int64]]:
+    """The candidates' matrix, and the row of it that each swipe saw."""
+    if isinstance(candidates, Mapping):
+        if not candidates:
+            raise InvalidInput("candidates", "is empty")
+        matrix = as_matrix(np.stack([as_vector(v, "candidates") for v in candidates.values()]), "candidates")
+        place = {key: row for row, key in enumerate(candidates)}
+        rows = np.empty(len(candidate), np.int64)
+        for i, key in enumerate(candidate.tolist()):
+            if key not in place:
+                raise InvalidInput("candidate", f"row {i}: {key!r} is not among the candidates")
+            rows[i] = place[key]
+        return matrix, rows
+    matrix = as_matrix(candidates, "candidates")
+    if candidate.dtype.kind not in "iu":
+        raise InvalidInput(
+            "candidate", f"must be row numbers into candidates, got {candidate.dtype}; for names, make candidates a mapping"
+        )
+    rows = np.ascontiguousarray(candidate, np.int64)
+    outside = (rows < 0) | (rows >= len(matrix))
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise InvalidInput("candidate", f"row {i}: {rows[i]} is not a row of the {len(matrix)} candidates")
+    return matrix, rows
+
+
+def _microseconds(at: Column) -> NDArray[np.int64]:
+    """Times as whole microseconds since any fixed moment."""
+    if at.dtype.kind == "O":  # datetime objects; aware ones are compared in UTC
+        stamps = [getattr(moment, "timestamp", lambda: math.nan)() for moment in at.tolist()]
+        at = np.asarray(stamps, np.float64)
+    if at.dtype.kind == "M":
+        if np.isnat(at).any():
+            raise InvalidInput("at", f"row {int(np.argmax(np.isnat(at)))}: is not a time")
+        return at.astype("datetime64[us]").astype(np.int64)
+    if at.dtype.kind not in "iuf":
+        raise InvalidInput("at", f"must be datetimes or seconds, got {at.dtype}")
+    seconds = at.astype(np.float64)
+    if not np.isfinite(seconds).all():
+        raise InvalidInput("at", f"row {int(np.argmin(np.isfinite(seconds)))}: is not a time")
+    return np.rint(seconds * 1e6).astype(np.int64)

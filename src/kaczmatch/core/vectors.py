@@ -1,0 +1,96 @@
+"""Vectors as everything here uses them: float64, contiguous, checked once at the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.errors import InvalidInput
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+FLOAT64 = np.dtype(np.float64)
+
+# A squared length is zero or within these, so that no product of two lengths, nor a step divided by one, leaves float64.
+SHORTEST, LONGEST = 1e-100, 1e100
+
+
+def as_vector(value: ArrayLike, field: str) -> Vector:
+    """`value` as a contiguous float64 vector, without a copy where it already is one."""
+    if (
+        type(value) is np.ndarray
+        and value.dtype is FLOAT64
+        and value.ndim == 1
+        and value.flags.c_contiguous
+        and value.flags.aligned
+    ):
+        return value
+    return _as_array(value, field, 1)
+
+
+def as_matrix(value: ArrayLike, field: str) -> Matrix:
+    """`value` as a contiguous float64 matrix, without a copy where it already is one."""
+    return _as_array(value, field, 2)
+
+
+def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float64]:
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    except ValueError:
+        raise InvalidInput(field, "must be numbers, all rows of one length") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidInput(field, f"must be numbers, got {array.dtype}")
+    if array.ndim != dimensions:
+        shape = "a vector" if dimensions == 1 else "a matrix, one row each"
+        raise InvalidInput(field, f"must be {shape}, got {array.ndim} dimensions")
+    return np.require(array, np.float64, ["C", "A"])
+
+
+def finite(vector: Vector, field: str) -> Vector:
+    """`vector`, if its squared length is zero or well within float64."""
+    if not usable_rows(vector[None])[0]:
+        raise InvalidInput(field, problem_with(vector))
+    return vector
+
+
+def usable_rows(rows: Matrix) -> NDArray[np.bool_]:
+    """Which rows have a squared length of zero or well within float64."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squared: Vector = np.einsum("ij,ij->i", rows, rows)
+    return np.equal(squared, 0.0) | (np.greater_equal(squared, SHORTEST) & np.less_equal(squared, LONGEST))
+
+
+def problem_with(vector: Vector) -> str:
+    """Why the kernels refuse a vector, in words."""
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if bad.size:
+        return f"entry {bad[0]} is {vector[bad[0]]}; every entry must be finite"
+    with np.errstate(over="ignore", under="ignore"):
+        squared = float(vector @ vector)
+    return f"squared length {squared:g} is outside [{SHORTEST:g}, {LONGEST:g}]; rescale the real-valued features"
+
+
+def sealed(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same array, read-only from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def unit(v: Vector) -> Vector:
+    """v / ‖v‖, and 0 for 0."""
+    length = np.linalg.norm(v)
+    return v / length if length > 0.0 else np.zeros_like(v)
+
+
+def unit_rows(rows: Matrix) -> Matrix:
+    """Each row divided by its length, zero rows kept."""
+    lengths: Matrix = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
+
+
+def cosine(v: Vector, a: Vector) -> float:
+    """v·a / (‖v‖‖a‖), and 0 where either is 0 (paper, eq. 1)."""
+    return float(unit(v) @ unit(a))

@@ -1,0 +1,1 @@
+"""One update rule a file, behind one contract; priors, replay, monitors and influence."""

@@ -1,0 +1,42 @@
+"""Block-NK: Block-TK, then back to unit length, once a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from kaczmatch.core.compiled import normalise
+from kaczmatch.core.vectors import Matrix, Vector, unit
+from kaczmatch.learners.block import BlockLearner, queued, solved
+from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    d = features.shape[0]
+    pending = queued(cells, features, label, parameters)
+    if pending >= parameters[3] and solved(cells, d, parameters):
+        normalise(cells[:d])
+    return DONE if pending >= 0 else -pending
+
+
+@end_session_kernel
+def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
+    if solved(cells, dimensions, parameters):
+        normalise(cells[:dimensions])
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockNormalisedKaczmarz(BlockLearner):
+    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r) (paper, section 4.4)."""
+
+    slug: ClassVar[str] = "block-nk"
+    kernels: ClassVar[Kernels] = Kernels(swipe, end_session)
+
+    def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:
+        return unit(v + self.projection(rows, r))
+
+    def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
+        return 1.0

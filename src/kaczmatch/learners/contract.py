@@ -1,0 +1,228 @@
+"""The contract every learner keeps: state in, state out, one object for all users."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import Seen
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, sealed, unit, usable_rows
+from kaczmatch.learners.kernels import DONE, Kernels, kept_after
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State, StoredState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learner(ABC):
+    """An update rule with its hyper-parameters.
+
+    Every method is pure: it answers with a new state, or raises :class:`InvalidInput` and leaves the old one as it was.
+    """
+
+    slug: ClassVar[str]
+    state_version: ClassVar[int] = 1
+    kernels: ClassVar[Kernels]
+
+    parameters: Vector = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", sealed(np.array(self.checked_parameters(), np.float64)))
+
+    # What a rule says of itself
+
+    @abstractmethod
+    def checked_parameters(self) -> tuple[float, ...]:
+        """The hyper-parameters as its kernels take them; raises where one makes no sense."""
+
+    @abstractmethod
+    def width(self, dimensions: int) -> int:
+        """How many cells a state has, pending swipes apart."""
+
+    @abstractmethod
+    def initial(self, prior: Prior) -> Vector:
+        """The cells of somebody who has not swiped yet."""
+
+    @abstractmethod
+    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
+        """One swipe in plain numpy: the readable rule, the specification of the swipe kernel."""
+
+    @abstractmethod
+    def grown(self, state: State, prior: Prior) -> Vector:
+        """The cells of `state` with room for the tags that `prior`, already grown, has on top."""
+
+    @abstractmethod
+    def weights(self, cells: Vector, dimensions: int) -> Vector:
+        """What it has learned to expect of each tag."""
+
+    @abstractmethod
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+        """How well each row of `features` fits, for ordering only; one number for one vector."""
+
+    @property
+    @abstractmethod
+    def most_pending(self) -> int:
+        """How many swipes at most wait in a state until its session ends: 0 for rules that learn at once."""
+
+    @property
+    @abstractmethod
+    def half_life(self) -> float:
+        """After how many seconds half of what was learned is forgotten; infinite where nothing ever is."""
+
+    # What a user of it calls
+
+    @final
+    def start(self, prior: Prior | ArrayLike) -> State:
+        """The state of somebody who has not swiped yet, from a plain vector of tag weights or a versioned prior."""
+        origin = Prior.of(prior)
+        return self._state(sealed(self.initial(origin)), origin.dimensions, origin)
+
+    @final
+    def swipe(self, state: State, seen: Seen | ArrayLike, label: Label) -> State:
+        """Learn from one swipe: a plain tag vector or what was :class:`Seen`, and ``"like"``/``"pass"`` or 1/-1."""
+        if type(seen) is Seen:
+            features, appeal = seen.features, seen.appeal
+        else:
+            features, appeal = as_vector(seen, "features"), 0.0
+        y = sign(label)
+        d = state.dimensions
+        if features.shape[0] != d:
+            raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
+        cells = self._unsealed(state)
+        if self.kernels.swipe(cells, features, appeal, y, self.parameters) != DONE:
+            raise InvalidInput("features", problem_with(features))
+        return self._sealed(cells, state)
+
+    @final
+    def end_session(self, state: State) -> State:
+        """Learn from what is still pending; block rules wait for this, the others have nothing to do."""
+        if not self.most_pending:
+            return state
+        cells = self._unsealed(state)
+        self.kernels.end_session(cells, state.dimensions, self.parameters)
+        return self._sealed(cells, state)
+
+    @final
+    def advance(self, state: State, elapsed: timedelta) -> State:
+        """Let time pass: forget towards the prior, for learners with a half-life."""
+        if not isinstance(elapsed, timedelta) or elapsed < timedelta(0):
+            raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
+        if self.half_life == math.inf or not elapsed:
+            return state
+        return self._forgotten(state, kept_after(elapsed // timedelta(microseconds=1), self.half_life))
+
+    @final
+    def direction(self, state: State) -> Vector:
+        """The learned preference over tags as a unit vector, or 0 where there is none."""
+        return unit(self.weights(self._own(state).cells, state.dimensions))
+
+    @final
+    def grow(self, state: State, dimensions: int) -> State:
+        """The same knowledge over a vocabulary with new tags at its end."""
+        prior = state.prior.grown(dimensions)
+        if dimensions < state.dimensions:
+            raise InvalidInput("dimensions", f"cannot shrink from {state.dimensions} to {dimensions} tags")
+        return self._state(sealed(self.grown(self._own(state), prior)), dimensions, state.prior)
+
+    @final
+    def from_bytes(self, data: bytes, prior: Prior | None = None) -> State:
+        """The state that ``state.to_bytes()`` wrote. A versioned prior is stored by name only: hand it over."""
+        stored = StoredState.read(data)
+        if stored.learner != self.slug:
+            raise InvalidInput("state", f"is a state of {stored.learner!r}, not of {self.slug!r}")
+        if stored.version != self.state_version:
+            raise InvalidInput("state", f"has version {stored.version}, {self.slug!r} reads {self.state_version}")
+        return self._own(self._state(sealed(stored.cells), stored.dimensions, stored.prior(prior)))
+
+    @final
+    def end_cell(self, cells: Vector, dimensions: int) -> int:
+        """How many of the cells are in use."""
+        width = self.width(dimensions)
+        return width + (dimensions + 1) * int(cells[width - 1]) if self.most_pending else width
+
+    @final
+    def capacity(self, dimensions: int, used: int = 0) -> int:
+        """Cells that folding any number of swipes may need, where `used` are taken already."""
+        return max(used, self.width(dimensions)) + (dimensions + 1) * self.most_pending
+
+    def _forgotten(self, state: State, keep: float) -> State:
+        cells = self._unsealed(state)
+        self.kernels.forget(cells, self.initial(state.prior.grown(state.dimensions)), keep)
+        return self._sealed(cells, state)
+
+    def _own(self, state: State) -> State:
+        """`state`, if it is one of this rule's."""
+        if state.learner != self.slug:
+            raise InvalidInput("state", f"is a state of {state.learner!r}, not of {self.slug!r}")
+        cells, width = len(state.cells), self.width(state.dimensions)
+        if cells != width and (cells < width or cells != self.end_cell(state.cells, state.dimensions)):
+            raise InvalidInput("state", f"has {cells} cells; {self} over {state.dimensions} tags expects {width}")
+        return state
+
+    def _unsealed(self, state: State) -> Vector:
+        """A copy of the cells that a kernel may change, with room for one more pending swipe."""
+        cells = self._own(state).cells
+        return np.append(cells, np.empty(state.dimensions + 1)) if self.most_pending else cells.copy()
+
+    def _sealed(self, cells: Vector, state: State) -> State:
+        if self.most_pending:
+            cells = cells[: self.end_cell(cells, state.dimensions)].copy()
+        return self._state(sealed(cells), state.dimensions, state.prior)
+
+    def _state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
+        return State(self.slug, self.state_version, dimensions, cells, prior)
+
+
+class ProbabilisticLearner(Learner):
+    """A learner that says how likely a like is."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+        """The probability of a like for each row of `features`; one number for one vector."""
+
+
+class BeliefLearner(ProbabilisticLearner):
+    """A learner that knows how sure it is: a normal belief over (tags, threshold, appeal where used)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        """The rows the belief is about: a mean or a draw times one of these is a score."""
+
+    @abstractmethod
+    def mean(self, state: State) -> Vector:
+        """The belief's mean."""
+
+    @abstractmethod
+    def covariance(self, state: State) -> Matrix:
+        """The belief's covariance, as a full matrix."""
+
+    @abstractmethod
+    def draw(self, state: State, rng: np.random.Generator) -> Vector:
+        """One taste drawn from the belief."""
+
+    @final
+    def forget(self, state: State, keep: float) -> State:
+        """Move towards the prior: `keep` = 1 keeps everything, 0 starts anew."""
+        return self._forgotten(state, checked("keep", keep, low=0.0, high=1.0))
+
+
+def rows_of(features: ArrayLike, dimensions: int) -> Matrix:
+    """`features` (one vector, or one a row) as checked rows."""
+    rows = as_matrix(np.atleast_2d(np.asarray(features)), "features")
+    if rows.shape[1] != dimensions:
+        raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {dimensions} tags")
+    bad = np.flatnonzero(~usable_rows(rows))
+    if bad.size:
+        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
+    return rows

@@ -1,0 +1,170 @@
+"""The compiled loop that folds sequences of swipes into cells, for any learner's kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from kaczmatch.core.compiled import compiled_as
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import Column, SwipeLog
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.grouping import Places
+from kaczmatch.learners.kernels import END_SESSION, FORGET, GIVEN, SWIPE, kept_after
+
+NOTHING_LEFT_OUT = -1
+
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_PLACES = types.Array(types.int64, 1, "C", readonly=True)
+_FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
+
+
+@compiled_as(
+    types.void(
+        types.FunctionType(SWIPE),
+        types.FunctionType(END_SESSION),
+        types.FunctionType(FORGET),
+        types.Array(types.float64, 2, "C"),
+        GIVEN,
+        _PLACES,
+        _PLACES,
+        _PLACES,
+        _ROWS,
+        _PLACES,
+        GIVEN,
+        GIVEN,
+        _FLAGS,
+        _PLACES,
+        types.float64,
+        GIVEN,
+    )
+)
+def _fold(
+    swipe: Any,
+    end_session: Any,
+    forget: Any,
+    work: Matrix,
+    start: Vector,
+    begin: Places,
+    end: Places,
+    left_out: Places,
+    features: Matrix,
+    row: Places,
+    label: Vector,
+    appeal: Vector,
+    session_ended: NDArray[np.bool_],
+    gap: Places,
+    half_life: float,
+    parameters: Vector,
+) -> None:
+    d = features.shape[1]
+    for u in range(work.shape[0]):
+        cells = work[u]
+        ended = False
+        passed = 0
+        for i in range(begin[u], end[u]):
+            ended = ended or session_ended[i]
+            passed += gap[i]
+            if i == left_out[u]:
+                continue
+            if ended:
+                end_session(cells, d, parameters)
+            if passed > 0 and half_life < math.inf:
+                forget(cells, start, kept_after(passed, half_life))
+            swipe(cells, features[row[i]], appeal[i], label[i], parameters)
+            ended = False
+            passed = 0
+
+
+class Progress(NamedTuple):
+    """Where one user's fold stands: what the next part of a log needs to go on."""
+
+    cells: Vector
+    session: Any
+    at: int | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Swipes laid out so that each user's stand next to each other, in order. Everything in it has been checked."""
+
+    features: Matrix
+    row: Places
+    label: Vector
+    appeal: Vector
+    session_ended: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
+    gap: Places  # microseconds since the swipe before
+
+    @classmethod
+    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[Progress | None]) -> Sequences:
+        """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
+        return cls(
+            log.features,
+            order if log.row is None else log.row[order],
+            log.label[order],
+            np.zeros(len(order)) if log.appeal is None else log.appeal[order],
+            _session_ends(log.session, order, begin, before),
+            _gaps(log.at, order, begin, before),
+        )
+
+    def fold(
+        self, learner: Learner, work: Matrix, start: Vector, begin: Places, end: Places, left_out: Places | None = None
+    ) -> None:
+        """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`."""
+        if left_out is None:
+            left_out = np.full(len(work), NOTHING_LEFT_OUT)
+        _fold(
+            *learner.kernels,
+            work,
+            start,
+            begin,
+            end,
+            left_out,
+            self.features,
+            self.row,
+            self.label,
+            self.appeal,
+            self.session_ended,
+            self.gap,
+            learner.half_life,
+            learner.parameters,
+        )
+
+
+def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
+    """Whether a user's session ended just before each swipe."""
+    ends = np.zeros(len(order), np.bool_)
+    if session is not None:
+        ordered = session[order]
+        ends[1:] = ordered[1:] != ordered[:-1]
+        firsts = ordered[begin[:-1]].tolist()
+        ends[begin[:-1]] = [
+            known is not None and known.session is not None and known.session != first
+            for known, first in zip(before, firsts, strict=True)
+        ]
+    return ends
+
+
+def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> Places:
+    """Microseconds since the same user's swipe before."""
+    gaps = np.zeros(len(order), np.int64)
+    if at is not None:
+        times = at[order]
+        gaps[1:] = np.diff(times)
+        firsts = times[begin[:-1]].tolist()
+        gaps[begin[:-1]] = [
+            first - known.at if known is not None and known.at is not None else 0
+            for known, first in zip(before, firsts, strict=True)
+        ]
+        if (gaps < 0).any():
+            row = int(order[np.argmax(gaps < 0)])
+            raise InvalidInput("at", f"row {row}: is before the same user's swipe before it; sort the log by time")
+    return gaps

@@ -1,0 +1,176 @@
+"""A normal belief about one user's taste, updated by assumed-density filtering on a probit with careless swipes.
+
+The model is that of adPredictor (Graepel et al. 2010) and Matchbox (Stern et al. 2009), the method Opper's and Minka's. A taste
+is a weight for each tag, a threshold and, where used, a weight for appeal; the user likes x when taste·x + noise > 0, and
+with probability ε answers the opposite. The mean's step, P x ρ/(xᵀPx + α), is TK's with a learned metric P and a probit
+residual ρ = y g √q: alike in form, not in origin.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from kaczmatch.core.compiled import compiled, dot, usable
+from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, unit_rows
+from kaczmatch.learners.contract import BeliefLearner, rows_of
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianLearner(BeliefLearner):
+    """Mean first, then the covariance in the form a subclass keeps it in."""
+
+    alpha: float = 0.05  # variance of the noise in a decision
+    epsilon: float = 0.2  # share of careless swipes
+    tag_sd: float = 1.0
+    threshold_sd: float = 1.0
+    appeal_sd: float = 1.0
+    appeal: bool = False  # whether the candidate's appeal is a coordinate
+    half_life_days: float = math.inf
+
+    @abstractmethod
+    def packed(self, covariance: Matrix) -> Vector:
+        """A covariance as it stands in the cells."""
+
+    @abstractmethod
+    def spread(self, state: State, x: Matrix) -> Vector:
+        """xᵀPx for each row of x."""
+
+    @final
+    def initial(self, prior: Prior) -> Vector:
+        n = self.size(prior.dimensions)
+        mean = np.append(prior.weights, [prior.usual_threshold, prior.appeal])[:n]
+        if prior.covariance is not None:
+            return np.concatenate([mean, self.packed(prior.covariance[:n, :n])])
+        sds = np.append(np.full(prior.dimensions, self.tag_sd), [self.threshold_sd, self.appeal_sd])[:n]
+        return np.concatenate([mean, self.packed(np.diag(sds**2))])
+
+    @final
+    def grown(self, state: State, prior: Prior) -> Vector:
+        old, new = state.dimensions, prior.dimensions
+        start = self.start(prior)
+        mean, covariance = self.mean(start).copy(), self.covariance(start).copy()
+        kept = np.r_[:old, new : self.size(new)]
+        mean[kept] = self.mean(state)
+        covariance[np.ix_(kept, kept)] = self.covariance(state)
+        return np.concatenate([mean, self.packed(covariance)])
+
+    @final
+    def weights(self, cells: Vector, dimensions: int) -> Vector:
+        return cells[:dimensions]
+
+    @final
+    def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        """(a/‖a‖, 1) and, where used, appeal; a row for each row of `features`."""
+        rows = unit_rows(as_matrix(np.atleast_2d(np.asarray(features)), "features"))
+        last = [np.ones((len(rows), 1))]
+        if self.appeal:
+            last.append(_appeals(appeal, len(rows)))
+        return np.hstack([rows, *last]).reshape(*np.shape(features)[:-1], -1)
+
+    @final
+    def mean(self, state: State) -> Vector:
+        return self._own(state).cells[: self.size(state.dimensions)]
+
+    @final
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+        x = self.coordinates(rows_of(features, state.dimensions), appeal)
+        return (x @ self.mean(state)).reshape(np.shape(features)[:-1])
+
+    @final
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+        x = self.coordinates(rows_of(features, state.dimensions), appeal)
+        z = (x @ self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
+        likely = self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z)
+        return np.asarray(likely).reshape(np.shape(features)[:-1])
+
+    @property
+    @final
+    def most_pending(self) -> int:
+        return 0
+
+    @property
+    @final
+    def half_life(self) -> float:
+        return self.half_life_days * timedelta(days=1).total_seconds()
+
+    @final
+    def slope(self, z: float) -> float:
+        """g: the derivative of the log-probability of what was answered."""
+        density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+        mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
+        return (1.0 - 2.0 * self.epsilon) * density / (self.epsilon + (1.0 - 2.0 * self.epsilon) * mass)
+
+    @final
+    def size(self, dimensions: int) -> int:
+        """Coordinates of the belief: tags, threshold and, where used, appeal."""
+        return dimensions + 1 + self.appeal
+
+    @final
+    def checked_parameters(self) -> tuple[float, ...]:
+        if not isinstance(self.appeal, bool):
+            raise InvalidInput("appeal", f"must be True or False, got {self.appeal!r}")
+        for name in ("tag_sd", "threshold_sd", "appeal_sd"):
+            checked(name, getattr(self, name), low=1e-6, high=1e6)
+        checked("half_life_days", self.half_life_days, low=0.0, open_low=True)
+        # ε > 0: at ε = 0 a surprise of 40 standard deviations divides zero by zero.
+        epsilon = checked("epsilon", self.epsilon, low=1e-9, high=0.499)
+        return checked("alpha", self.alpha, low=1e-9, high=1e9), epsilon, float(self.appeal)
+
+
+def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
+    values = np.broadcast_to(np.asarray(appeal, np.float64), (rows,))
+    if not np.isfinite(values).all():
+        raise InvalidInput("appeal", "must be finite")
+    return values[:, None]
+
+
+@compiled
+def coordinates(features: Vector, appeal: float, parameters: Vector) -> Vector:
+    """`GaussianLearner.coordinates` for kernels; empty where the features cannot be used."""
+    d = features.shape[0]
+    squared = dot(features, features)
+    if not usable(squared):
+        return np.empty(0)
+    with_appeal = parameters[2] > 0.0
+    x = np.empty(d + 2 if with_appeal else d + 1)
+    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+    for i in range(d):
+        x[i] = features[i] * scale
+    x[d] = 1.0
+    if with_appeal:
+        x[d + 1] = appeal
+    return x
+
+
+@compiled
+def gains(score: float, spread: float, label: float, parameters: Vector) -> tuple[float, float]:
+    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's."""
+    epsilon = parameters[1]
+    q = spread + parameters[0]
+    z = label * score / math.sqrt(q)
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    g = (1.0 - 2.0 * epsilon) * density / (epsilon + (1.0 - 2.0 * epsilon) * mass)
+    return label * g / math.sqrt(q), g * (g + z) / q
+
+
+@compiled
+def towards(start: Vector, cells: Vector, keep: float, n: int) -> None:
+    """m ← m₀ + λ(m − m₀) for the first n cells, P ← λ²P + (1 − λ²)P₀ for the rest; λ = 1 changes no bit."""
+    if keep == 1.0:
+        return
+    for i in range(n):
+        cells[i] = start[i] + keep * (cells[i] - start[i])
+    for i in range(n, cells.shape[0]):
+        cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]

@@ -1,0 +1,56 @@
+"""Which rows of a log belong to which user."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.swipes import Column
+
+Places = NDArray[np.int64]
+
+
+def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
+    """The users, the rows sorted by user (each user's in their order), and where each user's begin, with an end."""
+    names, codes = _coded(users)
+    order, begin = _counting_sort(codes, len(names))
+    return names, order, begin
+
+
+def _coded(users: Column) -> tuple[list[Hashable], NDArray[Any]]:
+    if users.dtype.kind in "iu" and len(users):
+        lowest, highest = int(users.min()), int(users.max())
+        if highest - lowest < 2 * len(users) + 1024:  # dense numbers need no sorting
+            present = np.zeros(highest - lowest + 1, np.int64)
+            shifted = users - users.dtype.type(lowest)
+            present[shifted] = 1
+            numbers = np.flatnonzero(present)
+            if len(numbers) < len(present):
+                present[numbers] = np.arange(len(numbers))
+                shifted = present[shifted]
+            return [*(numbers + lowest).tolist()], shifted.astype(np.int64, copy=False)
+    if users.dtype.kind == "O":  # whatever can be a key, in order of appearance
+        places: dict[Hashable, int] = {}
+        appeared = [places.setdefault(user, len(places)) for user in users.tolist()]
+        return list(places), np.array(appeared, np.int64)
+    names, codes = np.unique(users, return_inverse=True)
+    return names.tolist(), codes.astype(np.int64, copy=False)
+
+
+@compiled
+def _counting_sort(codes: Places, n: int) -> tuple[Places, Places]:
+    begin = np.zeros(n + 1, np.int64)
+    for code in codes:
+        begin[code + 1] += 1
+    for i in range(n):
+        begin[i + 1] += begin[i]
+    order = np.empty(len(codes), np.int64)
+    place = begin[:-1].copy()
+    for i in range(len(codes)):
+        order[place[codes[i]]] = i
+        place[codes[i]] += 1
+    return order, begin

@@ -1,0 +1,41 @@
+"""NK: a fixed-rate step, then back to unit length, at every swipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from kaczmatch.core.compiled import add, normalise
+from kaczmatch.core.labels import Label
+from kaczmatch.core.vectors import Matrix, Vector, unit
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
+from kaczmatch.learners.stepping import SteppingLearner, coefficient
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    c = coefficient(cells, features, label, parameters)
+    if c != c:
+        return BAD_FEATURES
+    if c != 0.0:
+        add(cells, c, features)
+        normalise(cells)
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalisedKaczmarz(SteppingLearner):
+    """unit(v + η r a) (paper, eqs. 2 and 3); a silent swipe leaves v as it is."""
+
+    slug: ClassVar[str] = "nk"
+    kernels: ClassVar[Kernels] = Kernels(swipe)
+
+    eta: float = 0.5
+
+    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
+        move = self.move(v, a, label)
+        return unit(v + move) if move.any() else v
+
+    def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
+        return 1.0 if r.any() else norm

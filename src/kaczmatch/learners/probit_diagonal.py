@@ -1,0 +1,77 @@
+"""`probit-diag`: the belief with independent coordinates, O(d) a swipe and a kilobyte a user."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import Seen
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, towards
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, swipe_kernel
+from kaczmatch.learners.state import State
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return BAD_FEATURES
+    mean, variance = cells[:n], cells[n:]
+    score = spread = 0.0
+    for i in range(n):
+        score += x[i] * mean[i]
+        spread += x[i] * x[i] * variance[i]
+    step, shrink = gains(score, spread, label, parameters)
+    for i in range(n):
+        px = variance[i] * x[i]
+        mean[i] += step * px
+        variance[i] -= shrink * px * px
+    return DONE
+
+
+@forget_kernel
+def forget(cells: Vector, start: Vector, keep: float) -> int:
+    towards(start, cells, keep, cells.shape[0] // 2)
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbitDiagonal(GaussianLearner):
+    """`probit` that keeps only the diagonal p of P: m + (y g/√q) p∘x,  p − (g(g + z)/q) (p∘x)²."""
+
+    slug: ClassVar[str] = "probit-diag"
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget)
+
+    def step(self, m: Vector, p: Vector, x: Vector, label: Label) -> tuple[Vector, Vector]:
+        y, px = sign(label), p * x
+        q = float(x @ px) + self.alpha
+        z = y * float(x @ m) / math.sqrt(q)
+        g = self.slope(z)
+        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * px**2
+
+    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
+        n = self.size(len(seen.features))
+        return np.concatenate(self.step(cells[:n], cells[n:], self.coordinates(seen.features, seen.appeal), label))
+
+    def width(self, dimensions: int) -> int:
+        return 2 * self.size(dimensions)
+
+    def packed(self, covariance: Matrix) -> Vector:
+        return np.diag(covariance).copy()
+
+    def covariance(self, state: State) -> Matrix:
+        return np.diag(self._own(state).cells[self.size(state.dimensions) :])
+
+    def spread(self, state: State, x: Matrix) -> Vector:
+        return x**2 @ self._own(state).cells[self.size(state.dimensions) :]
+
+    def draw(self, state: State, rng: np.random.Generator) -> Vector:
+        mean = self.mean(state)
+        return mean + np.sqrt(state.cells[len(mean) :]) * rng.standard_normal(len(mean))

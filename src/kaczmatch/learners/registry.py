@@ -1,0 +1,57 @@
+"""Every learner under its slug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.learners.all_ones import AllOnes
+from kaczmatch.learners.block_normalised_kaczmarz import BlockNormalisedKaczmarz
+from kaczmatch.learners.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logistic import Logistic
+from kaczmatch.learners.normalised_kaczmarz import NormalisedKaczmarz
+from kaczmatch.learners.online_gradient import OnlineGradient
+from kaczmatch.learners.passive_aggressive import PassiveAggressive
+from kaczmatch.learners.pegasos import Pegasos
+from kaczmatch.learners.probit import Probit
+from kaczmatch.learners.probit_diagonal import ProbitDiagonal
+from kaczmatch.learners.rocchio import Rocchio
+from kaczmatch.learners.tikhonov_kaczmarz import TikhonovKaczmarz
+from kaczmatch.learners.unnormalised_kaczmarz import UnnormalisedKaczmarz
+
+LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
+    {
+        rule.slug: rule
+        for rule in (
+            TikhonovKaczmarz,
+            UnnormalisedKaczmarz,
+            OnlineGradient,
+            NormalisedKaczmarz,
+            BlockTikhonovKaczmarz,
+            BlockNormalisedKaczmarz,
+            Probit,
+            ProbitDiagonal,
+            AllOnes,
+            Rocchio,
+            PassiveAggressive,
+            Pegasos,
+            Logistic,
+        )
+    }
+)
+
+
+def learner(slug: str, **settings: Any) -> Learner:
+    """The learner called `slug`, with its defaults where no setting says otherwise."""
+    rule = LEARNERS.get(slug)
+    if rule is None:
+        raise InvalidInput("slug", f"there is no learner {slug!r}; {nearest(str(slug), LEARNERS)}")
+    names = {field.metadata.get("setting", field.name): field.name for field in fields(rule) if field.init}
+    for name in settings:
+        if name not in names:
+            raise InvalidInput(name, f"is not a setting of {slug!r}; {nearest(name, names) if names else 'it has none'}")
+    return rule(**{names[name]: value for name, value in settings.items()})

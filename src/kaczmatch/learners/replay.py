@@ -1,0 +1,126 @@
+"""Many users at once: fold a whole swipe log into final states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Matrix, Vector, sealed, unit_rows
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.fold import Progress, Sequences
+from kaczmatch.learners.grouping import grouped
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+
+_ROWS_AT_ONCE = 1 << 20  # so that memory grows with users, not with swipes
+_WORK_BYTES = 1 << 22
+_THREADS = os.cpu_count() or 1
+
+
+@final
+class States(Mapping[Hashable, State]):
+    """The state of each user of a log, by user; made by :func:`replay`."""
+
+    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, Progress]) -> None:
+        self.learner = learner
+        self.prior = prior
+        self.dimensions = dimensions
+        self._progress = progress
+
+    def __getitem__(self, user: Hashable) -> State:
+        cells = self._progress[user].cells
+        return State(self.learner.slug, self.learner.state_version, self.dimensions, cells, self.prior)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._progress)
+
+    def __len__(self) -> int:
+        return len(self._progress)
+
+    def directions(self) -> Matrix:
+        """Everybody's direction, a row a user in the order of iteration."""
+        weights = [self.learner.weights(progress.cells, self.dimensions) for progress in self._progress.values()]
+        return unit_rows(np.array(weights).reshape(-1, self.dimensions))
+
+    def progress(self) -> dict[Hashable, Progress]:
+        """A copy of where each user's fold stands."""
+        return dict(self._progress)
+
+
+def replay(
+    learner: Learner,
+    log: SwipeLog | Mapping[str, Any],
+    *,
+    prior: Prior | ArrayLike | None = None,
+    states: States | None = None,
+    end_last_session: bool = False,
+) -> States:
+    """Fold `log` into one state a user, exactly as live calls would have.
+
+    Everybody starts from `prior`, by default a weight of one for every tag; with `states` from an earlier part of the log, the
+    fold goes on from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
+    advanced. The last session stays open, as it would be live, unless `end_last_session`.
+    """
+    swipes = SwipeLog.of(log)
+    if states is None:
+        origin = Prior.ones(swipes.dimensions) if prior is None else Prior.of(prior)
+        progress: dict[Hashable, Progress] = {}
+    else:
+        if prior is not None or states.learner != learner:
+            raise InvalidInput("states", "goes on with the learner and the prior it began with")
+        origin, progress = states.prior, states.progress()
+    if origin.dimensions != swipes.dimensions:
+        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {swipes.dimensions}")
+    start = learner.start(origin).cells
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for first in range(0, len(swipes), _ROWS_AT_ONCE):
+            _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, threads)
+    result = States(learner, origin, swipes.dimensions, progress)
+    if end_last_session and learner.most_pending:
+        for user, (_, session, at) in progress.items():
+            progress[user] = Progress(learner.end_session(result[user]).cells, session, at)
+    return result
+
+
+def _fold_rows(
+    learner: Learner,
+    log: SwipeLog,
+    rows: slice,
+    start: Vector,
+    progress: dict[Hashable, Progress],
+    threads: ThreadPoolExecutor,
+) -> None:
+    """Fold some rows of the log into `progress`, batches of users in parallel."""
+    users, order, begin = grouped(log.user[rows])
+    order += rows.start
+    before = [progress.get(user) for user in users]
+    sequences = Sequences.of(log, order, begin, before)
+    room = learner.capacity(log.dimensions, max((len(known.cells) for known in before if known), default=0))
+    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+
+    def folded(first: int) -> list[Vector]:
+        known = before[first : first + batch]
+        work = np.empty((len(known), room))
+        for cells, progressed in zip(work, known, strict=True):
+            old = progressed.cells if progressed else start
+            cells[: len(old)] = old
+        limits = begin[first : first + len(known) + 1]
+        sequences.fold(learner, work, start, limits[:-1], limits[1:])
+        if learner.most_pending:
+            return [sealed(cells[: learner.end_cell(cells, log.dimensions)].copy()) for cells in work]
+        return list(sealed(work))
+
+    last = order[begin[1:] - 1]
+    sessions = [None] * len(users) if log.session is None else log.session[last].tolist()
+    times = [None] * len(users) if log.at is None else log.at[last].tolist()
+    firsts = range(0, len(users), batch)
+    for first, batch_cells in zip(firsts, threads.map(folded, firsts), strict=True):
+        for place, cells in enumerate(batch_cells, first):
+            progress[users[place]] = Progress(cells, sessions[place], times[place])

@@ -1,0 +1,103 @@
+"""What a learner knows of one user: a value, and its form in storage."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.prior import Prior
+
+_MAGIC = b"kz"
+_FORMAT = 1
+# magic, format, the rule's own version, tags, cells, tags of a prior that travels along, bytes of slug and prior version
+_HEADER = struct.Struct("<2sBBIIIBB")
+_CHECKSUM = struct.Struct("<I")
+
+
+class State(NamedTuple):
+    """One user's preference: read-only cells whose meaning is the learner's, and the prior they started from."""
+
+    learner: str
+    version: int
+    dimensions: int
+    cells: Vector
+    prior: Prior
+
+    def __eq__(self, other: object) -> bool:
+        """Bit for bit."""
+        return isinstance(other, State) and self.to_bytes() == other.to_bytes()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def __repr__(self) -> str:
+        return f"<State of {self.learner}: {self.dimensions} tags, {self.cells.nbytes} bytes>"
+
+    def to_bytes(self) -> bytes:
+        """The state as bytes; ``learner.from_bytes`` is the way back."""
+        slug, prior_version = self.learner.encode(), self.prior.version.encode()
+        weights = np.empty(0) if prior_version else self.prior.weights
+        header = _HEADER.pack(
+            _MAGIC,
+            _FORMAT,
+            self.version,
+            self.dimensions,
+            len(self.cells),
+            len(weights),
+            len(slug),
+            len(prior_version),
+        )
+        body = header + slug + prior_version + weights.astype("<f8").tobytes() + self.cells.astype("<f8").tobytes()
+        return body + _CHECKSUM.pack(zlib.crc32(body))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The parts of a stored state, before a learner has looked at them."""
+
+    learner: str
+    version: int
+    dimensions: int
+    cells: Vector
+    prior_version: str
+    prior_weights: Vector
+
+    @classmethod
+    def read(cls, data: bytes) -> StoredState:
+        if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
+            raise InvalidInput("state", "these bytes are not a kaczmatch state")
+        if data[2] != _FORMAT:
+            raise InvalidInput("state", f"stored in format {data[2]}, this release reads format {_FORMAT}")
+        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+        if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
+            raise InvalidInput("state", "these bytes were damaged or cut short: the checksum does not fit")
+        _, _, version, dimensions, cells, weights, slug, prior_version = _HEADER.unpack_from(body)
+        texts, numbers = _HEADER.size, _HEADER.size + slug + prior_version
+        values = np.frombuffer(body[numbers:], "<f8").astype(np.float64)
+        return cls(
+            learner=body[texts : texts + slug].decode(),
+            version=version,
+            dimensions=dimensions,
+            cells=values[weights : weights + cells],
+            prior_version=body[texts + slug : numbers].decode(),
+            prior_weights=values[:weights],
+        )
+
+    def prior(self, given: Prior | None) -> Prior:
+        """The prior this state started from: the one that travelled with it, or the one given, if it is the right one."""
+        if not self.prior_version:
+            return Prior(self.prior_weights)
+        if given is None or given.version != self.prior_version:
+            got = "none" if given is None else repr(given.version)
+            raise InvalidInput("prior", f"this state started from prior {self.prior_version!r}; pass that one, got {got}")
+        return given
