@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,9 @@ from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem
 from kaczmatch.learners.kernels import DONE, Kernels, kept_after
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, StoredState
+
+# A float for one vector of features, a vector for a matrix of them: what numpy answers, typed as numpy types it.
+Scores = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +66,7 @@ class Learner(ABC):
         """What it has learned to expect of each tag."""
 
     @abstractmethod
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         """How well each row of `features` fits, for ordering only; one number for one vector."""
 
     @property
@@ -186,7 +189,7 @@ class ProbabilisticLearner(Learner):
     __slots__ = ()
 
     @abstractmethod
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         """The probability of a like for each row of `features`; one number for one vector."""
 
 
@@ -215,6 +218,11 @@ class BeliefLearner(ProbabilisticLearner):
     def forget(self, state: State, keep: float) -> State:
         """Move towards the prior: `keep` = 1 keeps everything, 0 starts anew."""
         return self._forgotten(state, checked("keep", keep, low=0.0, high=1.0))
+
+
+def shaped(values: Vector, features: ArrayLike) -> Scores:
+    """One value a row as a vector, or as a float where `features` is a single vector."""
+    return values.reshape(np.shape(features)[:-1])[()]
 
 
 def rows_of(features: ArrayLike, dimensions: int) -> Matrix:

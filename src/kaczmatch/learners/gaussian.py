@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled, dot, usable
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, unit_rows
-from kaczmatch.learners.contract import BeliefLearner, rows_of
+from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -83,16 +83,16 @@ class GaussianLearner(BeliefLearner):
         return self._own(state).cells[: self.size(state.dimensions)]
 
     @final
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(rows_of(features, state.dimensions), appeal)
-        return (x @ self.mean(state)).reshape(np.shape(features)[:-1])
+        return shaped(x @ self.mean(state), features)
 
     @final
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(rows_of(features, state.dimensions), appeal)
         z = (x @ self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
         likely = self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z)
-        return np.asarray(likely).reshape(np.shape(features)[:-1])
+        return shaped(likely, features)
 
     @property
     @final

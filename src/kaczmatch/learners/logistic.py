@@ -15,7 +15,7 @@ from kaczmatch.core.errors import checked
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector, unit, unit_rows
-from kaczmatch.learners.contract import ProbabilisticLearner, rows_of
+from kaczmatch.learners.contract import ProbabilisticLearner, Scores, rows_of, shaped
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -55,10 +55,10 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
         x, y = np.append(unit(seen.features), 1.0), sign(label)
         return cells + self.eta * y * float(expit(-y * (cells @ x))) * x
 
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         w, b = self._own(state).cells[:-1], state.cells[-1]
         likely = expit(unit_rows(rows_of(features, state.dimensions)) @ w + b)
-        return np.asarray(likely).reshape(np.shape(features)[:-1])
+        return shaped(likely, features)
 
     def checked_parameters(self) -> tuple[float, ...]:
         return (checked("eta", self.eta, low=0.0, high=1e6, open_low=True),)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.labels import Label
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector, unit_rows
-from kaczmatch.learners.contract import Learner, rows_of
+from kaczmatch.learners.contract import Learner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -47,9 +47,8 @@ class VectorLearner(Learner):
         return cells[:dimensions]
 
     @final
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
-        scores = unit_rows(rows_of(features, state.dimensions)) @ self.direction(state)
-        return scores.reshape(np.shape(features)[:-1])
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+        return shaped(unit_rows(rows_of(features, state.dimensions)) @ self.direction(state), features)
 
     @property
     @final

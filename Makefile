@@ -1,0 +1,37 @@
+# Two commands: `make serve` and `make test`. Both set up everything they need in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+ENVIRONMENT := .venv/.installed
+
+.PHONY: serve test bench figures clean
+
+serve:
+	@echo "kaczmatch has no service yet: this release is a library of learners."
+	@echo "Try it:   make test    and the first example of README.md"
+	@exit 1
+
+test: $(ENVIRONMENT)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest
+
+bench: $(ENVIRONMENT)
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/learners.py
+
+figures: $(ENVIRONMENT)
+	$(BIN)/python docs/figures.py
+
+$(ENVIRONMENT): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "kaczmatch needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

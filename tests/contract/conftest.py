@@ -1,0 +1,82 @@
+"""Every learner in every variant, and logs to feed them. A new learner is covered once it is in the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch import Learner, State, SwipeLog
+from kaczmatch.learners.block import BlockLearner
+
+VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS} | {
+    "nk along the unit vector": kaczmatch.learner("nk", direction="unit"),
+    "ogd along the unit vector": kaczmatch.learner("ogd", direction="unit"),
+    "block-tk of 1": kaczmatch.learner("block-tk", k=1),
+    "block-tk of 5": kaczmatch.learner("block-tk", k=5, alpha=0.01),
+    "block-tk undamped": kaczmatch.learner("block-tk", alpha=0.0, k=9),
+    "block-nk of 20": kaczmatch.learner("block-nk", k=20, alpha=9.0),
+    "probit with appeal": kaczmatch.learner("probit", appeal=True),
+    "probit-diag with appeal": kaczmatch.learner("probit-diag", appeal=True),
+    "probit that forgets": kaczmatch.learner("probit", half_life_days=3.0),
+    "probit-diag that forgets": kaczmatch.learner("probit-diag", half_life_days=0.5, appeal=True),
+}
+
+
+@pytest.fixture(params=VARIANTS, ids=[name.replace(" ", "-") for name in VARIANTS])
+def learner(request: pytest.FixtureRequest) -> Learner:
+    return VARIANTS[request.param]
+
+
+BLOCKS = [name for name, variant in VARIANTS.items() if isinstance(variant, BlockLearner)]
+
+
+@pytest.fixture(params=BLOCKS, ids=[name.replace(" ", "-") for name in BLOCKS])
+def block_learner(request: pytest.FixtureRequest) -> Learner:
+    return VARIANTS[request.param]
+
+
+def random_swipes(seed: int, *, users: int = 1, swipes: int = 60, d: int = 13, real: bool = False) -> dict[str, Any]:
+    """The columns of a random log: 0/1 tags or real values, uneven sessions, time that moves on, some empty profiles."""
+    rng = np.random.default_rng(seed)
+    n = users * swipes
+    features = rng.normal(size=(n, d)) * rng.lognormal(size=(n, 1)) if real else (rng.random((n, d)) < 0.4).astype(float)
+    features[rng.random(n) < 0.03] = 0.0
+    return {
+        "user": rng.permutation(np.repeat(np.arange(users), swipes)),
+        "features": features,
+        "label": rng.choice([-1, 1], n),
+        "session": np.cumsum(rng.random(n) < 0.15),
+        "at": np.datetime64("2026-01-01T00:00:00", "us") + np.cumsum(rng.integers(0, 10**10, n)),
+        "appeal": rng.normal(size=n),
+    }
+
+
+@pytest.fixture
+def swipes() -> Callable[..., dict[str, Any]]:
+    return random_swipes
+
+
+def by_live_calls(learner: Learner, log: SwipeLog | dict[str, Any], prior: Any = None, rows: Any = None) -> State:
+    """One user's rows of a log, swipe by swipe."""
+    log = SwipeLog.of(log)
+    state = learner.start(np.ones(log.dimensions) if prior is None else prior)
+    before = None
+    for row in range(len(log)) if rows is None else rows:
+        if before is not None:
+            if log.session is not None and log.session[row] != log.session[before]:
+                state = learner.end_session(state)
+            if log.at is not None:
+                state = learner.advance(state, timedelta(microseconds=int(log.at[row] - log.at[before])))
+        state = learner.swipe(state, log.seen(row), 1 if log.label[row] > 0 else -1)
+        before = row
+    return state
+
+
+@pytest.fixture
+def live() -> Callable[..., State]:
+    return by_live_calls
