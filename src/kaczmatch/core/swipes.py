@@ -10,11 +10,21 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, checked, nearest
 from kaczmatch.core.labels import signs
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, usable_rows
 
 Column = NDArray[Any]
+
+
+MOST_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
+
+
+def check_appeal(appeal: Vector) -> None:
+    possible = np.abs(appeal) <= MOST_APPEAL
+    if not possible.all():
+        row = int(np.argmin(possible))
+        raise InvalidInput("appeal", f"row {row}: must be log-odds within ±{MOST_APPEAL:g}, got {appeal[row]}")
 
 
 @final
@@ -27,8 +37,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", as_vector(self.features, "features"))
-        if not (isinstance(self.appeal, int | float) and math.isfinite(self.appeal)):
-            raise InvalidInput("appeal", f"must be a finite number, got {self.appeal!r}")
+        object.__setattr__(self, "appeal", checked("appeal", self.appeal, low=-MOST_APPEAL, high=MOST_APPEAL))
 
 
 @final
@@ -57,7 +66,7 @@ class SwipeLog:
         label: ArrayLike,
         features: ArrayLike | None = None,
         candidate: ArrayLike | None = None,
-        candidates: ArrayLike | Mapping[Any, ArrayLike] | None = None,
+        candidates: ArrayLike | Mapping[Any, Any] | None = None,
         session: ArrayLike | None = None,
         at: ArrayLike | None = None,
         appeal: ArrayLike | None = None,
@@ -81,9 +90,8 @@ class SwipeLog:
         self.session = None if session is None else self._column(session, "session")
         self.at = None if at is None else _microseconds(self._column(at, "at"))
         self.appeal = None if appeal is None else as_vector(self._column(appeal, "appeal"), "appeal")
-        if self.appeal is not None and not np.isfinite(self.appeal).all():
-            row = int(np.argmin(np.isfinite(self.appeal)))
-            raise InvalidInput("appeal", f"row {row}: must be finite, got {self.appeal[row]}")
+        if self.appeal is not None:
+            check_appeal(self.appeal)
 
     @classmethod
     def of(cls, log: SwipeLog | Mapping[str, Any]) -> SwipeLog:
@@ -122,12 +130,12 @@ class SwipeLog:
         return column
 
 
-def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, ArrayLike]) -> tuple[Matrix, NDArray[np.int64]]:
+def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> tuple[Matrix, NDArray[np.int64]]:
     """The candidates' matrix, and the row of it that each swipe saw."""
     if isinstance(candidates, Mapping):
         if not candidates:
             raise InvalidInput("candidates", "is empty")
-        matrix = as_matrix(np.stack([as_vector(v, "candidates") for v in candidates.values()]), "candidates")
+        matrix = as_matrix(list(candidates.values()), "candidates")
         place = {key: row for row, key in enumerate(candidates)}
         rows = np.empty(len(candidate), np.int64)
         for i, key in enumerate(candidate.tolist()):

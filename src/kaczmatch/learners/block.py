@@ -71,7 +71,7 @@ class BlockLearner(HingeLearner):
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             raise InvalidInput("k", f"must be a whole number of at least 1, got {self.k!r}")
         alpha = checked("alpha", self.alpha, low=0.0, high=1e100)
-        return alpha, *self.hinge.checked_parameters(), float(self.k)
+        return alpha, *self.hinge_parameters(), float(self.k)
 
 
 @compiled

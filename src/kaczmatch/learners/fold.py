@@ -165,6 +165,6 @@ def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Prog
             for known, first in zip(before, firsts, strict=True)
         ]
         if (gaps < 0).any():
-            row = int(order[np.argmax(gaps < 0)])
+            row = int(order[gaps < 0].min())
             raise InvalidInput("at", f"row {row}: is before the same user's swipe before it; sort the log by time")
     return gaps

@@ -20,7 +20,8 @@ from scipy.special import ndtr
 
 from kaczmatch.core.compiled import compiled, dot, usable
 from kaczmatch.core.errors import InvalidInput, checked
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, unit_rows
+from kaczmatch.core.swipes import check_appeal
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -129,9 +130,8 @@ class GaussianLearner(BeliefLearner):
 
 
 def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
-    values = np.broadcast_to(np.asarray(appeal, np.float64), (rows,))
-    if not np.isfinite(values).all():
-        raise InvalidInput("appeal", "must be finite")
+    values = as_vector(np.broadcast_to(np.asarray(appeal), (rows,)), "appeal")
+    check_appeal(values)
     return values[:, None]
 
 

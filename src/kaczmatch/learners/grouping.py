@@ -26,13 +26,14 @@ def _coded(users: Column) -> tuple[list[Hashable], NDArray[Any]]:
         lowest, highest = int(users.min()), int(users.max())
         if highest - lowest < 2 * len(users) + 1024:  # dense numbers need no sorting
             present = np.zeros(highest - lowest + 1, np.int64)
-            shifted = users - users.dtype.type(lowest)
+            wide = users if users.dtype.kind == "u" else users.astype(np.int64)
+            shifted = (wide - wide.dtype.type(lowest)).astype(np.int64)
             present[shifted] = 1
             numbers = np.flatnonzero(present)
             if len(numbers) < len(present):
                 present[numbers] = np.arange(len(numbers))
                 shifted = present[shifted]
-            return [*(numbers + lowest).tolist()], shifted.astype(np.int64, copy=False)
+            return [*(numbers + lowest).tolist()], shifted
     if users.dtype.kind == "O":  # whatever can be a key, in order of appearance
         places: dict[Hashable, int] = {}
         appeared = [places.setdefault(user, len(places)) for user in users.tolist()]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.vectors import Matrix, Vector, cosine
 from kaczmatch.learners.vector import SequentialLearner, VectorLearner
@@ -27,8 +27,9 @@ class Hinge:
             return max(0.0, (self.theta + self.delta) - score)
         return -max(0.0, score - (self.theta - self.delta))
 
-    def checked_parameters(self) -> tuple[float, float]:
-        return checked("theta", self.theta, low=-1.0, high=1.0), checked("delta", self.delta, low=0.0, high=1.0)
+    def __post_init__(self) -> None:
+        checked("theta", self.theta, low=-1.0, high=1.0)
+        checked("delta", self.delta, low=0.0, high=1.0)
 
 
 @compiled
@@ -44,6 +45,12 @@ class HingeLearner(VectorLearner):
     """One of the paper's six rules: the preference moves by hinge residuals."""
 
     hinge: Hinge = Hinge()
+
+    @final
+    def hinge_parameters(self) -> tuple[float, float]:
+        if not isinstance(self.hinge, Hinge):
+            raise InvalidInput("hinge", f"must be a Hinge, such as Hinge(theta=0.52, delta=0.05), got {self.hinge!r}")
+        return self.hinge.theta, self.hinge.delta
 
     @abstractmethod
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:

@@ -36,7 +36,7 @@ class SteppingLearner(SequentialHingeLearner):
         if self.along not in get_args(Along):
             raise InvalidInput("direction", f"must be 'raw' or 'unit', got {self.along!r}")
         eta = checked("eta", self.eta, low=0.0, high=1e6, open_low=True)
-        return eta, float(self.along == "unit"), *self.hinge.checked_parameters()
+        return eta, float(self.along == "unit"), *self.hinge_parameters()
 
 
 @compiled

@@ -49,4 +49,4 @@ class TikhonovKaczmarz(SequentialHingeLearner):
         return norm + float(np.abs(r) @ (lengths / (lengths**2 + self.alpha)))
 
     def checked_parameters(self) -> tuple[float, ...]:
-        return checked("alpha", self.alpha, low=0.0, high=1e100), *self.hinge.checked_parameters()
+        return checked("alpha", self.alpha, low=0.0, high=1e100), *self.hinge_parameters()

@@ -41,4 +41,4 @@ class UnnormalisedKaczmarz(SequentialHingeLearner):
         return norm + float(np.abs(r) @ (1.0 / np.linalg.norm(rows, axis=1)))
 
     def checked_parameters(self) -> tuple[float, ...]:
-        return self.hinge.checked_parameters()
+        return self.hinge_parameters()

@@ -1,0 +1,78 @@
+"""Belief learners stay sound for as long as anybody swipes, and however surprising it gets."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch import BeliefLearner
+
+D, MILLION = 60, 1_000_000
+BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, BeliefLearner)]
+
+
+def belief(slug: str, **settings: float) -> BeliefLearner:
+    learner = kaczmatch.learner(slug, **settings)
+    assert isinstance(learner, BeliefLearner)
+    return learner
+
+
+def streams() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A million swipes each, as (candidates, which of them, labels): one honest user and three adversaries."""
+    rng = np.random.default_rng(0)
+    tags = (rng.random((2000, D)) < 0.5).astype(float)
+    rows = rng.integers(0, 2000, MILLION)
+    taste = (rng.random(D) < 0.5).astype(float)
+    cosines = tags @ taste / np.linalg.norm(tags, axis=1) / np.linalg.norm(taste)
+    likes = np.where((cosines >= 0.52)[rows] ^ (rng.random(MILLION) < 0.2), 1, -1)
+    one = np.zeros(MILLION, int)
+    nearly_equal = np.ones((2000, D)) + 1e-7 * rng.normal(size=(2000, D))
+    return {
+        "an honest user": (tags, rows, likes),
+        "one candidate, always liked": (tags, one, np.ones(MILLION, int)),
+        "one candidate, liked and passed in turn": (tags, one, np.where(np.arange(MILLION) % 2, 1, -1)),
+        "candidates that differ in the seventh digit, labels at random": (nearly_equal, rows, rng.choice([-1, 1], MILLION)),
+    }
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+@pytest.mark.parametrize("stream", streams())
+def test_covariance_stays_symmetric_positive_after_a_million_swipes(slug: str, stream: str) -> None:
+    learner = belief(slug)
+    candidates, rows, labels = streams()[stream]
+    log = {"user": np.zeros(MILLION, int), "candidate": rows, "candidates": candidates, "label": labels}
+    state = kaczmatch.replay(learner, log)[0]
+    covariance = learner.covariance(state)
+    assert np.array_equal(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance)[0] > 0.0
+    assert np.isfinite(learner.mean(state)).all()
+    assert np.isfinite(learner.draw(state, np.random.default_rng(1))).all()
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+@pytest.mark.parametrize("label", ["like", "pass"])
+@pytest.mark.parametrize("epsilon", [0.2, 1e-9])
+@pytest.mark.parametrize("score", [-40.0, -9.0, 9.0, 40.0, 1e6])
+def test_nothing_overflows_far_from_the_threshold(slug: str, label: Any, epsilon: float, score: float) -> None:
+    learner = belief(slug, epsilon=epsilon)
+    a = np.eye(D)[0]
+    prior = kaczmatch.Prior(a * 0.0, version="far", threshold=score * math.sqrt(1.0 + 1.0 + 0.05))  # z = ±score
+    state = learner.swipe(learner.start(prior), a, label)
+    assert np.isfinite(state.cells).all()
+    assert np.linalg.eigvalsh(learner.covariance(state))[0] > 0.0
+    assert epsilon <= learner.probability(state, a) <= 1 - epsilon
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_a_surprise_widens_the_belief(slug: str) -> None:
+    """g(g + z) < 0 after a surprise: clipping it would cost accuracy."""
+    learner = belief(slug)
+    a = np.eye(D)[0]
+    state = learner.start(kaczmatch.Prior(np.zeros(D), version="sure", threshold=4.0))
+    surprised, confirmed = learner.swipe(state, a, "pass"), learner.swipe(state, a, "like")
+    before = np.trace(learner.covariance(state))
+    assert np.trace(learner.covariance(confirmed)) < before < np.trace(learner.covariance(surprised))

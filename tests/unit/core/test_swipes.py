@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kaczmatch import InvalidInput, Seen, SwipeLog
+
+GOOD: dict[str, Any] = {"user": [1, 1], "features": [[1, 0], [0, 1]], "label": [1, -1]}
+BY_CANDIDATE: dict[str, Any] = {"user": [1, 1], "candidate": [1, 0], "candidates": np.eye(2), "label": [1, -1]}
+
+
+def test_a_log_says_what_each_swipe_saw() -> None:
+    log = SwipeLog(**BY_CANDIDATE, appeal=[0.5, -0.5])
+    assert len(log) == log.dimensions == 2
+    assert log.seen(0).features.tolist() == [0, 1]
+    assert log.seen(0).appeal == 0.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "field", "message"),
+    [
+        (GOOD | {"label": [1]}, "user", "has 2 rows, but label has 1"),
+        (GOOD | {"features": [[1, 0]]}, "features", "has 1 rows"),
+        (GOOD | {"features": [[1, 0], [0, np.nan]]}, "features", "row 1: entry 1 is nan"),
+        (GOOD | {"session": [1]}, "session", "has 1 rows"),
+        (GOOD | {"session": [[1, 2]]}, "session", "one column"),
+        (GOOD | {"appeal": [0.0, np.inf]}, "appeal", "row 1"),
+        (GOOD | {"appeal": ["a", "b"]}, "appeal", "numbers"),
+        (GOOD | {"at": ["noon", "later"]}, "at", "datetimes or seconds"),
+        (GOOD | {"at": [0.0, np.nan]}, "at", "row 1: is not a time"),
+        (GOOD | {"at": np.array(["2026-01-01", "NaT"], "M8[s]")}, "at", "row 1: is not a time"),
+        (GOOD | {"at": np.array([datetime(2026, 1, 1, tzinfo=UTC), None], object)}, "at", "row 1: is not a time"),
+        (GOOD | {"candidate": [0, 1]}, "features", "not both"),
+        ({"user": [1], "label": [1]}, "candidate", "give features"),
+        (BY_CANDIDATE | {"candidate": [0, 2]}, "candidate", "row 1: 2 is not a row of the 2 candidates"),
+        (BY_CANDIDATE | {"candidate": [-1, 0]}, "candidate", "row 0: -1"),
+        (BY_CANDIDATE | {"candidate": ["a", "b"]}, "candidate", "make candidates a mapping"),
+        (BY_CANDIDATE | {"candidates": {"a": [1, 0]}}, "candidate", "row 0: 1 is not among the candidates"),
+        (BY_CANDIDATE | {"candidates": {}}, "candidates", "is empty"),
+        (BY_CANDIDATE | {"candidates": {0: [1], 1: [1, 0]}}, "candidates", "one length"),
+        (BY_CANDIDATE | {"candidates": np.full((2, 2), np.inf)}, "candidates", "row 0"),
+        (GOOD | {"sesion": [1, 1]}, "sesion", "did you mean 'session'"),
+        ({"user": [1], "features": [[1.0]]}, "label", "missing"),
+    ],
+)
+def test_a_bad_column_is_named(columns: dict[str, Any], field: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as caught:
+        SwipeLog.of(columns)
+    assert caught.value.field == field
+
+
+def test_only_columns_make_a_log() -> None:
+    with pytest.raises(InvalidInput, match="log: must be a SwipeLog or a mapping of columns, got list"):
+        SwipeLog.of([1, 2])  # type: ignore[arg-type]
+
+
+def test_time_may_come_in_any_form() -> None:
+    first = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    moments = [first, first.astimezone(timezone(timedelta(hours=5))) + timedelta(microseconds=1)]
+    forms: list[Any] = [
+        np.array(moments, object),
+        np.array([moment.astimezone(UTC).replace(tzinfo=None) for moment in moments], "M8[us]"),
+        [moment.timestamp() for moment in moments],
+    ]
+    for at in forms:
+        log = SwipeLog(**GOOD, at=at)
+        assert log.at is not None
+        assert log.at[1] - log.at[0] == 1
+
+
+@pytest.mark.parametrize("appeal", [float("nan"), "high", None, 1e9])
+def test_appeal_is_a_plausible_number(appeal: Any) -> None:
+    with pytest.raises(InvalidInput, match="appeal"):
+        Seen(np.ones(2), appeal)

@@ -1,0 +1,172 @@
+"""The belief learners against the mathematics they approximate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import kaczmatch
+from kaczmatch import BeliefLearner, InvalidInput, Prior, Seen
+
+BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, BeliefLearner)]
+
+
+def belief(slug: str, **settings: float) -> BeliefLearner:
+    learner = kaczmatch.learner(slug, **settings)
+    assert isinstance(learner, BeliefLearner)
+    return learner
+
+
+def exact_posterior(
+    mean: np.ndarray, covariance: np.ndarray, x: np.ndarray, y: int, alpha: float, epsilon: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Evidence, mean and covariance of N(mean, covariance) after one careless probit swipe, by quadrature over a grid."""
+    grid = np.linspace(-9, 9, 1201)
+    standard = np.stack(np.meshgrid(grid, grid, indexing="ij"), -1).reshape(-1, 2)
+    tastes = mean + standard @ np.linalg.cholesky(covariance).T
+    weight = np.exp(-0.5 * (standard**2).sum(1))
+    likelihood = epsilon + (1 - 2 * epsilon) * ndtr(y * (tastes @ x) / np.sqrt(alpha))
+    evidence = (weight * likelihood).sum() / weight.sum()
+    posterior = weight * likelihood / (weight * likelihood).sum()
+    new_mean = posterior @ tastes
+    centred = tastes - new_mean
+    return float(evidence), new_mean, (centred * posterior[:, None]).T @ centred
+
+
+@pytest.mark.parametrize("y", [1, -1])
+@pytest.mark.parametrize("threshold", [-2.0, 0.3, 2.5])
+def test_one_swipe_matches_the_moments_of_the_exact_posterior(y: int, threshold: float) -> None:
+    covariance = np.array([[1.3, 0.4, 0.0], [0.4, 0.7, 0.0], [0.0, 0.0, 1.0]])
+    probit = belief("probit", alpha=0.3, epsilon=0.1)
+    state = probit.start(Prior(np.array([0.8]), "p", threshold, covariance=covariance))
+    a = np.array([2.0])
+    evidence, mean, moments = exact_posterior(probit.mean(state), covariance[:2, :2], np.ones(2), y, 0.3, 0.1)
+    likely = float(probit.probability(state, a))
+    assert (likely if y > 0 else 1 - likely) == pytest.approx(evidence, abs=1e-6)
+    after = probit.swipe(state, a, y)
+    assert probit.mean(after) == pytest.approx(mean, abs=1e-6)
+    assert probit.covariance(after) == pytest.approx(moments, abs=1e-6)
+
+
+def test_the_diagonal_learner_keeps_the_diagonal_of_the_full_one() -> None:
+    full, diagonal = belief("probit"), belief("probit-diag")
+    a = np.array([1.0, 0.0, 1.0, 1.0])
+    states = [learner.swipe(learner.start(np.ones(4)), a, "like") for learner in (full, diagonal)]
+    assert full.mean(states[0]) == pytest.approx(diagonal.mean(states[1]))
+    assert np.diag(full.covariance(states[0])) == pytest.approx(np.diag(diagonal.covariance(states[1])))
+
+
+def test_defaults_are_one_set_for_everything() -> None:
+    for slug in BELIEFS:
+        learner = belief(slug)
+        assert learner == kaczmatch.learner(slug, alpha=0.05, epsilon=0.2, tag_sd=1.0, threshold_sd=1.0, appeal=False)
+        state = learner.start(Prior.ones(60))
+        assert learner.mean(state)[:60].tolist() == [1.0] * 60
+        assert learner.mean(state)[60] == pytest.approx(-5.70, abs=0.005)
+        assert np.array_equal(learner.covariance(state), np.eye(61))
+
+
+def test_bytes_a_user_at_sixty_tags() -> None:
+    full, diagonal = (len(belief(slug).start(Prior.ones(60)).to_bytes()) for slug in ("probit", "probit-diag"))
+    assert full <= 15.5 * 1024
+    assert diagonal <= 1024
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_forgetting_goes_towards_the_prior(slug: str) -> None:
+    learner = belief(slug)
+    rng = np.random.default_rng(0)
+    start = learner.start(rng.normal(size=6))
+    state = start
+    for _ in range(30):
+        state = learner.swipe(state, (rng.random(6) < 0.5).astype(float), int(rng.choice([-1, 1])))
+    assert learner.forget(state, 1.0) == state
+    assert learner.forget(state, 0.0) == start
+    half = learner.forget(state, 0.5)
+    assert learner.mean(half) == pytest.approx((learner.mean(start) + learner.mean(state)) / 2)
+    expected = 0.25 * learner.covariance(state) + 0.75 * learner.covariance(start)
+    assert learner.covariance(half) == pytest.approx(expected)
+    for keep in (-0.1, 1.1, float("nan")):
+        with pytest.raises(InvalidInput, match="keep"):
+            learner.forget(state, keep)
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_draws_have_the_beliefs_mean_and_covariance(slug: str) -> None:
+    learner = belief(slug)
+    state = learner.start(np.ones(3))
+    for a in (np.array([1.0, 1, 0]), np.array([0.0, 1, 1])):
+        state = learner.swipe(state, a, "like")
+    rng = np.random.default_rng(0)
+    draws = np.array([learner.draw(state, rng) for _ in range(20_000)])
+    assert draws.mean(0) == pytest.approx(learner.mean(state), abs=0.03)
+    assert np.cov(draws.T) == pytest.approx(learner.covariance(state), abs=0.03)
+    assert np.array_equal(learner.draw(state, np.random.default_rng(7)), learner.draw(state, np.random.default_rng(7)))
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_appeal_is_learned_only_where_it_is_used(slug: str) -> None:
+    a = np.ones(4)
+    plain, with_appeal = belief(slug), belief(slug, appeal=True)
+    for learner, matters in ((plain, False), (with_appeal, True)):
+        state = learner.start(np.zeros(4))
+        for appeal, label in ((2.0, 1), (-2.0, -1), (1.5, 1), (-1.0, -1)):
+            state = learner.swipe(state, Seen(a, appeal), label)
+        assert bool(learner.probability(state, a, 2.0) > learner.probability(state, a, -2.0)) is matters
+        assert learner.coordinates(a, 2.0).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_a_prior_covariance_is_taken_up_and_grown(slug: str) -> None:
+    rng = np.random.default_rng(3)
+    root = rng.normal(size=(5, 5))
+    prior = Prior(rng.normal(size=3), "pop", 0.2, 0.7, (root @ root.T + root @ root.T) / 2 + np.eye(5))
+    assert prior.covariance is not None
+    learner = belief(slug, appeal=True)
+    covariance = learner.covariance(learner.start(prior))
+    expected = prior.covariance if slug == "probit" else np.diag(np.diag(prior.covariance))
+    assert np.array_equal(covariance, expected)
+    grown = learner.grow(learner.start(prior), 5)
+    assert learner.mean(grown) == pytest.approx([*prior.weights, *[prior.weights.mean()] * 2, 0.2, 0.7])
+    assert learner.forget(grown, 0.0).cells == pytest.approx(grown.cells, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("alpha", 0.0),
+        ("epsilon", 0.0),
+        ("epsilon", 0.5),
+        ("tag_sd", 0.0),
+        ("threshold_sd", -1),
+        ("half_life_days", 0),
+        ("appeal", 1),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting: str, value: float) -> None:
+    for slug in BELIEFS:
+        with pytest.raises(InvalidInput) as caught:
+            kaczmatch.learner(slug, **{setting: value})
+        assert caught.value.field == setting
+
+
+def test_probabilities_match_what_happens_when_the_model_is_right() -> None:
+    """Users drawn from the prior and swiping by the model: within two points in each tenth."""
+    rng = np.random.default_rng(0)
+    learner = belief("probit")
+    d, users, swipes = 8, 400, 40
+    said, happened = [], []
+    for _ in range(users):
+        taste = np.append(rng.normal(size=d), rng.normal())
+        state = learner.start(np.zeros(d))
+        for _ in range(swipes):
+            a = (rng.random(d) < 0.5).astype(float)
+            likes = (taste @ learner.coordinates(a) + np.sqrt(0.05) * rng.normal() > 0) ^ (rng.random() < 0.2)
+            said.append(float(learner.probability(state, a)))
+            happened.append(likes)
+            state = learner.swipe(state, a, 1 if likes else -1)
+    probabilities, likes = np.array(said), np.array(happened)
+    bins = (probabilities * 10).astype(int)
+    errors = [abs(np.sum(probabilities[bins == b] - likes[bins == b])) for b in range(10)]
+    assert sum(errors) / len(likes) < 0.02
