@@ -44,7 +44,8 @@ missing = [name for name in kaczmatch.__all__ if getattr(kaczmatch, name, None) 
 try:
     kaczmatch.nonsense
 except AttributeError as error:
-    print(json.dumps({"missing": missing, "unlisted": sorted(set(kaczmatch._HOMES) ^ set(kaczmatch.__all__)), "error": [str(error)]}))
+    unlisted = sorted(set(kaczmatch._HOMES) ^ set(kaczmatch.__all__))
+    print(json.dumps({"missing": missing, "unlisted": unlisted, "error": [str(error)]}))
 """
     answer = run(code)
     assert answer["missing"] == answer["unlisted"] == []

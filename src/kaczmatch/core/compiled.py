@@ -110,72 +110,21 @@ _SMALLEST_PIVOT = 1e-6
 
 
 @compiled
-def _factor(g: Matrix) -> bool:
-    """Cholesky factor of the lower triangle of g, in place; False when g is too close to singular."""
-    n = g.shape[0]
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, g[i, i])
-    for i in range(n):
-        for j in range(i):
-            g[i, j] = (g[i, j] - dot(g[i, :j], g[j, :j])) / g[j, j]
-        pivot = g[i, i] - dot(g[i, :i], g[i, :i])
-        if not pivot > _SMALLEST_PIVOT * largest:
-            return False
-        g[i, i] = math.sqrt(pivot)
-    return True
-
-
-@compiled
-def _substitute(g: Matrix, x: Vector) -> None:
-    """x ← (LLᵀ)⁻¹ x for the factor L in the lower triangle of g."""
-    n = g.shape[0]
-    for i in range(n):
-        x[i] = (x[i] - dot(g[i, :i], x[:i])) / g[i, i]
-    for i in range(n - 1, -1, -1):
-        x[i] /= g[i, i]
-        for j in range(i):
-            x[j] -= g[i, j] * x[i]
-
-
-@compiled
 def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
     """Aᵀ(AAᵀ + αI)⁻¹ r, in whichever of the k x k and d x d forms is smaller; least squares where that is singular."""
     k, d = rows.shape
-    if k <= d:
-        g = _gram(rows, alpha)
-        if _factor(g):
-            c = r.copy()
-            _substitute(g, c)
-            return _combined(rows, c)
-    else:
-        g = _gram(_transposed(rows), alpha)
-        if _factor(g):
-            step = _combined(rows, r)
-            _substitute(g, step)
-            return step
-    return _least_squares(rows, r, alpha)
-
-
-@compiled
-def _gram(rows: Matrix, alpha: float) -> Matrix:
-    """The lower triangle of AAᵀ + αI."""
-    n = rows.shape[0]
-    g = np.empty((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            g[i, j] = dot(rows[i], rows[j])
+    g = np.dot(rows, rows.T) if k <= d else np.dot(rows.T, rows)
+    for i in range(g.shape[0]):
         g[i, i] += alpha
-    return g
-
-
-@compiled
-def _transposed(rows: Matrix) -> Matrix:
-    columns = np.empty((rows.shape[1], rows.shape[0]))
-    for i in range(rows.shape[0]):
-        for j in range(rows.shape[1]):
-            columns[j, i] = rows[i, j]
-    return columns
+    if not _factor(g):
+        return _least_squares(rows, r, alpha)
+    if k <= d:
+        c = r.copy()
+        _substitute(g, c)
+        return _combined(rows, c)
+    step = _combined(rows, r)
+    _substitute(g, step)
+    return step
 
 
 @compiled
@@ -185,6 +134,36 @@ def _combined(rows: Matrix, c: Vector) -> Vector:
     for i in range(rows.shape[0]):
         add(total, c[i], rows[i])
     return total
+
+
+@compiled
+def _factor(g: Matrix) -> bool:
+    """The Cholesky factor U, UᵀU = G, in the upper triangle of G; False when G is too close to singular."""
+    n = g.shape[0]
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, g[i, i])
+    for k in range(n):
+        if not g[k, k] > _SMALLEST_PIVOT * largest:
+            return False
+        scale = 1.0 / math.sqrt(g[k, k])
+        row = g[k, k:]
+        for j in range(row.shape[0]):
+            row[j] *= scale
+        for i in range(1, row.shape[0]):
+            add(g[k + i, k + i :], -row[i], row[i:])
+    return True
+
+
+@compiled
+def _substitute(g: Matrix, x: Vector) -> None:
+    """x ← (UᵀU)⁻¹ x."""
+    n = g.shape[0]
+    for i in range(n):
+        x[i] /= g[i, i]
+        add(x[i + 1 :], -x[i], g[i, i + 1 :])
+    for i in range(n - 1, -1, -1):
+        x[i] = (x[i] - dot(g[i, i + 1 :], x[i + 1 :])) / g[i, i]
 
 
 @compiled

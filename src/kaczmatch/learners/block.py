@@ -38,10 +38,24 @@ class BlockLearner(HingeLearner):
             return np.asarray(np.linalg.lstsq(rows, r, rcond=None)[0], np.float64)
         return rows.T @ np.linalg.solve(rows @ rows.T + self.alpha * np.eye(len(rows)), r)
 
-    @property
     @final
-    def most_pending(self) -> int:
-        return self.k
+    def fits(self, cells: Vector, dimensions: int) -> bool:
+        return len(cells) > dimensions and len(cells) == self._end(cells, dimensions)
+
+    @final
+    def expand(self, cells: Vector, dimensions: int) -> Vector:
+        return np.append(cells, np.empty(dimensions + 1))
+
+    @final
+    def compact(self, work: Vector, dimensions: int) -> Vector:
+        return work[: self._end(work, dimensions)].copy()
+
+    @final
+    def room(self, dimensions: int) -> int:
+        return (dimensions + 1) * (self.k + 1)
+
+    def _end(self, cells: Vector, dimensions: int) -> int:
+        return (dimensions + 1) * (int(cells[dimensions]) + 1)
 
     @final
     def initial(self, prior: Prior) -> Vector:
@@ -84,10 +98,10 @@ def queued(cells: Vector, features: Vector, label: float, parameters: Vector) ->
     pending = int(cells[d])
     if squared == 0.0:
         return pending
-    end = (pending + 1) * (d + 1)
+    row = cells[(pending + 1) * (d + 1) :]
     for i in range(d):
-        cells[end + i] = features[i]
-    cells[end + d] = label
+        row[i] = features[i]
+    row[d] = label
     cells[d] = pending + 1.0
     return pending + 1
 
@@ -99,14 +113,12 @@ def solved(cells: Vector, d: int, parameters: Vector) -> bool:
     if k == 0:
         return False
     v = cells[:d]
-    rows = np.empty((k, d))
+    rows = cells[d + 1 : (k + 1) * (d + 1)].reshape(k, d + 1)
     r = np.empty(k)
     for i in range(k):
-        begin = (i + 1) * (d + 1)
-        for j in range(d):
-            rows[i, j] = cells[begin + j]
-        va, vv, aa = products(v, rows[i])
-        r[i] = residual(cosine_of(va, vv, aa), cells[begin + d], parameters[1], parameters[2])
+        va, vv, aa = products(v, rows[i, :d])
+        r[i] = residual(cosine_of(va, vv, aa), rows[i, d], parameters[1], parameters[2])
+        rows[i, d] = 0.0  # without its label, a row can be solved for where it stands
     add(v, 1.0, ridge_step(rows, r, parameters[0]))
     cells[d] = 0.0
     return True

@@ -15,7 +15,7 @@ from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, sealed, unit, usable_rows
-from kaczmatch.learners.kernels import DONE, Kernels, kept_after
+from kaczmatch.learners.kernels import DONE, Kernels, kept_after, nothing_pending
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, StoredState
 
@@ -46,10 +46,6 @@ class Learner(ABC):
         """The hyper-parameters as its kernels take them; raises where one makes no sense."""
 
     @abstractmethod
-    def width(self, dimensions: int) -> int:
-        """How many cells a state has, pending swipes apart."""
-
-    @abstractmethod
     def initial(self, prior: Prior) -> Vector:
         """The cells of somebody who has not swiped yet."""
 
@@ -69,10 +65,21 @@ class Learner(ABC):
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         """How well each row of `features` fits, for ordering only; one number for one vector."""
 
-    @property
     @abstractmethod
-    def most_pending(self) -> int:
-        """How many swipes at most wait in a state until its session ends: 0 for rules that learn at once."""
+    def fits(self, cells: Vector, dimensions: int) -> bool:
+        """Whether `cells` can be a state over so many tags."""
+
+    @abstractmethod
+    def expand(self, cells: Vector, dimensions: int) -> Vector:
+        """A copy of the cells in the form its kernels work on, with room for one more swipe; the preference comes first."""
+
+    @abstractmethod
+    def compact(self, work: Vector, dimensions: int) -> Vector:
+        """The cells again, from what a kernel worked on; may be a view of it."""
+
+    @abstractmethod
+    def room(self, dimensions: int) -> int:
+        """How long the form its kernels work on can get, however many swipes are folded."""
 
     @property
     @abstractmethod
@@ -85,7 +92,7 @@ class Learner(ABC):
     def start(self, prior: Prior | ArrayLike) -> State:
         """The state of somebody who has not swiped yet, from a plain vector of tag weights or a versioned prior."""
         origin = Prior.of(prior)
-        return self._state(sealed(self.initial(origin)), origin.dimensions, origin)
+        return self.state(self.initial(origin), origin.dimensions, origin)
 
     @final
     def swipe(self, state: State, seen: Seen | ArrayLike, label: Label) -> State:
@@ -98,19 +105,20 @@ class Learner(ABC):
         d = state.dimensions
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
-        cells = self._unsealed(state)
-        if self.kernels.swipe(cells, features, appeal, y, self.parameters) != DONE:
+        work = self.expand(self._own(state).cells, d)
+        if self.kernels.swipe(work, features, appeal, y, self.parameters) != DONE:
             raise InvalidInput("features", problem_with(features))
-        return self._sealed(cells, state)
+        return self.state(self.compact(work, d), d, state.prior)
 
     @final
     def end_session(self, state: State) -> State:
         """Learn from what is still pending; block rules wait for this, the others have nothing to do."""
-        if not self.most_pending:
+        if self.kernels.end_session is nothing_pending:
             return state
-        cells = self._unsealed(state)
-        self.kernels.end_session(cells, state.dimensions, self.parameters)
-        return self._sealed(cells, state)
+        d = state.dimensions
+        work = self.expand(self._own(state).cells, d)
+        self.kernels.end_session(work, d, self.parameters)
+        return self.state(self.compact(work, d), d, state.prior)
 
     @final
     def advance(self, state: State, elapsed: timedelta) -> State:
@@ -132,7 +140,7 @@ class Learner(ABC):
         prior = state.prior.grown(dimensions)
         if dimensions < state.dimensions:
             raise InvalidInput("dimensions", f"cannot shrink from {state.dimensions} to {dimensions} tags")
-        return self._state(sealed(self.grown(self._own(state), prior)), dimensions, state.prior)
+        return self.state(self.grown(self._own(state), prior), dimensions, state.prior)
 
     @final
     def from_bytes(self, data: bytes, prior: Prior | None = None) -> State:
@@ -142,45 +150,52 @@ class Learner(ABC):
             raise InvalidInput("state", f"is a state of {stored.learner!r}, not of {self.slug!r}")
         if stored.version != self.state_version:
             raise InvalidInput("state", f"has version {stored.version}, {self.slug!r} reads {self.state_version}")
-        return self._own(self._state(sealed(stored.cells), stored.dimensions, stored.prior(prior)))
-
-    @final
-    def end_cell(self, cells: Vector, dimensions: int) -> int:
-        """How many of the cells are in use."""
-        width = self.width(dimensions)
-        return width + (dimensions + 1) * int(cells[width - 1]) if self.most_pending else width
-
-    @final
-    def capacity(self, dimensions: int, used: int = 0) -> int:
-        """Cells that folding any number of swipes may need, where `used` are taken already."""
-        return max(used, self.width(dimensions)) + (dimensions + 1) * self.most_pending
+        return self._own(self.state(stored.cells, stored.dimensions, stored.prior(prior)))
 
     def _forgotten(self, state: State, keep: float) -> State:
-        cells = self._unsealed(state)
-        self.kernels.forget(cells, self.initial(state.prior.grown(state.dimensions)), keep)
-        return self._sealed(cells, state)
+        d = state.dimensions
+        work = self.expand(self._own(state).cells, d)
+        self.kernels.forget(work, self.expand(self.initial(state.prior.grown(d)), d), keep)
+        return self.state(self.compact(work, d), d, state.prior)
 
     def _own(self, state: State) -> State:
         """`state`, if it is one of this rule's."""
         if state.learner != self.slug:
             raise InvalidInput("state", f"is a state of {state.learner!r}, not of {self.slug!r}")
-        cells, width = len(state.cells), self.width(state.dimensions)
-        if cells != width and (cells < width or cells != self.end_cell(state.cells, state.dimensions)):
-            raise InvalidInput("state", f"has {cells} cells; {self} over {state.dimensions} tags expects {width}")
+        if not self.fits(state.cells, state.dimensions):
+            raise InvalidInput("state", f"{len(state.cells)} cells over {state.dimensions} tags are not a state of {self}")
         return state
 
-    def _unsealed(self, state: State) -> Vector:
-        """A copy of the cells that a kernel may change, with room for one more pending swipe."""
-        cells = self._own(state).cells
-        return np.append(cells, np.empty(state.dimensions + 1)) if self.most_pending else cells.copy()
+    @final
+    def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
+        """These cells as a state of this rule; they are read-only from now on."""
+        return State(self.slug, self.state_version, dimensions, sealed(cells), prior)
 
-    def _sealed(self, cells: Vector, state: State) -> State:
-        if self.most_pending:
-            cells = cells[: self.end_cell(cells, state.dimensions)].copy()
-        return self._state(sealed(cells), state.dimensions, state.prior)
 
-    def _state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
-        return State(self.slug, self.state_version, dimensions, cells, prior)
+class FixedCells(Learner):
+    """A rule whose kernels work on the cells as they are."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def width(self, dimensions: int) -> int:
+        """How many cells a state has."""
+
+    @final
+    def fits(self, cells: Vector, dimensions: int) -> bool:
+        return len(cells) == self.width(dimensions)
+
+    @final
+    def expand(self, cells: Vector, dimensions: int) -> Vector:
+        return cells.copy()
+
+    @final
+    def compact(self, work: Vector, dimensions: int) -> Vector:
+        return work
+
+    @final
+    def room(self, dimensions: int) -> int:
+        return self.width(dimensions)
 
 
 class ProbabilisticLearner(Learner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 from numba import types
@@ -65,36 +65,36 @@ def _fold(
     parameters: Vector,
 ) -> None:
     d = features.shape[1]
+    has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
+    forgets = len(gap) > 0 and half_life < math.inf
     for u in range(work.shape[0]):
         cells = work[u]
         ended = False
         passed = 0
         for i in range(begin[u], end[u]):
-            ended = ended or session_ended[i]
-            passed += gap[i]
+            if has_sessions:
+                ended = ended or session_ended[i]
+            if forgets:
+                passed += gap[i]
             if i == left_out[u]:
                 continue
             if ended:
                 end_session(cells, d, parameters)
-            if passed > 0 and half_life < math.inf:
+            if passed > 0:
                 forget(cells, start, kept_after(passed, half_life))
-            swipe(cells, features[row[i]], appeal[i], label[i], parameters)
+            swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters)
             ended = False
             passed = 0
 
 
-class Progress(NamedTuple):
-    """Where one user's fold stands: what the next part of a log needs to go on."""
-
-    cells: Vector
-    session: Any
-    at: int | None
+# (cells, session, microseconds) of a user's last swipe: what the next part of a log needs to go on.
+Progress = tuple[Vector, Any, int | None]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """Swipes laid out so that each user's stand next to each other, in order. Everything in it has been checked."""
+    """Checked swipes in an order that puts each user's next to each other. What the log does not have is empty."""
 
     features: Matrix
     row: Places
@@ -110,7 +110,7 @@ class Sequences:
             log.features,
             order if log.row is None else log.row[order],
             log.label[order],
-            np.zeros(len(order)) if log.appeal is None else log.appeal[order],
+            np.empty(0) if log.appeal is None else log.appeal[order],
             _session_ends(log.session, order, begin, before),
             _gaps(log.at, order, begin, before),
         )
@@ -119,15 +119,13 @@ class Sequences:
         self, learner: Learner, work: Matrix, start: Vector, begin: Places, end: Places, left_out: Places | None = None
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`."""
-        if left_out is None:
-            left_out = np.full(len(work), NOTHING_LEFT_OUT)
         _fold(
             *learner.kernels,
             work,
             start,
             begin,
             end,
-            left_out,
+            np.full(len(work), NOTHING_LEFT_OUT) if left_out is None else left_out,
             self.features,
             self.row,
             self.label,
@@ -141,30 +139,30 @@ class Sequences:
 
 def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
     """Whether a user's session ended just before each swipe."""
+    if session is None:
+        return np.empty(0, np.bool_)
+    ordered = session[order]
     ends = np.zeros(len(order), np.bool_)
-    if session is not None:
-        ordered = session[order]
-        ends[1:] = ordered[1:] != ordered[:-1]
-        firsts = ordered[begin[:-1]].tolist()
-        ends[begin[:-1]] = [
-            known is not None and known.session is not None and known.session != first
-            for known, first in zip(before, firsts, strict=True)
-        ]
+    ends[1:] = ordered[1:] != ordered[:-1]
+    firsts = ordered[begin[:-1]].tolist()
+    ends[begin[:-1]] = [
+        known is not None and known[1] is not None and known[1] != first for known, first in zip(before, firsts, strict=True)
+    ]
     return ends
 
 
 def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> Places:
     """Microseconds since the same user's swipe before."""
+    if at is None:
+        return np.empty(0, np.int64)
+    times = at[order]
     gaps = np.zeros(len(order), np.int64)
-    if at is not None:
-        times = at[order]
-        gaps[1:] = np.diff(times)
-        firsts = times[begin[:-1]].tolist()
-        gaps[begin[:-1]] = [
-            first - known.at if known is not None and known.at is not None else 0
-            for known, first in zip(before, firsts, strict=True)
-        ]
-        if (gaps < 0).any():
-            row = int(order[gaps < 0].min())
-            raise InvalidInput("at", f"row {row}: is before the same user's swipe before it; sort the log by time")
+    gaps[1:] = np.diff(times)
+    firsts = times[begin[:-1]].tolist()
+    gaps[begin[:-1]] = [
+        first - known[2] if known is not None and known[2] is not None else 0 for known, first in zip(before, firsts, strict=True)
+    ]
+    if (gaps < 0).any():
+        row = int(order[gaps < 0].min())
+        raise InvalidInput("at", f"row {row}: is before the same user's swipe before it; sort the log by time")
     return gaps

@@ -97,11 +97,6 @@ class GaussianLearner(BeliefLearner):
 
     @property
     @final
-    def most_pending(self) -> int:
-        return 0
-
-    @property
-    @final
     def half_life(self) -> float:
         return self.half_life_days * timedelta(days=1).total_seconds()
 

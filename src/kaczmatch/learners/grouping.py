@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,30 +15,22 @@ Places = NDArray[np.int64]
 
 def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
     """The users, the rows sorted by user (each user's in their order), and where each user's begin, with an end."""
-    names, codes = _coded(users)
-    order, begin = _counting_sort(codes, len(names))
-    return names, order, begin
-
-
-def _coded(users: Column) -> tuple[list[Hashable], NDArray[Any]]:
     if users.dtype.kind in "iu" and len(users):
         lowest, highest = int(users.min()), int(users.max())
-        if highest - lowest < 2 * len(users) + 1024:  # dense numbers need no sorting
-            present = np.zeros(highest - lowest + 1, np.int64)
-            wide = users if users.dtype.kind == "u" else users.astype(np.int64)
-            shifted = (wide - wide.dtype.type(lowest)).astype(np.int64)
-            present[shifted] = 1
-            numbers = np.flatnonzero(present)
-            if len(numbers) < len(present):
-                present[numbers] = np.arange(len(numbers))
-                shifted = present[shifted]
-            return [*(numbers + lowest).tolist()], shifted
+        if highest - lowest < 2 * len(users) + 1024:  # numbers close together sort themselves
+            wide = users if users.dtype.kind == "u" else users.astype(np.int64, copy=False)
+            numbers = (wide - wide.dtype.type(lowest)).astype(np.int64, copy=False)
+            order, begin = _counting_sort(numbers, highest - lowest + 1)
+            present = np.flatnonzero(begin[1:] > begin[:-1])
+            return [*(present + lowest).tolist()], order, np.append(begin[present], len(users))
     if users.dtype.kind == "O":  # whatever can be a key, in order of appearance
         places: dict[Hashable, int] = {}
-        appeared = [places.setdefault(user, len(places)) for user in users.tolist()]
-        return list(places), np.array(appeared, np.int64)
-    names, codes = np.unique(users, return_inverse=True)
-    return names.tolist(), codes.astype(np.int64, copy=False)
+        codes = np.array([places.setdefault(user, len(places)) for user in users.tolist()], np.int64)
+        names = list(places)
+    else:
+        found, codes = np.unique(users, return_inverse=True)
+        names = found.tolist()
+    return names, *_counting_sort(codes.astype(np.int64, copy=False), len(names))
 
 
 @compiled

@@ -49,25 +49,25 @@ def influence(
     place = _place(users, user)
     rows = order[begin[place] : begin[place + 1]]
     origin = Prior.ones(swipes.dimensions) if prior is None else Prior.of(prior)
-    if origin.dimensions != swipes.dimensions:
-        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {swipes.dimensions}")
+    d = swipes.dimensions
+    if origin.dimensions != d:
+        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {d}")
     sequences = Sequences.of(swipes, rows, np.array([0, len(rows)]), [None])
 
     def directions(start: Vector, left_out: NDArray[np.int64]) -> Matrix:
-        work = np.empty((len(left_out), learner.capacity(swipes.dimensions)))
+        work = np.empty((len(left_out), learner.room(d)))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(rows))
         sequences.fold(learner, work, start, np.zeros_like(everything), everything, left_out)
         if end_last_session:
             for cells in work:
-                learner.kernels.end_session(cells, swipes.dimensions, learner.parameters)
-        return unit_rows(np.array([learner.weights(cells, swipes.dimensions) for cells in work]))
+                learner.kernels.end_session(cells, d, learner.parameters)
+        return unit_rows(work[:, :d])
 
-    start = learner.start(origin).cells
+    start, nowhere = (learner.expand(learner.start(first).cells, d) for first in (origin, np.zeros(d)))
     nothing = np.array([NOTHING_LEFT_OUT])
-    today = directions(start, nothing)[0]
-    without_prior = directions(learner.start(np.zeros(origin.dimensions)).cells, nothing)[0]
-    at_once = max(1, _WORK_BYTES // (8 * learner.capacity(swipes.dimensions)))
+    today, without_prior = directions(start, nothing)[0], directions(nowhere, nothing)
+    at_once = max(1, _WORK_BYTES // (8 * learner.room(d)))
     turned = [
         _angles(today, directions(start, np.arange(first, min(first + at_once, len(rows)))))
         for first in range(0, len(rows), at_once)
@@ -75,8 +75,8 @@ def influence(
     return Influence(
         rows,
         np.concatenate(turned),
-        float(_angles(today, without_prior[None])[0]),
-        cosine(today, learner.weights(start, origin.dimensions)),
+        float(_angles(today, without_prior)[0]),
+        cosine(today, start[:d]),
     )
 
 

@@ -17,43 +17,64 @@ from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kerne
 from kaczmatch.learners.state import State
 
 
-@compiled
-def times(lower: Vector, x: Vector) -> Vector:
-    """Px, from the rows of P's lower triangle one after the other; each entry is read once."""
-    n = x.shape[0]
-    px = np.zeros(n)
-    begin = 0
-    for i in range(n):
-        row = lower[begin : begin + i]
-        px[i] += dot(row, x[:i]) + lower[begin + i] * x[i]
-        if x[i] != 0.0:
-            add(px[:i], x[i], row)
-        begin += i + 1
-    return px
-
-
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(work: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    """On the mean and the whole of P: half of it twice, for rows that vectorise."""
     x = coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
-    mean, lower = cells[:n], cells[n:]
-    px = times(lower, x)
+    mean, p = work[:n], work[n:].reshape(n, n)
+    present = np.empty(n, np.int64)  # found without branching: which tags a candidate has cannot be predicted
+    count = 0
+    for i in range(n):
+        present[count] = i
+        count += x[i] != 0.0
+    px = np.zeros(n)
+    for c in range(count):
+        i = present[c]
+        for j in range(n):
+            px[j] += x[i] * p[i, j]
     step, shrink = gains(dot(x, mean), dot(x, px), label, parameters)
     add(mean, step, px)
-    begin = 0
     for i in range(n):
-        add(lower[begin : begin + i + 1], -shrink * px[i], px[: i + 1])
-        begin += i + 1
+        for j in range(n):
+            p[i, j] -= (px[i] * px[j]) * shrink  # px first: the same bits on both sides of the diagonal
     return DONE
 
 
 @forget_kernel
-def forget(cells: Vector, start: Vector, keep: float) -> int:
-    n = round((math.sqrt(9.0 + 8.0 * cells.shape[0]) - 3.0) / 2.0)  # n + n(n + 1)/2 cells
-    towards(start, cells, keep, n)
+def forget(work: Vector, start: Vector, keep: float) -> int:
+    towards(start, work, keep, round((math.sqrt(1.0 + 4.0 * work.shape[0]) - 1.0) / 2.0))  # of n + n² cells
     return DONE
+
+
+@compiled
+def _expanded(cells: Vector, n: int) -> Vector:
+    """Mean and whole covariance from mean and lower triangle."""
+    work = np.empty(n + n * n)
+    p = work[n:].reshape(n, n)
+    place = n
+    for i in range(n):
+        work[i] = cells[i]
+        for j in range(i + 1):
+            p[i, j] = p[j, i] = cells[place + j]
+        place += i + 1
+    return work
+
+
+@compiled
+def _compacted(work: Vector, n: int) -> Vector:
+    """The way back."""
+    cells = np.empty(n + n * (n + 1) // 2)
+    place = n
+    for i in range(n):
+        cells[i] = work[i]
+        row = work[n * (i + 1) :]
+        for j in range(i + 1):
+            cells[place + j] = row[j]
+        place += i + 1
+    return cells
 
 
 @final
@@ -61,8 +82,8 @@ def forget(cells: Vector, start: Vector, keep: float) -> int:
 class Probit(GaussianLearner):
     """q = xᵀPx + α, z = y x·m/√q;  m + (y g/√q) Px,  P − (g(g + z)/q) (Px)(Px)ᵀ.
 
-    P is kept as its lower triangle, so it is symmetric by construction. g(g + z) < 1 keeps it positive; after a surprise
-    g(g + z) < 0 and P grows, which is meant (clipping it costs accuracy).
+    A state keeps the lower triangle of P, the kernels work on the whole, which stays symmetric to the bit. g(g + z) < 1 keeps
+    it positive; after a surprise g(g + z) < 0 and P grows, which is meant (clipping it costs accuracy).
     """
 
     slug: ClassVar[str] = "probit"
@@ -77,12 +98,22 @@ class Probit(GaussianLearner):
 
     def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
         n = self.size(len(seen.features))
-        m, p = self.step(cells[:n], _full(cells[n:], n), self.coordinates(seen.features, seen.appeal), label)
+        m, p = self.step(cells[:n], _covariance(cells, n), self.coordinates(seen.features, seen.appeal), label)
         return np.concatenate([m, self.packed(p)])
 
-    def width(self, dimensions: int) -> int:
+    def fits(self, cells: Vector, dimensions: int) -> bool:
         n = self.size(dimensions)
-        return n + n * (n + 1) // 2
+        return len(cells) == n + n * (n + 1) // 2
+
+    def expand(self, cells: Vector, dimensions: int) -> Vector:
+        return _expanded(cells, self.size(dimensions))
+
+    def compact(self, work: Vector, dimensions: int) -> Vector:
+        return _compacted(work, self.size(dimensions))
+
+    def room(self, dimensions: int) -> int:
+        n = self.size(dimensions)
+        return n * (n + 1)
 
     def packed(self, covariance: Matrix) -> Vector:
         lower: Vector = covariance[np.tril_indices(len(covariance))]
@@ -90,7 +121,7 @@ class Probit(GaussianLearner):
 
     def covariance(self, state: State) -> Matrix:
         n = self.size(state.dimensions)
-        return _full(self._own(state).cells[n:], n)
+        return _covariance(self._own(state).cells, n)
 
     def spread(self, state: State, x: Matrix) -> Vector:
         return np.asarray(np.einsum("ij,ij->i", x @ self.covariance(state), x))
@@ -100,9 +131,5 @@ class Probit(GaussianLearner):
         return self.mean(state) + root @ rng.standard_normal(len(root))
 
 
-def _full(lower: Vector, n: int) -> Matrix:
-    matrix = np.empty((n, n))
-    rows, columns = np.tril_indices(n)
-    matrix[rows, columns] = lower
-    matrix[columns, rows] = lower
-    return matrix
+def _covariance(cells: Vector, n: int) -> Matrix:
+    return _expanded(cells, n)[n:].reshape(n, n)

@@ -11,6 +11,7 @@ import numpy as np
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.contract import FixedCells
 from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, towards
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, swipe_kernel
 from kaczmatch.learners.state import State
@@ -43,7 +44,7 @@ def forget(cells: Vector, start: Vector, keep: float) -> int:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbitDiagonal(GaussianLearner):
+class ProbitDiagonal(GaussianLearner, FixedCells):
     """`probit` that keeps only the diagonal p of P: m + (y g/√q) p∘x,  p − (g(g + z)/q) (p∘x)²."""
 
     slug: ClassVar[str] = "probit-diag"

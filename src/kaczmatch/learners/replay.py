@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Matrix, Vector, sealed, unit_rows
+from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.fold import Progress, Sequences
 from kaczmatch.learners.grouping import grouped
@@ -20,7 +21,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
 _ROWS_AT_ONCE = 1 << 20  # so that memory grows with users, not with swipes
-_WORK_BYTES = 1 << 22
+_WORK_BYTES = 1 << 20
 _THREADS = os.cpu_count() or 1
 
 
@@ -35,8 +36,8 @@ class States(Mapping[Hashable, State]):
         self._progress = progress
 
     def __getitem__(self, user: Hashable) -> State:
-        cells = self._progress[user].cells
-        return State(self.learner.slug, self.learner.state_version, self.dimensions, cells, self.prior)
+        cells, _, _ = self._progress[user]
+        return self.learner.state(cells, self.dimensions, self.prior)
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._progress)
@@ -46,7 +47,7 @@ class States(Mapping[Hashable, State]):
 
     def directions(self) -> Matrix:
         """Everybody's direction, a row a user in the order of iteration."""
-        weights = [self.learner.weights(progress.cells, self.dimensions) for progress in self._progress.values()]
+        weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
         return unit_rows(np.array(weights).reshape(-1, self.dimensions))
 
     def progress(self) -> dict[Hashable, Progress]:
@@ -78,49 +79,47 @@ def replay(
         origin, progress = states.prior, states.progress()
     if origin.dimensions != swipes.dimensions:
         raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {swipes.dimensions}")
-    start = learner.start(origin).cells
+    start = learner.expand(learner.start(origin).cells, origin.dimensions)
     with ThreadPoolExecutor(_THREADS) as threads:
         for first in range(0, len(swipes), _ROWS_AT_ONCE):
             _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, threads)
     result = States(learner, origin, swipes.dimensions, progress)
-    if end_last_session and learner.most_pending:
+    if end_last_session:
         for user, (_, session, at) in progress.items():
-            progress[user] = Progress(learner.end_session(result[user]).cells, session, at)
+            progress[user] = learner.end_session(result[user]).cells, session, at
     return result
 
 
 def _fold_rows(
     learner: Learner,
     log: SwipeLog,
-    rows: slice,
+    part: slice,
     start: Vector,
     progress: dict[Hashable, Progress],
     threads: ThreadPoolExecutor,
 ) -> None:
-    """Fold some rows of the log into `progress`, batches of users in parallel."""
-    users, order, begin = grouped(log.user[rows])
-    order += rows.start
+    """Fold a part of the log into `progress`, batches of users in parallel."""
+    users, order, begin = grouped(log.user[part])
+    order += part.start
     before = [progress.get(user) for user in users]
-    sequences = Sequences.of(log, order, begin, before)
-    room = learner.capacity(log.dimensions, max((len(known.cells) for known in before if known), default=0))
+    room = learner.room(log.dimensions)
     batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
 
     def folded(first: int) -> list[Vector]:
         known = before[first : first + batch]
         work = np.empty((len(known), room))
-        for cells, progressed in zip(work, known, strict=True):
-            old = progressed.cells if progressed else start
-            cells[: len(old)] = old
+        work[:, : len(start)] = start
+        for place, progressed in enumerate(known):
+            if progressed is not None:
+                cells = learner.expand(progressed[0], log.dimensions)
+                work[place, : len(cells)] = cells
         limits = begin[first : first + len(known) + 1]
-        sequences.fold(learner, work, start, limits[:-1], limits[1:])
-        if learner.most_pending:
-            return [sealed(cells[: learner.end_cell(cells, log.dimensions)].copy()) for cells in work]
-        return list(sealed(work))
+        limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
+        Sequences.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
+        return [learner.compact(cells, log.dimensions) for cells in work]
 
     last = order[begin[1:] - 1]
-    sessions = [None] * len(users) if log.session is None else log.session[last].tolist()
-    times = [None] * len(users) if log.at is None else log.at[last].tolist()
-    firsts = range(0, len(users), batch)
-    for first, batch_cells in zip(firsts, threads.map(folded, firsts), strict=True):
-        for place, cells in enumerate(batch_cells, first):
-            progress[users[place]] = Progress(cells, sessions[place], times[place])
+    sessions = repeat(None) if log.session is None else log.session[last].tolist()
+    times = repeat(None) if log.at is None else log.at[last].tolist()
+    cells = chain.from_iterable(threads.map(folded, range(0, len(users), batch)))
+    progress.update(zip(users, zip(cells, sessions, times, strict=False), strict=False))

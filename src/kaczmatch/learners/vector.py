@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.labels import Label
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector, unit_rows
-from kaczmatch.learners.contract import Learner, Scores, rows_of, shaped
+from kaczmatch.learners.contract import FixedCells, Learner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -56,14 +56,10 @@ class VectorLearner(Learner):
         return math.inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImmediateLearner(VectorLearner):
+class ImmediateLearner(VectorLearner, FixedCells):
     """Learns at every swipe, so that sessions do not matter."""
 
-    @property
-    @final
-    def most_pending(self) -> int:
-        return 0
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,9 @@ def test_another_format_or_version_is_refused_by_name(monkeypatch: pytest.Monkey
 
 def test_a_state_of_other_coordinates_is_refused() -> None:
     plain, with_appeal = kaczmatch.learner("probit"), kaczmatch.learner("probit", appeal=True)
-    with pytest.raises(InvalidInput, match="expects"):
+    with pytest.raises(InvalidInput, match="are not a state of Probit"):
         with_appeal.swipe(plain.start([1.0]), [1.0], "like")
-    with pytest.raises(InvalidInput, match="expects"):
+    with pytest.raises(InvalidInput, match="are not a state of Probit"):
         with_appeal.from_bytes(plain.start([1.0]).to_bytes())
 
 

@@ -1,0 +1,174 @@
+"""Learners beside what people use today, in one run. Prints ratios; `make bench` runs it.
+
+Every figure is the best of several rounds, all parties on the same swipes: 10,000 users, 64 swipes each, 60 tags.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from river import linear_model
+from sklearn.linear_model import SGDClassifier
+
+import kaczmatch
+from kaczmatch.core.vectors import cosine, unit
+from kaczmatch.learners.block import BlockLearner
+from kaczmatch.learners.probit import Probit
+
+USERS, SWIPES, D, POPULATION = 10_000, 64, 60, 2_000
+
+
+def best(rounds: int, work: Callable[[], Any]) -> float:
+    """Seconds that `work` takes, the best of some rounds after one to warm up."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+class Swipes:
+    """One population and its swipes, in the order they happened, for everybody."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.candidates = (rng.random((POPULATION, D)) < 0.5).astype(float)
+        n = USERS * SWIPES
+        self.columns = {
+            "user": rng.permutation(np.repeat(np.arange(USERS), SWIPES)),
+            "candidate": rng.integers(0, POPULATION, n),
+            "candidates": self.candidates,
+            "label": np.where(rng.random(n) < 0.4, 1, -1),
+        }
+        self.rows = [self.candidates[c] for c in self.columns["candidate"][:1000]]
+        self.labels = [int(y) for y in self.columns["label"][:1000]]
+
+
+def river_seconds(swipes: Swipes) -> float:
+    """River's learn_one a swipe, on dictionaries that hold only the tags present, which is its fastest form."""
+    dictionaries = [{f"tag{i}": 1.0 for i in np.flatnonzero(a)} for a in swipes.rows]
+    model = linear_model.PAClassifier(mode=2)
+    labels = [y > 0 for y in swipes.labels]
+
+    def learn() -> None:
+        for x, y in zip(dictionaries, labels, strict=True):
+            model.learn_one(x, y)
+
+    return best(10, learn) / len(swipes.rows)
+
+
+def scikit_learn_seconds(swipes: Swipes) -> float:
+    """scikit-learn's partial_fit a swipe."""
+    model = SGDClassifier()
+    rows = [a[None] for a in swipes.rows[:300]]
+    labels = [[y] for y in swipes.labels[:300]]
+    model.partial_fit(np.eye(2, D), [-1, 1], classes=[-1, 1])
+
+    def learn() -> None:
+        for x, y in zip(rows, labels, strict=True):
+            model.partial_fit(x, y)
+
+    return best(3, learn) / len(rows)
+
+
+def live_seconds(slug: str, swipes: Swipes) -> float:
+    """A live `swipe` call, as the service makes it."""
+    learner = kaczmatch.learner(slug)
+
+    def learn() -> None:
+        state = learner.start(np.ones(D))
+        for a, y in zip(swipes.rows, swipes.labels, strict=True):
+            state = learner.swipe(state, a, y)
+
+    return best(10, learn) / len(swipes.rows)
+
+
+def replay_seconds(slug: str, swipes: Swipes) -> float:
+    """A swipe of `replay`, from plain columns to states."""
+    learner = kaczmatch.learner(slug)
+    return best(5, lambda: kaczmatch.replay(learner, swipes.columns)) / (USERS * SWIPES)
+
+
+def numpy_block_seconds(swipes: Swipes) -> float:
+    """Block-NK a swipe, as a loop over users and sessions with np.linalg.solve: the residuals of a block in one go."""
+    learner = kaczmatch.learner("block-nk")
+    assert isinstance(learner, BlockLearner)
+    users = 200
+    order = np.argsort(swipes.columns["user"], kind="stable")[: users * SWIPES]
+    candidate, label = swipes.columns["candidate"][order], swipes.columns["label"][order]
+    theta, delta, damping = learner.hinge.theta, learner.hinge.delta, learner.alpha * np.eye(learner.k)
+
+    def learn() -> None:
+        for first in range(0, len(order), SWIPES):
+            v = np.ones(D)
+            for begin in range(first, first + SWIPES, learner.k):
+                a, y = swipes.candidates[candidate[begin : begin + learner.k]], label[begin : begin + learner.k]
+                s = a @ v / (np.linalg.norm(a, axis=1) * np.linalg.norm(v))
+                r = np.where(y > 0, np.maximum(0.0, theta + delta - s), -np.maximum(0.0, s - theta + delta))
+                v = v + a.T @ np.linalg.solve(a @ a.T + damping, r)
+                v /= np.linalg.norm(v)
+
+    return best(3, learn) / len(order)
+
+
+def readable_probit_seconds(swipes: Swipes) -> float:
+    """The readable numpy rule of `probit` a swipe, in a loop."""
+    learner = kaczmatch.learner("probit")
+    assert isinstance(learner, Probit)
+    rows = learner.coordinates(np.array(swipes.rows))
+
+    def learn() -> None:
+        m, p = np.ones(D + 1), np.eye(D + 1)
+        for x, y in zip(rows, swipes.labels, strict=True):
+            m, p = learner.step(m, p, x, 1 if y > 0 else -1)
+
+    return best(3, learn) / len(rows)
+
+
+def check_the_numpy_block_rule(swipes: Swipes) -> None:
+    """The loop that is timed computes what replay computes."""
+    learner = kaczmatch.learner("block-nk")
+    assert isinstance(learner, BlockLearner)
+    v, a, y = np.ones(D), np.array(swipes.rows[:32]), swipes.labels[:32]
+    r = np.array([learner.hinge.residual(v, row, 1 if label > 0 else -1) for row, label in zip(a, y, strict=True)])
+    log = {"user": [0] * 32, "features": a, "label": y}
+    assert np.allclose(unit(learner.step(v, a, r)), kaczmatch.replay(learner, log).directions()[0])
+    assert cosine(v, a[0]) <= 1.0
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    swipes = Swipes()
+    check_the_numpy_block_rule(swipes)
+    river, scikit_learn = river_seconds(swipes), scikit_learn_seconds(swipes)
+    numpy_block, numpy_probit = numpy_block_seconds(swipes), readable_probit_seconds(swipes)
+    live = {slug: live_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
+    folded = {slug: replay_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
+
+    print(f"{USERS:,} users x {SWIPES} swipes, {D} tags, {POPULATION:,} candidates; microseconds a swipe\n")
+    print(f"{'':>14}{'live swipe':>12}{'replay':>10}{'swipes/s in replay':>22}")
+    for slug in kaczmatch.LEARNERS:
+        print(f"{slug:>14}{live[slug] * 1e6:>12.2f}{folded[slug] * 1e6:>10.3f}{1 / folded[slug]:>22,.0f}")
+    print(f"\nRiver PAClassifier.learn_one {river * 1e6:.2f}, scikit-learn SGDClassifier.partial_fit {scikit_learn * 1e6:.1f},")
+    print(f"numpy Block-NK in a loop {numpy_block * 1e6:.2f}, numpy probit in a loop {numpy_probit * 1e6:.2f}\n")
+
+    rows = [
+        ("tk swipe against River learn_one", river / live["tk"], 1),
+        ("tk swipe against scikit-learn partial_fit", scikit_learn / live["tk"], 50),
+        ("tk replay against River learn_one", river / folded["tk"], 80),
+        ("block-nk replay against numpy with np.linalg.solve", numpy_block / folded["block-nk"], 3),
+        ("probit replay against the readable numpy rule", numpy_probit / folded["probit"], 15),
+    ]
+    print(f"{'times as fast':>52}{'ratio':>9}{'floor':>8}")
+    for name, ratio, floor in rows:
+        print(f"{name:>52}{ratio:>9.1f}{floor:>8}{'' if ratio >= floor else '   BELOW ITS FLOOR'}")
+
+
+if __name__ == "__main__":
+    main()
