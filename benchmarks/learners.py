@@ -92,7 +92,7 @@ def live_seconds(slug: str, swipes: Swipes) -> float:
 def replay_seconds(slug: str, swipes: Swipes) -> float:
     """A swipe of `replay`, from plain columns to states."""
     learner = kaczmatch.learner(slug)
-    return best(5, lambda: kaczmatch.replay(learner, swipes.columns)) / (USERS * SWIPES)
+    return best(15, lambda: kaczmatch.replay(learner, swipes.columns)) / (USERS * SWIPES)
 
 
 def numpy_block_seconds(swipes: Swipes) -> float:

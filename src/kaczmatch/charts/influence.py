@@ -9,21 +9,29 @@ import altair as alt
 from kaczmatch.learners.influence import Influence
 
 
-def influence_chart(influences: Mapping[str, Influence], title: str = "How much does each past swipe still matter?") -> alt.Chart:
-    """The angle that today's direction turns without each swipe, latest swipe at the right; one line a learner."""
+def influence_chart(
+    influences: Mapping[str, Influence], title: str = "How much does each past swipe still matter?"
+) -> alt.FacetChart:
+    """The angle that today's direction turns without each swipe, latest swipe at the right; one panel a learner."""
     rows = [
         {"learner": name, "swipes ago": len(influence.turns) - place, "turn": float(turn)}
         for name, influence in influences.items()
         for place, turn in enumerate(influence.turns)
     ]
-    chart: alt.Chart = (
-        alt.Chart({"values": rows}, title=title)
-        .mark_line(point=True)
+    chart: alt.FacetChart = (
+        alt.Chart({"values": rows}, width=560, height=70)
+        .mark_bar(width={"band": 0.7})
         .encode(
-            x=alt.X("swipes ago:Q", sort="descending", title="swipes ago"),
-            y=alt.Y("turn:Q", title="degrees the direction turns without it"),
-            color=alt.Color("learner:N", sort=list(influences), title=None),
+            x=alt.X("swipes ago:O", sort="descending", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+            y=alt.Y("turn:Q", title="degrees", axis=alt.Axis(tickCount=3)),
+            color=alt.Color("learner:N", sort=list(influences), legend=None),
+            row=alt.Row(
+                "learner:N",
+                sort=list(influences),
+                title=None,
+                header=alt.Header(labelAngle=0, labelAlign="left", labelFontSize=12),
+            ),
         )
-        .properties(width=560, height=320)
+        .properties(title={"text": title, "subtitle": "degrees that today's direction turns when the swipe is left out"})
     )
     return chart

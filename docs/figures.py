@@ -1,0 +1,80 @@
+"""Draws every figure of the documentation into docs/images; `make figures` runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+
+import kaczmatch
+from kaczmatch import Hinge
+from kaczmatch.charts.influence import influence_chart
+
+IMAGES = Path(__file__).parent / "images"
+
+
+def forgetting() -> alt.Chart:
+    """The prior's weight in NK as the paper bounds it, and as it is where the proof calls the case the worst."""
+    swipes, eta = 20, 0.5
+    nk = kaczmatch.learner("nk", eta=eta, direction="unit", hinge=Hinge(theta=0.95, delta=0.05))
+    rows = []
+    for n in range(1, swipes + 1):
+        log = {"user": [0] * n, "features": np.eye(swipes + 1)[1 : n + 1], "label": [1] * n}
+        measured = kaczmatch.influence(nk, log, prior=np.eye(swipes + 1)[0]).prior_weight
+        rows.append({"swipes": n, "weight": measured, "line": "measured: orthogonal candidates, |r| = 1"})
+        rows.append({"swipes": n, "weight": eta**n, "line": "the paper's bound, ηⁿ"})
+    measured, bound = rows[-2]["weight"], rows[-1]["weight"]
+    print(f"prior's weight after {swipes} swipes at η = {eta}: measured {measured:.3f}, the paper's bound {bound:.1e}")
+    chart: alt.Chart = (
+        alt.Chart({"values": rows}, title="What 20 swipes leave of the prior (normalised Kaczmarz, η = 0.5)")
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("swipes:Q", title="swipes"),
+            y=alt.Y("weight:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~e"), title="weight of the prior"),
+            color=alt.Color("line:N", title=None, legend=alt.Legend(orient="top", labelLimit=400)),
+        )
+        .properties(width=560, height=300)
+    )
+    return chart
+
+
+def influence() -> alt.FacetChart:
+    """Influence of each of 64 swipes on one simulated person's direction."""
+    rng = np.random.default_rng(7)
+    d, n = 60, 64
+    taste = (rng.random(d) < 0.5).astype(float)
+    candidates = (rng.random((n, d)) < 0.5).astype(float)
+    cosines = candidates @ taste / np.linalg.norm(candidates, axis=1) / np.linalg.norm(taste)
+    likes = (cosines >= 0.52) ^ (rng.random(n) < 0.2)
+    log = {"user": [0] * n, "features": candidates, "label": np.where(likes, 1, -1), "session": np.arange(n) // 16}
+    learners = {
+        "nk (η = 0.5, raw)": kaczmatch.learner("nk"),
+        "nk (η = 0.5, unit)": kaczmatch.learner("nk", direction="unit"),
+        "tk": kaczmatch.learner("tk"),
+        "block-nk": kaczmatch.learner("block-nk"),
+        "probit": kaczmatch.learner("probit"),
+    }
+    prior = np.ones(d)
+    unit_prior = prior / np.sqrt(d)
+    found = {
+        name: kaczmatch.influence(learner, log, prior=prior if name == "probit" else unit_prior)
+        for name, learner in learners.items()
+    }
+    for name, each in found.items():
+        early, late = each.turns[:16].mean(), each.turns[-16:].mean()
+        print(f"{name:>20}: mean turn without a swipe of the first session {early:.2f}°, of the last {late:.2f}°; ", end="")
+        print(f"without the prior {each.prior_turn:.1f}°")
+    return influence_chart(found)
+
+
+def main() -> None:
+    IMAGES.mkdir(exist_ok=True)
+    for figure in (forgetting, influence):
+        chart = figure()
+        for suffix in ("svg", "png"):
+            chart.save(IMAGES / f"{figure.__name__}.{suffix}", ppi=110)
+
+
+if __name__ == "__main__":
+    main()
