@@ -11,11 +11,13 @@ import kaczmatch
 from kaczmatch.learners import replay
 
 
-def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Bytes that replay takes at most, the log itself apart."""
+def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "block-nk") -> int:
+    """Bytes that replay takes at most, the log itself apart; half of the users swipe only in the beginning."""
     rng = np.random.default_rng(0)
+    user = rng.integers(0, users, swipes)
+    user[10 * users :] //= 2
     log = kaczmatch.SwipeLog(
-        user=rng.integers(0, users, swipes),
+        user=user,
         candidate=rng.integers(0, 50, swipes),
         candidates=rng.integers(0, 2, (50, 60)),
         label=rng.choice([-1, 1], swipes),
@@ -23,16 +25,17 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch) -> int:
     )
     monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 50_000)
     tracemalloc.start()
-    states = kaczmatch.replay(kaczmatch.learner("block-nk"), log)
+    states = kaczmatch.replay(kaczmatch.learner(slug), log)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(states) == users
     return most
 
 
-def test_ten_times_the_swipes_need_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    peak(50_000, 100, monkeypatch)  # what is loaded once
-    few, many = peak(50_000, 100, monkeypatch), peak(500_000, 100, monkeypatch)
+@pytest.mark.parametrize("slug", kaczmatch.LEARNERS)
+def test_eight_times_the_swipes_need_no_more_memory(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    peak(100_000, 200, monkeypatch, slug)  # what is loaded once
+    few, many = peak(100_000, 200, monkeypatch, slug), peak(800_000, 200, monkeypatch, slug)
     assert many < 1.2 * few
 
 

@@ -56,7 +56,7 @@ def test_covariance_stays_symmetric_positive_after_a_million_swipes(slug: str, s
 @pytest.mark.parametrize("slug", BELIEFS)
 @pytest.mark.parametrize("label", ["like", "pass"])
 @pytest.mark.parametrize("epsilon", [0.2, 1e-9])
-@pytest.mark.parametrize("score", [-40.0, -9.0, 9.0, 40.0, 1e6])
+@pytest.mark.parametrize("score", [-40.0, -9.0, 9.0, 40.0, 1e5])
 def test_nothing_overflows_far_from_the_threshold(slug: str, label: Any, epsilon: float, score: float) -> None:
     learner = belief(slug, epsilon=epsilon)
     a = np.eye(D)[0]

@@ -6,8 +6,11 @@ same bits. Sums run in four lanes, which is what lets strict code use vector reg
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,18 +21,54 @@ from kaczmatch.core.vectors import LONGEST, SHORTEST, Matrix, Vector
 F = TypeVar("F", bound=Callable[..., object])
 
 
+def drop_stale_kernels(package: Path) -> None:
+    """Kernels older than the newest source go: numba notices a changed file, not a changed file that it compiled in."""
+    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
+    for kernel in package.rglob("*.nb[ic]"):
+        with contextlib.suppress(OSError):  # another process may be at it, or the place read-only
+            if kernel.stat().st_mtime < newest:
+                kernel.unlink()
+
+
+drop_stale_kernels(Path(__file__).parent.parent)
+
+
 def compiled(function: F) -> F:
     """`function` as machine code for whatever it is called with, cached on disk."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return cast(F, _jit(function, cache=_CACHE))
 
 
 def compiled_as(signature: Any) -> Callable[[F], F]:
     """`function` as machine code for one signature, compiled when its module is imported and cached on disk."""
 
     def compile_now(function: F) -> F:
-        return cast(F, numba.njit(signature, cache=True, nogil=True, error_model="numpy")(function))
+        dispatcher = _jit(function, cache=_CACHE)
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        return cast(F, dispatcher)
 
     return compile_now
+
+
+def _jit(function: Callable[..., object], *, cache: bool) -> Any:
+    return numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
+
+
+def _can_cache() -> bool:
+    """Whether numba finds a place for its cache; where it does not, everything is compiled at every start."""
+    try:
+        _jit(_can_cache, cache=True)
+    except RuntimeError:
+        warnings.warn(
+            "kaczmatch cannot cache its kernels and compiles them at every start; set NUMBA_CACHE_DIR to a writable folder",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+_CACHE = _can_cache()
 
 
 @compiled

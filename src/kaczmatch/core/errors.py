@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+import operator
 from collections.abc import Iterable
+from numbers import Real
 from typing import final
 
 
@@ -35,11 +37,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def checked(field: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False) -> float:
     """`value` as a float, if it lies in [low, high] (or in (low, high] with `open_low`)."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(field, f"must be a number, got {value!r}") from None
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+    except OverflowError:
+        number = None
+    if number is None:
+        raise InvalidInput(field, f"must be a number that fits a float, got {_shortened(value)}")
     if not (low < number if open_low else low <= number) or not number <= high:
         least = f"above {low:g}" if open_low else f"at least {low:g}"
         most = "" if high == math.inf else f" and at most {high:g}"
         raise InvalidInput(field, f"must be {least}{most}, got {value!r}")
     return number
+
+
+def whole(field: str, value: int, *, low: int, high: int) -> int:
+    """`value` as an int, if it is a whole number in [low, high]."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not low <= number <= high:
+        raise InvalidInput(field, f"must be a whole number from {low:,} to {high:,}, got {_shortened(value)}")
+    return number
+
+
+def _shortened(value: object) -> str:
+    text = "a number of many digits" if isinstance(value, int) and value.bit_length() > 256 else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Vector, as_column
 
-Label = Literal["like", "pass", 1, -1]
+Label = Literal["like", "pass"] | int
 
 _SIGNS: dict[object, float] = {"like": 1.0, "pass": -1.0, 1: 1.0, -1: -1.0}
+_NOT_LABELS = frozenset({bool, np.bool_, complex, np.complex128})  # equal to 1, but hardly meant as one
 _EXPECTED = "must be 'like', 'pass', 1 or -1"
 
 
 def sign(label: object) -> float:
-    """A label as +1.0 or -1.0. True is refused: False would have no meaning."""
+    """A label as +1.0 or -1.0."""
     try:
-        found = None if label is True else _SIGNS.get(label)
+        found = None if type(label) in _NOT_LABELS else _SIGNS.get(label)
     except TypeError:  # not hashable
         found = None
     if found is None:
@@ -29,9 +30,7 @@ def sign(label: object) -> float:
 
 def signs(labels: ArrayLike) -> Vector:
     """A column of labels as +1.0 and -1.0; the error names the first bad row."""
-    column: np.ndarray[Any, np.dtype[Any]] = np.asarray(labels)
-    if column.ndim != 1:
-        raise InvalidInput("label", f"must be one column, got {column.ndim} dimensions")
+    column = as_column(labels, "label")
     if column.dtype.kind in "iuf":
         known = (column == 1) | (column == -1)
         if not known.all():

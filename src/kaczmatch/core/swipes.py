@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, final
 
 import numpy as np
@@ -12,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, checked, nearest
 from kaczmatch.core.labels import signs
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, usable_rows
+from kaczmatch.core.vectors import Column, Matrix, Vector, as_column, as_matrix, as_vector, problem_with, usable_rows
 
-Column = NDArray[Any]
-
-
+_MOST_SECONDS = 1e12  # thirty thousand years
 MOST_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
@@ -88,6 +86,8 @@ class SwipeLog:
             where = "features" if self.row is None else "candidates"
             raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
         self.session = None if session is None else self._column(session, "session")
+        if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
+            raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
         self.at = None if at is None else _microseconds(self._column(at, "at"))
         self.appeal = None if appeal is None else as_vector(self._column(appeal, "appeal"), "appeal")
         if self.appeal is not None:
@@ -122,9 +122,7 @@ class SwipeLog:
         return Seen(features, 0.0 if self.appeal is None else float(self.appeal[row]))
 
     def _column(self, values: ArrayLike, name: str) -> Column:
-        column: Column = np.asarray(values)
-        if column.ndim != 1:
-            raise InvalidInput(name, f"must be one column, got {column.ndim} dimensions")
+        column = as_column(values, name)
         if len(column) != len(self):
             raise InvalidInput(name, f"has {len(column)} rows, but label has {len(self)}")
         return column
@@ -139,7 +137,7 @@ def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> 
         place = {key: row for row, key in enumerate(candidates)}
         rows = np.empty(len(candidate), np.int64)
         for i, key in enumerate(candidate.tolist()):
-            if key not in place:
+            if not isinstance(key, Hashable) or key not in place:
                 raise InvalidInput("candidate", f"row {i}: {key!r} is not among the candidates")
             rows[i] = place[key]
         return matrix, rows
@@ -157,10 +155,16 @@ def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> 
 
 
 def _microseconds(at: Column) -> NDArray[np.int64]:
-    """Times as whole microseconds since any fixed moment."""
-    if at.dtype.kind == "O":  # datetime objects; aware ones are compared in UTC
-        stamps = [getattr(moment, "timestamp", lambda: math.nan)() for moment in at.tolist()]
-        at = np.asarray(stamps, np.float64)
+    """Times as whole microseconds since any fixed moment; a datetime without a zone is in UTC, as numpy's are."""
+    if at.dtype.kind == "O":
+        stamps = np.empty(len(at))
+        for row, moment in enumerate(at.tolist()):
+            if isinstance(moment, datetime):
+                moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+            if not isinstance(moment, int | float) or isinstance(moment, bool):
+                raise InvalidInput("at", f"row {row}: must be a datetime or seconds, got {moment!r}")
+            stamps[row] = moment
+        at = stamps
     if at.dtype.kind == "M":
         if np.isnat(at).any():
             raise InvalidInput("at", f"row {int(np.argmax(np.isnat(at)))}: is not a time")
@@ -168,6 +172,8 @@ def _microseconds(at: Column) -> NDArray[np.int64]:
     if at.dtype.kind not in "iuf":
         raise InvalidInput("at", f"must be datetimes or seconds, got {at.dtype}")
     seconds = at.astype(np.float64)
-    if not np.isfinite(seconds).all():
-        raise InvalidInput("at", f"row {int(np.argmin(np.isfinite(seconds)))}: is not a time")
+    possible = np.abs(seconds) <= _MOST_SECONDS
+    if not possible.all():
+        row = int(np.argmin(possible))
+        raise InvalidInput("at", f"row {row}: {at[row]} is not a time in seconds; for other units pass datetime64")
     return np.rint(seconds * 1e6).astype(np.int64)

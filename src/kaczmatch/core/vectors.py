@@ -11,6 +11,7 @@ from kaczmatch.core.errors import InvalidInput
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Column = NDArray[Any]
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -34,6 +35,35 @@ def as_vector(value: ArrayLike, field: str) -> Vector:
 def as_matrix(value: ArrayLike, field: str) -> Matrix:
     """`value` as a contiguous float64 matrix, without a copy where it already is one."""
     return _as_array(value, field, 2)
+
+
+def as_rows(value: ArrayLike, field: str) -> Matrix:
+    """A matrix as it is, or one vector as a matrix of one row."""
+    try:
+        single = np.ndim(value) == 1
+    except ValueError:
+        single = False
+    return as_vector(value, field)[None] if single else as_matrix(value, field)
+
+
+def as_column(values: ArrayLike, field: str) -> Column:
+    """`values` as a one-dimensional array that keeps what they are: numpy would cut or convert some lists of identifiers."""
+    if isinstance(values, list | tuple):
+        kinds = set(map(type, values))
+        numbers = kinds == {int} or kinds == {float} or kinds == {bool}
+        if numbers and kinds == {int}:
+            numbers = all(-(2**63) <= value < 2**63 for value in values)
+        if not numbers and not any(issubclass(kind, list | tuple | np.ndarray | np.generic) for kind in kinds):
+            column: Column = np.empty(len(values), object)
+            column[:] = values
+            return column if column.size else column.astype(np.int64)
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        raise InvalidInput(field, "must be one column, got rows of different lengths") from None
+    if column.ndim != 1:
+        raise InvalidInput(field, f"must be one column, got {column.ndim} dimensions")
+    return column if column.size else column.astype(np.int64)
 
 
 def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float64]:

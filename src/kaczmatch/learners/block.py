@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.compiled import add, compiled, cosine_of, dot, products, ridge_step, usable
-from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.errors import checked, whole
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
@@ -51,8 +51,8 @@ class BlockLearner(HingeLearner):
         return work[: self._end(work, dimensions)].copy()
 
     @final
-    def room(self, dimensions: int) -> int:
-        return (dimensions + 1) * (self.k + 1)
+    def room(self, dimensions: int, swipes: int) -> int:
+        return (dimensions + 1) * (min(self.k, swipes) + 1)
 
     def _end(self, cells: Vector, dimensions: int) -> int:
         return (dimensions + 1) * (int(cells[dimensions]) + 1)
@@ -82,10 +82,8 @@ class BlockLearner(HingeLearner):
 
     @final
     def checked_parameters(self) -> tuple[float, ...]:
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            raise InvalidInput("k", f"must be a whole number of at least 1, got {self.k!r}")
-        alpha = checked("alpha", self.alpha, low=0.0, high=1e100)
-        return alpha, *self.hinge_parameters(), float(self.k)
+        alpha, k = checked("alpha", self.alpha, low=0.0, high=1e100), whole("k", self.k, low=1, high=10**6)
+        return alpha, *self.hinge_parameters(), float(k)
 
 
 @compiled
@@ -119,6 +117,7 @@ def solved(cells: Vector, d: int, parameters: Vector) -> bool:
         va, vv, aa = products(v, rows[i, :d])
         r[i] = residual(cosine_of(va, vv, aa), rows[i, d], parameters[1], parameters[2])
         rows[i, d] = 0.0  # without its label, a row can be solved for where it stands
-    add(v, 1.0, ridge_step(rows, r, parameters[0]))
+    # The emptied column would make the d x d form, which larger blocks are solved in, singular.
+    add(v, 1.0, ridge_step(rows if k <= d else np.ascontiguousarray(rows[:, :d]), r, parameters[0]))
     cells[d] = 0.0
     return True

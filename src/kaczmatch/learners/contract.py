@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, problem_with, sealed, unit, usable_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_rows, as_vector, problem_with, sealed, unit, usable_rows
 from kaczmatch.learners.kernels import DONE, Kernels, kept_after, nothing_pending
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, StoredState
@@ -78,8 +78,8 @@ class Learner(ABC):
         """The cells again, from what a kernel worked on; may be a view of it."""
 
     @abstractmethod
-    def room(self, dimensions: int) -> int:
-        """How long the form its kernels work on can get, however many swipes are folded."""
+    def room(self, dimensions: int, swipes: int) -> int:
+        """How long the form its kernels work on can get while so many swipes are folded or pending."""
 
     @property
     @abstractmethod
@@ -102,10 +102,10 @@ class Learner(ABC):
         else:
             features, appeal = as_vector(seen, "features"), 0.0
         y = sign(label)
-        d = state.dimensions
+        cells, d = self._own(state).cells, state.dimensions
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
-        work = self.expand(self._own(state).cells, d)
+        work = self.expand(cells, d)
         if self.kernels.swipe(work, features, appeal, y, self.parameters) != DONE:
             raise InvalidInput("features", problem_with(features))
         return self.state(self.compact(work, d), d, state.prior)
@@ -115,8 +115,8 @@ class Learner(ABC):
         """Learn from what is still pending; block rules wait for this, the others have nothing to do."""
         if self.kernels.end_session is nothing_pending:
             return state
-        d = state.dimensions
-        work = self.expand(self._own(state).cells, d)
+        cells, d = self._own(state).cells, state.dimensions
+        work = self.expand(cells, d)
         self.kernels.end_session(work, d, self.parameters)
         return self.state(self.compact(work, d), d, state.prior)
 
@@ -127,7 +127,8 @@ class Learner(ABC):
             raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
         if self.half_life == math.inf or not elapsed:
             return state
-        return self._forgotten(state, kept_after(elapsed // timedelta(microseconds=1), self.half_life))
+        microseconds = min(elapsed // timedelta(microseconds=1), 2**62)
+        return self._forgotten(state, kept_after(microseconds, self.half_life))
 
     @final
     def direction(self, state: State) -> Vector:
@@ -137,19 +138,21 @@ class Learner(ABC):
     @final
     def grow(self, state: State, dimensions: int) -> State:
         """The same knowledge over a vocabulary with new tags at its end."""
-        prior = state.prior.grown(dimensions)
+        prior = self._own(state).prior.grown(dimensions)
         if dimensions < state.dimensions:
             raise InvalidInput("dimensions", f"cannot shrink from {state.dimensions} to {dimensions} tags")
-        return self.state(self.grown(self._own(state), prior), dimensions, state.prior)
+        return self.state(self.grown(state, prior), dimensions, state.prior)
 
     @final
-    def from_bytes(self, data: bytes, prior: Prior | None = None) -> State:
+    def from_bytes(self, data: bytes | bytearray | memoryview, prior: Prior | None = None) -> State:
         """The state that ``state.to_bytes()`` wrote. A versioned prior is stored by name only: hand it over."""
         stored = StoredState.read(data)
         if stored.learner != self.slug:
             raise InvalidInput("state", f"is a state of {stored.learner!r}, not of {self.slug!r}")
         if stored.version != self.state_version:
             raise InvalidInput("state", f"has version {stored.version}, {self.slug!r} reads {self.state_version}")
+        if prior is not None and not isinstance(prior, Prior):
+            raise InvalidInput("prior", f"must be the Prior that the state started from, got {type(prior).__name__}")
         return self._own(self.state(stored.cells, stored.dimensions, stored.prior(prior)))
 
     def _forgotten(self, state: State, keep: float) -> State:
@@ -160,6 +163,8 @@ class Learner(ABC):
 
     def _own(self, state: State) -> State:
         """`state`, if it is one of this rule's."""
+        if type(state) is not State:
+            raise InvalidInput("state", f"must be a State, got {type(state).__name__}")
         if state.learner != self.slug:
             raise InvalidInput("state", f"is a state of {state.learner!r}, not of {self.slug!r}")
         if not self.fits(state.cells, state.dimensions):
@@ -194,7 +199,7 @@ class FixedCells(Learner):
         return work
 
     @final
-    def room(self, dimensions: int) -> int:
+    def room(self, dimensions: int, swipes: int) -> int:
         return self.width(dimensions)
 
 
@@ -240,10 +245,10 @@ def shaped(values: Vector, features: ArrayLike) -> Scores:
     return values.reshape(np.shape(features)[:-1])[()]
 
 
-def rows_of(features: ArrayLike, dimensions: int) -> Matrix:
+def rows_of(features: ArrayLike, dimensions: int | None = None) -> Matrix:
     """`features` (one vector, or one a row) as checked rows."""
-    rows = as_matrix(np.atleast_2d(np.asarray(features)), "features")
-    if rows.shape[1] != dimensions:
+    rows = as_rows(features, "features")
+    if dimensions is not None and rows.shape[1] != dimensions:
         raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {dimensions} tags")
     bad = np.flatnonzero(~usable_rows(rows))
     if bad.size:

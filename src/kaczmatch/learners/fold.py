@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled_as
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import Column, SwipeLog
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.grouping import Places
-from kaczmatch.learners.kernels import END_SESSION, FORGET, GIVEN, SWIPE, kept_after
+from kaczmatch.learners.kernels import DONE, END_SESSION, FORGET, GIVEN, SWIPE, kept_after
 
 NOTHING_LEFT_OUT = -1
 
@@ -27,7 +27,7 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 
 
 @compiled_as(
-    types.void(
+    types.int64(
         types.FunctionType(SWIPE),
         types.FunctionType(END_SESSION),
         types.FunctionType(FORGET),
@@ -63,7 +63,8 @@ def _fold(
     gap: Places,
     half_life: float,
     parameters: Vector,
-) -> None:
+) -> int:
+    """Answers the swipe that could not be folded, or -1."""
     d = features.shape[1]
     has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
     forgets = len(gap) > 0 and half_life < math.inf
@@ -82,13 +83,17 @@ def _fold(
                 end_session(cells, d, parameters)
             if passed > 0:
                 forget(cells, start, kept_after(passed, half_life))
-            swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters)
+            if swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters) != DONE:
+                return i
             ended = False
             passed = 0
+    return -1
 
 
-# (cells, session, microseconds) of a user's last swipe: what the next part of a log needs to go on.
+# (cells, session, microseconds) after a user's last swipe: what the next part of a log needs to go on.
 Progress = tuple[Vector, Any, int | None]
+
+NO_SESSION = object()
 
 
 @final
@@ -119,7 +124,7 @@ class Sequences:
         self, learner: Learner, work: Matrix, start: Vector, begin: Places, end: Places, left_out: Places | None = None
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`."""
-        _fold(
+        failed = _fold(
             *learner.kernels,
             work,
             start,
@@ -135,6 +140,8 @@ class Sequences:
             learner.half_life,
             learner.parameters,
         )
+        if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
+            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.row[failed]])}")
 
 
 def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
@@ -146,7 +153,8 @@ def _session_ends(session: Column | None, order: Places, begin: Places, before: 
     ends[1:] = ordered[1:] != ordered[:-1]
     firsts = ordered[begin[:-1]].tolist()
     ends[begin[:-1]] = [
-        known is not None and known[1] is not None and known[1] != first for known, first in zip(before, firsts, strict=True)
+        known is not None and known[1] is not NO_SESSION and known[1] != first
+        for known, first in zip(before, firsts, strict=True)
     ]
     return ends
 

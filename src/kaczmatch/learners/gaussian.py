@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled, dot, usable
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.swipes import check_appeal
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, unit_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_vector, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -73,7 +73,7 @@ class GaussianLearner(BeliefLearner):
     @final
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """(a/‖a‖, 1) and, where used, appeal; a row for each row of `features`."""
-        rows = unit_rows(as_matrix(np.atleast_2d(np.asarray(features)), "features"))
+        rows = unit_rows(rows_of(features))
         last = [np.ones((len(rows), 1))]
         if self.appeal:
             last.append(_appeals(appeal, len(rows)))
@@ -117,15 +117,18 @@ class GaussianLearner(BeliefLearner):
         if not isinstance(self.appeal, bool):
             raise InvalidInput("appeal", f"must be True or False, got {self.appeal!r}")
         for name in ("tag_sd", "threshold_sd", "appeal_sd"):
-            checked(name, getattr(self, name), low=1e-6, high=1e6)
+            checked(name, getattr(self, name), low=1e-3, high=1e3)
         checked("half_life_days", self.half_life_days, low=0.0, open_low=True)
         # ε > 0: at ε = 0 a surprise of 40 standard deviations divides zero by zero.
         epsilon = checked("epsilon", self.epsilon, low=1e-9, high=0.499)
-        return checked("alpha", self.alpha, low=1e-9, high=1e9), epsilon, float(self.appeal)
+        return checked("alpha", self.alpha, low=1e-6, high=1e6), epsilon, float(self.appeal)
 
 
 def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
-    values = as_vector(np.broadcast_to(np.asarray(appeal), (rows,)), "appeal")
+    column = as_vector(np.atleast_1d(np.asarray(appeal)), "appeal")
+    if len(column) not in (1, rows):
+        raise InvalidInput("appeal", f"has {len(column)} values for {rows} candidates")
+    values = np.broadcast_to(column, (rows,))
     check_appeal(values)
     return values[:, None]
 

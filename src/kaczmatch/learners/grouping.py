@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.swipes import Column
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Column
 
 Places = NDArray[np.int64]
 
@@ -22,10 +23,13 @@ def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
             numbers = (wide - wide.dtype.type(lowest)).astype(np.int64, copy=False)
             order, begin = _counting_sort(numbers, highest - lowest + 1)
             present = np.flatnonzero(begin[1:] > begin[:-1])
-            return [*(present + lowest).tolist()], order, np.append(begin[present], len(users))
+            return [number + lowest for number in present.tolist()], order, np.append(begin[present], len(users))
     if users.dtype.kind == "O":  # whatever can be a key, in order of appearance
         places: dict[Hashable, int] = {}
-        codes = np.array([places.setdefault(user, len(places)) for user in users.tolist()], np.int64)
+        try:
+            codes = np.array([places.setdefault(user, len(places)) for user in users.tolist()], np.int64)
+        except TypeError:
+            raise InvalidInput("user", "must be identifiers that can be keys, such as numbers or texts") from None
         names = list(places)
     else:
         found, codes = np.unique(users, return_inverse=True)

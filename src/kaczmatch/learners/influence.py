@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,6 +18,7 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.fold import NOTHING_LEFT_OUT, Sequences
 from kaczmatch.learners.grouping import grouped
 from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.replay import prior_for
 
 _WORK_BYTES = 1 << 24
 
@@ -48,14 +51,11 @@ def influence(
     users, order, begin = grouped(swipes.user)
     place = _place(users, user)
     rows = order[begin[place] : begin[place + 1]]
-    origin = Prior.ones(swipes.dimensions) if prior is None else Prior.of(prior)
-    d = swipes.dimensions
-    if origin.dimensions != d:
-        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {d}")
+    origin, d = prior_for(swipes, prior), swipes.dimensions
     sequences = Sequences.of(swipes, rows, np.array([0, len(rows)]), [None])
 
     def directions(start: Vector, left_out: NDArray[np.int64]) -> Matrix:
-        work = np.empty((len(left_out), learner.room(d)))
+        work = np.empty((len(left_out), learner.room(d, len(rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(rows))
         sequences.fold(learner, work, start, np.zeros_like(everything), everything, left_out)
@@ -67,14 +67,17 @@ def influence(
     start, nowhere = (learner.expand(learner.start(first).cells, d) for first in (origin, np.zeros(d)))
     nothing = np.array([NOTHING_LEFT_OUT])
     today, without_prior = directions(start, nothing)[0], directions(nowhere, nothing)
-    at_once = max(1, _WORK_BYTES // (8 * learner.room(d)))
-    turned = [
-        _angles(today, directions(start, np.arange(first, min(first + at_once, len(rows)))))
-        for first in range(0, len(rows), at_once)
-    ]
+    at_once = max(1, _WORK_BYTES // (8 * learner.room(d, len(rows))))
+    at_once = max(1, min(at_once, -(-len(rows) // (os.cpu_count() or 1))))
+
+    def turned(first: int) -> Vector:
+        return _angles(today, directions(start, np.arange(first, min(first + at_once, len(rows)))))
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        turns = np.concatenate(list(threads.map(turned, range(0, len(rows), at_once))))
     return Influence(
         rows,
-        np.concatenate(turned),
+        turns,
         float(_angles(today, without_prior)[0]),
         cosine(today, start[:d]),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.grouping import Places, grouped
 from kaczmatch.learners.hinge import HingeLearner
 from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.replay import prior_for
 from kaczmatch.learners.state import State
 
 
@@ -34,10 +36,9 @@ def tikhonov_step_bound(alpha: float, tags: int | None = None) -> float:
 
 
 def gram_condition(rows: ArrayLike, alpha: float = 0.0) -> float:
-    """κ(AAᵀ + αI), infinite where that is singular to working precision."""
+    """κ of AAᵀ + αI or, where there are more rows than tags, of AᵀA + αI, which is then solved; infinite where singular."""
     a = as_matrix(rows, "rows")
-    sigma = np.linalg.svd(a, compute_uv=False)
-    eigenvalues = np.concatenate([sigma**2, np.zeros(len(a) - len(sigma))]) + alpha
+    eigenvalues = np.linalg.svd(a, compute_uv=False) ** 2 + alpha
     largest, smallest = float(eigenvalues.max()), float(eigenvalues.min())
     singular = smallest <= largest * max(a.shape) * np.finfo(np.float64).eps
     return math.inf if singular else largest / smallest
@@ -57,31 +58,39 @@ class Reading(NamedTuple):
     silent: int  # swipes that taught nothing: r = 0, or for rules without a residual, an unchanged preference
     norm: float
     norm_bound: float | None  # what the norm cannot exceed, from the residuals so far; None for rules that have none
-    condition: float  # κ(AAᵀ) of the session's candidates
+    condition: float  # κ of the session's Gram matrix
     stability: float | None  # Δs against the session before; None for the first
 
 
 def watch(learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None) -> Iterator[Reading]:
     """Fold a log live, every user's sessions in turn (a log without sessions is one each), and read the instruments."""
     swipes = SwipeLog.of(log)
-    origin = Prior.ones(swipes.dimensions) if prior is None else Prior.of(prior)
-    users, order, begin = grouped(swipes.user)
+    return _readings(learner, swipes, prior_for(swipes, prior))
+
+
+def _readings(learner: Learner, log: SwipeLog, origin: Prior) -> Iterator[Reading]:
+    users, order, begin = grouped(log.user)
     for place, user in enumerate(users):
-        rows = order[begin[place] : begin[place + 1]]
         gauge = _Gauge(learner, learner.start(origin))
         previous: Vector | None = None
-        for session in _sessions(swipes, rows):
-            silent = sum(gauge.swipe(swipes.seen(row), 1 if swipes.label[row] > 0 else -1) for row in session)
+        at: int | None = None
+        for session in _sessions(log, order[begin[place] : begin[place + 1]]):
+            silent = 0
+            for row in session:
+                if log.at is not None:
+                    gauge.advance(0 if at is None else int(log.at[row]) - at)
+                    at = int(log.at[row])
+                silent += gauge.swipe(log.seen(row), 1 if log.label[row] > 0 else -1)
             gauge.end_session()
             direction = learner.direction(gauge.state)
             yield Reading(
                 user,
-                None if swipes.session is None else swipes.session[session[0]].item(),
+                None if log.session is None else log.session[session[:1]].tolist()[0],
                 len(session),
                 silent,
                 float(np.linalg.norm(gauge.preference)),
                 gauge.bound,
-                gram_condition(np.array([swipes.seen(row).features for row in session])),
+                gram_condition(np.array([log.seen(row).features for row in session])),
                 None if previous is None else direction_stability(previous, direction),
             )
             previous = direction
@@ -115,6 +124,9 @@ class _Gauge:
         self._tighten(self.learner)
         return r == 0.0
 
+    def advance(self, microseconds: int) -> None:
+        self.state = self.learner.advance(self.state, timedelta(microseconds=microseconds))
+
     def end_session(self) -> None:
         self.state = self.learner.end_session(self.state)
         if isinstance(self.learner, HingeLearner):
@@ -123,7 +135,8 @@ class _Gauge:
     def _tighten(self, learner: HingeLearner) -> None:
         nothing_pending = len(self.state.cells) == learner.width(self.state.dimensions)
         if self.bound is not None and self._rows and nothing_pending:
-            self.bound = learner.norm_bound(self.bound, np.array(self._rows), np.array(self._residuals))
+            bound = learner.norm_bound(self.bound, np.array(self._rows), np.array(self._residuals))
+            self.bound = bound * (1.0 + 1e-12)  # room for rounding
             self._rows, self._residuals = [], []
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import zlib
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.errors import InvalidInput, checked, whole
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, finite, sealed
 
 # A user of the paper likes what has a cosine of at least 0.52 to a 0/1 taste of d/2 tags. With weights of 1 on average (0 or 2
 # a tag) that taste has length 2√(d/2) = √2·‖weights‖, hence the threshold of a prior that states none.
 _USUAL_COSINE = 0.52
+
+_LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
 
 @final
@@ -37,12 +40,11 @@ class Prior:
         if not weights.size:
             raise InvalidInput("prior", "must have at least one tag")
         object.__setattr__(self, "weights", weights)
-        if not isinstance(self.version, str) or len(self.version.encode()) > 255:
-            raise InvalidInput("version", f"must be a text of at most 255 bytes, got {self.version!r}")
-        for name in ("threshold", "appeal"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
-                raise InvalidInput(name, f"must be a finite number, got {value!r}")
+        if not isinstance(self.version, str) or len(self.version.encode()) > 200:
+            raise InvalidInput("version", f"must be a text of at most 200 bytes, got {self.version!r}")
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", checked("threshold", self.threshold, low=-_LARGEST, high=_LARGEST))
+        object.__setattr__(self, "appeal", checked("appeal", self.appeal, low=-_LARGEST, high=_LARGEST))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", sealed(self._checked_covariance(self.covariance)))
         if not self.version and (self.threshold is not None or self.appeal or self.covariance is not None):
@@ -55,14 +57,29 @@ class Prior:
             raise InvalidInput("covariance", f"must be {side} x {side} (tags, threshold, appeal), got {covariance.shape}")
         if not np.isfinite(covariance).all() or not np.array_equal(covariance, covariance.T):
             raise InvalidInput("covariance", "must be finite and symmetric")
-        if not np.linalg.eigvalsh(covariance)[0] > 0.0:
-            raise InvalidInput("covariance", "must be positive definite")
+        variances = np.linalg.eigvalsh(covariance)
+        if not (variances[0] >= 1.0 / _LARGEST and variances[-1] <= _LARGEST):
+            raise InvalidInput(
+                "covariance", f"must be positive definite, its eigenvalues between {1 / _LARGEST:g} and {_LARGEST:g}"
+            )
         return covariance
+
+    @property
+    def fingerprint(self) -> int:
+        """Tells apart priors that go by the same version."""
+        parts = [self.weights, np.array([self.usual_threshold, self.appeal])]
+        return zlib.crc32(b"".join(part.astype("<f8").tobytes() for part in parts))
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
         """Every tag welcome alike: the neutral start where nothing is known."""
-        return cls(np.ones(dimensions), version=f"ones-{dimensions}")
+        return cls(np.ones(whole("dimensions", dimensions, low=1, high=10**6)), version=f"ones-{dimensions}")
+
+    @classmethod
+    def known(cls, version: str) -> Prior | None:
+        """The prior that a version names by itself: `Prior.ones`."""
+        name, _, dimensions = version.partition("-")
+        return cls.ones(int(dimensions)) if name == "ones" and dimensions.isdecimal() and int(dimensions) > 0 else None
 
     @classmethod
     def of(cls, prior: Prior | ArrayLike) -> Prior:
@@ -82,7 +99,7 @@ class Prior:
 
     def grown(self, dimensions: int) -> Prior:
         """This prior with new tags, which it expects to be like the average one and independent of the others."""
-        new = dimensions - self.dimensions
+        new = whole("dimensions", dimensions, low=1, high=10**6) - self.dimensions
         if new < 0:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
         if new == 0:

@@ -111,7 +111,7 @@ class Probit(GaussianLearner):
     def compact(self, work: Vector, dimensions: int) -> Vector:
         return _compacted(work, self.size(dimensions))
 
-    def room(self, dimensions: int) -> int:
+    def room(self, dimensions: int, swipes: int) -> int:
         n = self.size(dimensions)
         return n * (n + 1)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, overload
 
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.learners.all_ones import AllOnes
 from kaczmatch.learners.block_normalised_kaczmarz import BlockNormalisedKaczmarz
 from kaczmatch.learners.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
-from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.logistic import Logistic
 from kaczmatch.learners.normalised_kaczmarz import NormalisedKaczmarz
 from kaczmatch.learners.online_gradient import OnlineGradient
@@ -45,9 +45,15 @@ LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
 )
 
 
+@overload
+def learner(slug: Literal["probit", "probit-diag"], **settings: Any) -> BeliefLearner: ...
+@overload
+def learner(slug: Literal["logistic"], **settings: Any) -> ProbabilisticLearner: ...
+@overload
+def learner(slug: str, **settings: Any) -> Learner: ...
 def learner(slug: str, **settings: Any) -> Learner:
     """The learner called `slug`, with its defaults where no setting says otherwise."""
-    rule = LEARNERS.get(slug)
+    rule = LEARNERS.get(slug) if isinstance(slug, str) else None
     if rule is None:
         raise InvalidInput("slug", f"there is no learner {slug!r}; {nearest(str(slug), LEARNERS)}")
     names = {field.metadata.get("setting", field.name): field.name for field in fields(rule) if field.init}

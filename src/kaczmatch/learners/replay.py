@@ -15,7 +15,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.fold import Progress, Sequences
+from kaczmatch.learners.fold import NO_SESSION, Progress, Sequences
 from kaczmatch.learners.grouping import grouped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -50,9 +50,20 @@ class States(Mapping[Hashable, State]):
         weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
         return unit_rows(np.array(weights).reshape(-1, self.dimensions))
 
+    def __repr__(self) -> str:
+        return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
+
     def progress(self) -> dict[Hashable, Progress]:
         """A copy of where each user's fold stands."""
         return dict(self._progress)
+
+
+def prior_for(log: SwipeLog, prior: Prior | ArrayLike | None) -> Prior:
+    """The given prior, if it fits the log; a weight of one for every tag where none is given."""
+    origin = Prior.ones(log.dimensions) if prior is None else Prior.of(prior)
+    if origin.dimensions != log.dimensions:
+        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {log.dimensions}")
+    return origin
 
 
 def replay(
@@ -69,16 +80,15 @@ def replay(
     fold goes on from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
     advanced. The last session stays open, as it would be live, unless `end_last_session`.
     """
+    if not isinstance(learner, Learner):
+        raise InvalidInput("learner", f"must be a learner, such as kaczmatch.learner('tk'), got {learner!r}")
+    if states is not None and (not isinstance(states, States) or states.learner != learner):
+        raise InvalidInput("states", "must be what replay gave for an earlier part, with the same learner")
     swipes = SwipeLog.of(log)
-    if states is None:
-        origin = Prior.ones(swipes.dimensions) if prior is None else Prior.of(prior)
-        progress: dict[Hashable, Progress] = {}
-    else:
-        if prior is not None or states.learner != learner:
-            raise InvalidInput("states", "goes on with the learner and the prior it began with")
-        origin, progress = states.prior, states.progress()
-    if origin.dimensions != swipes.dimensions:
-        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {swipes.dimensions}")
+    origin = prior_for(swipes, states.prior if states is not None and prior is None else prior)
+    if states is not None and states.prior.fingerprint != origin.fingerprint:
+        raise InvalidInput("states", "started from another prior")
+    progress = {} if states is None else states.progress()
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
     with ThreadPoolExecutor(_THREADS) as threads:
         for first in range(0, len(swipes), _ROWS_AT_ONCE):
@@ -102,7 +112,9 @@ def _fold_rows(
     users, order, begin = grouped(log.user[part])
     order += part.start
     before = [progress.get(user) for user in users]
-    room = learner.room(log.dimensions)
+    longest = int(np.diff(begin).max())
+    pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
+    room = learner.room(log.dimensions, longest + pending)
     batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
 
     def folded(first: int) -> list[Vector]:
@@ -116,10 +128,11 @@ def _fold_rows(
         limits = begin[first : first + len(known) + 1]
         limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
         Sequences.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
-        return [learner.compact(cells, log.dimensions) for cells in work]
+        # Copies: a view of one user's cells would keep the whole batch in memory for as long as that user lives.
+        return [learner.compact(cells, log.dimensions).copy() for cells in work]
 
     last = order[begin[1:] - 1]
-    sessions = repeat(None) if log.session is None else log.session[last].tolist()
+    sessions = repeat(NO_SESSION) if log.session is None else log.session[last].tolist()
     times = repeat(None) if log.at is None else log.at[last].tolist()
     cells = chain.from_iterable(threads.map(folded, range(0, len(users), batch)))
     progress.update(zip(users, zip(cells, sessions, times, strict=False), strict=False))

@@ -15,8 +15,9 @@ from kaczmatch.learners.prior import Prior
 
 _MAGIC = b"kz"
 _FORMAT = 1
-# magic, format, the rule's own version, tags, cells, tags of a prior that travels along, bytes of slug and prior version
-_HEADER = struct.Struct("<2sBBIIIBB")
+# magic, format, the rule's own version, tags, cells, fingerprint of the prior, its tags where it travels along, bytes of slug and
+# prior version
+_HEADER = struct.Struct("<2sBBIIIIBB")
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -52,6 +53,7 @@ class State(NamedTuple):
             self.version,
             self.dimensions,
             len(self.cells),
+            self.prior.fingerprint,
             len(weights),
             len(slug),
             len(prior_version),
@@ -69,11 +71,15 @@ class StoredState:
     version: int
     dimensions: int
     cells: Vector
+    prior_fingerprint: int
     prior_version: str
     prior_weights: Vector
 
     @classmethod
-    def read(cls, data: bytes) -> StoredState:
+    def read(cls, data: bytes | bytearray | memoryview) -> StoredState:
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise InvalidInput("state", f"must be bytes, got {type(data).__name__}")
+        data = bytes(data)
         if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
             raise InvalidInput("state", "these bytes are not a kaczmatch state")
         if data[2] != _FORMAT:
@@ -81,7 +87,7 @@ class StoredState:
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("state", "these bytes were damaged or cut short: the checksum does not fit")
-        _, _, version, dimensions, cells, weights, slug, prior_version = _HEADER.unpack_from(body)
+        _, _, version, dimensions, cells, fingerprint, weights, slug, prior_version = _HEADER.unpack_from(body)
         texts, numbers = _HEADER.size, _HEADER.size + slug + prior_version
         values = np.frombuffer(body[numbers:], "<f8").astype(np.float64)
         return cls(
@@ -89,6 +95,7 @@ class StoredState:
             version=version,
             dimensions=dimensions,
             cells=values[weights : weights + cells],
+            prior_fingerprint=fingerprint,
             prior_version=body[texts + slug : numbers].decode(),
             prior_weights=values[:weights],
         )
@@ -97,7 +104,10 @@ class StoredState:
         """The prior this state started from: the one that travelled with it, or the one given, if it is the right one."""
         if not self.prior_version:
             return Prior(self.prior_weights)
+        given = given or Prior.known(self.prior_version)
         if given is None or given.version != self.prior_version:
             got = "none" if given is None else repr(given.version)
             raise InvalidInput("prior", f"this state started from prior {self.prior_version!r}; pass that one, got {got}")
+        if given.fingerprint != self.prior_fingerprint:
+            raise InvalidInput("prior", f"another prior went by the version {self.prior_version!r} when this state was stored")
         return given

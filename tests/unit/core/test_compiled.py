@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import math
+import os
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.core.compiled import cosine_of, dot, normalise, products, usable
+from kaczmatch.core import compiled
+from kaczmatch.core.compiled import cosine_of, dot, drop_stale_kernels, normalise, products, ridge_step, usable
 
 
 @given(st.integers(0, 70), st.integers(0, 2**32 - 1))
@@ -27,6 +31,35 @@ def test_the_cosine_of_extreme_lengths_neither_overflows_nor_underflows() -> Non
     assert cosine_of(1e100, 1e200, 1.0) == pytest.approx(1.0)
     assert cosine_of(1e-100, 1e-100, 1e-100) == pytest.approx(1.0)
     assert cosine_of(0.0, 0.0, 1.0) == 0.0
+
+
+def test_near_singular_rows_are_solved_to_nine_digits() -> None:
+    """A Cholesky factor alone would lose them: κ(A) = 1e5 means κ(AAᵀ) = 1e10."""
+    rng = np.random.default_rng(0)
+    u, v = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in (6, 9))
+    rows = u @ np.diag(np.geomspace(1.0, 1e-5, 6)) @ v[:6]
+    r = rng.normal(size=6)
+    assert ridge_step(rows, r, 0.0) == pytest.approx(np.linalg.pinv(rows) @ r, rel=1e-9)
+
+
+def test_kernels_older_than_their_sources_are_dropped(tmp_path: Path) -> None:
+    source, old, new = (tmp_path / name for name in ("rule.py", "rule.old.nbi", "rule.new.nbc"))
+    for path, age in ((old, 100), (source, 50), (new, 0)):
+        path.touch()
+        os.utime(path, (time.time() - age,) * 2)
+    drop_stale_kernels(tmp_path)
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_without_a_place_for_the_cache_everything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(function: object, *, cache: bool) -> None:
+        assert cache
+        raise RuntimeError("cannot cache function: no locator available")  # what numba says in a read-only image
+
+    monkeypatch.setattr(compiled, "_jit", refuse)
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a writable folder"):
+        assert not compiled._can_cache()
 
 
 def test_zero_stays_zero_when_normalised() -> None:

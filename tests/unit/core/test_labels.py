@@ -10,6 +10,9 @@ from kaczmatch.core.labels import sign, signs
 
 
 def test_a_label_is_a_sign() -> None:
+    for not_one in (True, np.True_, 1 + 0j):
+        with pytest.raises(InvalidInput):
+            sign(not_one)
     assert [sign(label) for label in ("like", "pass", 1, -1, 1.0, np.int8(-1))] == [1, -1, 1, -1, 1, -1]
 
 

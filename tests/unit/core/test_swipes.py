@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -29,10 +30,10 @@ def test_a_log_says_what_each_swipe_saw() -> None:
         (GOOD | {"session": [[1, 2]]}, "session", "one column"),
         (GOOD | {"appeal": [0.0, np.inf]}, "appeal", "row 1"),
         (GOOD | {"appeal": ["a", "b"]}, "appeal", "numbers"),
-        (GOOD | {"at": ["noon", "later"]}, "at", "datetimes or seconds"),
-        (GOOD | {"at": [0.0, np.nan]}, "at", "row 1: is not a time"),
+        (GOOD | {"at": ["noon", "later"]}, "at", "row 0: must be a datetime or seconds, got 'noon'"),
+        (GOOD | {"at": [0.0, np.nan]}, "at", "row 1: nan is not a time"),
         (GOOD | {"at": np.array(["2026-01-01", "NaT"], "M8[s]")}, "at", "row 1: is not a time"),
-        (GOOD | {"at": np.array([datetime(2026, 1, 1, tzinfo=UTC), None], object)}, "at", "row 1: is not a time"),
+        (GOOD | {"at": [datetime(2026, 1, 1, tzinfo=UTC), None]}, "at", "row 1: must be a datetime"),
         (GOOD | {"candidate": [0, 1]}, "features", "not both"),
         ({"user": [1], "label": [1]}, "candidate", "give features"),
         (BY_CANDIDATE | {"candidate": [0, 2]}, "candidate", "row 1: 2 is not a row of the 2 candidates"),
@@ -69,6 +70,22 @@ def test_time_may_come_in_any_form() -> None:
         log = SwipeLog(**GOOD, at=at)
         assert log.at is not None
         assert log.at[1] - log.at[0] == 1
+
+
+def test_a_time_without_a_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    spring = [datetime(2026, 3, 29, 1, 59), datetime(2026, 3, 29, 3, 1)]
+    at = SwipeLog(**GOOD, at=spring).at
+    monkeypatch.undo()
+    time.tzset()
+    assert at is not None
+    assert at[1] - at[0] == 62 * 60 * 10**6
+
+
+def test_nanoseconds_are_not_taken_for_seconds() -> None:
+    with pytest.raises(InvalidInput, match="at: row 0: 1700000000000000000 is not a time in seconds"):
+        SwipeLog(**GOOD, at=[1_700_000_000_000_000_000] * 2)
 
 
 @pytest.mark.parametrize("appeal", [float("nan"), "high", None, 1e9])

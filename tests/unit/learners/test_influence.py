@@ -73,6 +73,14 @@ def test_the_prior_matters_less_and_less() -> None:
     assert late < early
 
 
+def test_the_priors_turn_is_against_a_start_from_zero() -> None:
+    for slug in ("tk", "probit"):
+        learner = kaczmatch.learner(slug)
+        ends = [kaczmatch.replay(learner, log(), prior=prior).directions()[0] for prior in (np.ones(D), np.zeros(D))]
+        degrees = np.degrees(np.arccos(ends[0] @ ends[1]))
+        assert kaczmatch.influence(learner, log(), prior=np.ones(D)).prior_turn == pytest.approx(degrees, abs=1e-5)
+
+
 def test_a_long_history_is_folded_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = kaczmatch.learner("tk")
     whole = kaczmatch.influence(learner, log()).turns

@@ -67,6 +67,25 @@ def test_stability_is_the_cosine_of_session_ends() -> None:
     assert readings[5].stability == pytest.approx(cosine(*ends)) == pytest.approx(direction_stability(*ends))
 
 
+def test_readings_are_of_the_state_that_forgets() -> None:
+    learner = kaczmatch.learner("probit", half_life_days=10.0)
+    columns = log(users=1) | {"at": np.arange(48) * 86_400.0 * 30}
+    final = kaczmatch.replay(learner, columns)[0]
+    assert list(kaczmatch.watch(learner, columns))[-1].norm == np.linalg.norm(learner.weights(final.cells, D))
+
+
+def test_the_condition_is_that_of_the_sessions_candidates() -> None:
+    columns = log(users=1)
+    readings = list(kaczmatch.watch(kaczmatch.learner("tk"), columns))
+    rows = columns["features"][8:16]
+    assert readings[1].condition == pytest.approx(np.linalg.cond(rows @ rows.T), rel=1e-6)
+
+
+def test_a_prior_of_another_length_is_refused_at_once() -> None:
+    with pytest.raises(kaczmatch.InvalidInput, match="prior: has 3 tags, the log has 10"):
+        kaczmatch.watch(kaczmatch.learner("tk"), log(), prior=np.ones(3))
+
+
 def test_silent_swipes_are_those_without_a_residual() -> None:
     columns = {"user": [0, 0, 0], "features": [np.ones(D), np.eye(D)[0], np.zeros(D)], "label": [1, 1, 1]}
     for slug in ("tk", "block-nk"):

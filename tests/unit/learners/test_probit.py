@@ -113,6 +113,7 @@ def test_appeal_is_learned_only_where_it_is_used(slug: str) -> None:
         state = learner.start(np.zeros(4))
         for appeal, label in ((2.0, 1), (-2.0, -1), (1.5, 1), (-1.0, -1)):
             state = learner.swipe(state, Seen(a, appeal), label)
+        assert bool(learner.score(state, a, 2.0) > learner.score(state, a, -2.0)) is matters
         assert bool(learner.probability(state, a, 2.0) > learner.probability(state, a, -2.0)) is matters
         assert learner.coordinates(a, 2.0).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters
 
@@ -138,7 +139,10 @@ def test_a_prior_covariance_is_taken_up_and_grown(slug: str) -> None:
         ("alpha", 0.0),
         ("epsilon", 0.0),
         ("epsilon", 0.5),
+        ("alpha", "0.05"),
+        ("alpha", 10**400),
         ("tag_sd", 0.0),
+        ("tag_sd", 1e4),
         ("threshold_sd", -1),
         ("half_life_days", 0),
         ("appeal", 1),
@@ -149,6 +153,32 @@ def test_settings_that_make_no_sense_are_refused(setting: str, value: float) -> 
         with pytest.raises(InvalidInput) as caught:
             kaczmatch.learner(slug, **{setting: value})
         assert caught.value.field == setting
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_the_widest_settings_stay_sound(slug: str) -> None:
+    learner = belief(slug, tag_sd=1e3, threshold_sd=1e3, alpha=1e-6)
+    rng = np.random.default_rng(0)
+    log = {
+        "user": np.zeros(50_000, int),
+        "candidate": rng.integers(0, 5, 50_000),
+        "candidates": rng.integers(0, 2, (5, 6)),
+        "label": rng.choice([-1, 1], 50_000),
+    }
+    state = kaczmatch.replay(learner, log)[0]
+    assert np.isfinite(state.cells).all()
+    assert (np.diag(learner.covariance(state)) > 0).all()
+
+
+def test_appeal_has_a_value_for_each_candidate_or_for_all() -> None:
+    learner = belief("probit", appeal=True)
+    state = learner.start(np.ones(2))
+    for appeal, message in (([1, 2], "2 values for 3"), ([1, np.nan, 2], "row 1"), ("x", "numbers")):
+        with pytest.raises(InvalidInput, match=message) as caught:
+            learner.probability(state, np.ones((3, 2)), appeal)
+        assert caught.value.field == "appeal"
+    with pytest.raises(InvalidInput, match="entry 0 is nan"):
+        learner.coordinates([np.nan, 1.0])
 
 
 def test_probabilities_match_what_happens_when_the_model_is_right() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,43 @@ def test_another_format_or_version_is_refused_by_name(monkeypatch: pytest.Monkey
     monkeypatch.undo()
     with pytest.raises(InvalidInput, match="has version 2, 'tk' reads 1"):
         tk.from_bytes(newer)
+
+
+def test_bytes_come_from_databases_in_many_forms() -> None:
+    tk = kaczmatch.learner("tk")
+    state = tk.start([1.0, 2.0])
+    for data in (bytearray(state.to_bytes()), memoryview(state.to_bytes())):
+        assert tk.from_bytes(data) == state
+    with pytest.raises(InvalidInput, match="state: must be bytes, got NoneType"):
+        tk.from_bytes(None)  # type: ignore[arg-type]
+
+
+def test_another_prior_under_the_same_version_is_noticed() -> None:
+    tk = kaczmatch.learner("tk")
+    data = tk.start(kaczmatch.Prior(np.ones(2), version="a")).to_bytes()
+    for wrong in (kaczmatch.Prior(np.zeros(2), version="a"), kaczmatch.Prior(np.ones(3), version="a")):
+        with pytest.raises(InvalidInput, match="another prior went by the version 'a'"):
+            tk.from_bytes(data, wrong)
+    with pytest.raises(InvalidInput, match="prior: must be the Prior"):
+        tk.from_bytes(data, np.ones(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dimensions", [4.5, "4", -1, 10**9])
+def test_growth_is_by_whole_tags(dimensions: int) -> None:
+    tk = kaczmatch.learner("tk")
+    with pytest.raises(InvalidInput, match="dimensions"):
+        tk.grow(tk.start([1.0]), dimensions)
+
+
+def test_only_a_state_is_a_state() -> None:
+    with pytest.raises(InvalidInput, match="state: must be a State, got NoneType"):
+        kaczmatch.learner("tk").swipe(None, [1.0], "like")  # type: ignore[arg-type]
+
+
+def test_an_age_passes_without_overflow() -> None:
+    probit = kaczmatch.learner("probit", half_life_days=1.0)
+    start = probit.start([1.0])
+    assert probit.advance(probit.swipe(start, [1.0], "like"), timedelta.max) == start
 
 
 def test_a_state_of_other_coordinates_is_refused() -> None:

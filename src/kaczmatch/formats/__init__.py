@@ -1,0 +1,1 @@
+"""Swipe logs in and out: CSV, JSON Lines, Parquet."""

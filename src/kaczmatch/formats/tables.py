@@ -1,0 +1,42 @@
+"""Tables as files; the ending of the name says which kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from kaczmatch.core.errors import InvalidInput
+
+ENDINGS = (".csv", ".jsonl", ".parquet")
+
+
+def check_ending(path: Path, field: str = "path") -> str:
+    if path.suffix not in ENDINGS:
+        raise InvalidInput(field, f"{path.name!r} must end in one of {', '.join(ENDINGS)}")
+    return path.suffix
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """The same frame gives the same bytes."""
+    ending = check_ending(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if ending == ".csv":
+        frame.write_csv(path)
+    elif ending == ".jsonl":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """A table as it was written; what cannot be read is said with the file's name."""
+    ending = check_ending(path)
+    if not path.is_file():
+        raise InvalidInput("path", f"there is no file {path}")
+    try:
+        if ending == ".csv":
+            return pl.read_csv(path)
+        return pl.read_ndjson(path) if ending == ".jsonl" else pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InvalidInput("path", f"{path} cannot be read as {ending[1:]}: {error}") from None

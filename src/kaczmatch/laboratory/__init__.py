@@ -1,0 +1,1 @@
+"""Experiments: the paper's, reproduced, and what happens under honest labels."""

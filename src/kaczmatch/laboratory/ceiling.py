@@ -1,0 +1,104 @@
+"""How good can it get? With 14 tags every soulmate can be enumerated, so the exact posterior is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kaczmatch.charts.lines import line_chart
+from kaczmatch.core.vectors import Matrix, unit_rows
+from kaczmatch.laboratory.results import Figure, Part, Table
+from kaczmatch.laboratory.study import Laboratory, contestants
+from kaczmatch.simulation import metrics
+from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.trace import Trace, trace
+from kaczmatch.simulation.world import World, world
+
+TAGS = 14
+FLIPS = (0.1, 0.2, 0.35)
+TIMES = (5, 10, 20, 50, 100, 200, 400)
+
+
+def ceiling_part(laboratory: Laboratory) -> Part:
+    named = contestants()
+    rows: list[dict[str, Any]] = []
+    for flip in FLIPS:
+        sized = replace(laboratory.plan.sized(HONEST), tags=TAGS, flip=flip, deck=10, sessions=TIMES[-1] // 10, people=400)
+        sized = replace(sized, users=min(sized.users, 100))
+        found: dict[str, list[Matrix]] = {}
+        for seed in range(laboratory.plan.seeds):
+            here = world(sized, seed)
+            followed: Trace | None = None
+            for name, one in named.items():
+                laboratory.tick(f"{name}, p = {flip}, seed {seed}")
+                followed = trace(one, here, TIMES)
+                for t in TIMES:
+                    weights = followed.weights(t)
+                    found.setdefault(f"{name}@{t}", []).append(
+                        np.stack([followed.alignment[:, t - 1], metrics.unseen_auc(weights, here)])
+                    )
+            assert followed is not None  # noqa: S101  # there is at least one learner
+            laboratory.tick(f"exact posterior, p = {flip}, seed {seed}")
+            for t in TIMES:
+                found.setdefault(f"exact posterior@{t}", []).append(_exact(followed, here, t, flip))
+        for key, seeds in found.items():
+            name, after = key.split("@")
+            aligned, area = np.concatenate(seeds, axis=1).mean(axis=1)
+            rows.append({"learner": name, "flip": flip, "swipe": int(after), "alignment": float(aligned), "auc": float(area)})
+    return _part(rows, list(named))
+
+
+def _soulmates() -> Matrix:
+    """All 2¹⁴ of them, without the one that wants nothing."""
+    return ((np.arange(1, 2**TAGS)[:, None] >> np.arange(TAGS)) & 1).astype(float)
+
+
+def _exact(followed: Trace, here: World, t: int, flip: float) -> Matrix:
+    """Alignment of the posterior's mean direction and AUC of its probabilities: the best any learner can expect."""
+    every = unit_rows(_soulmates())
+    likes = every @ unit_rows(here.tags).T >= here.condition.theta
+    users = len(followed.labels)
+    votes = np.zeros((users, len(here.tags)))
+    for user in range(users):
+        np.add.at(votes[user], followed.shown[user, :t], followed.labels[user, :t])
+    evidence = votes @ (2.0 * likes.T - 1.0) * (0.5 * np.log((1.0 - flip) / flip))
+    posterior = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    unseen_likes = every @ unit_rows(here.unseen).T >= here.condition.theta
+    aligned = metrics.alignment(posterior @ every, here.tastes[-1])
+    return np.stack([aligned, metrics.auc(np.round(posterior @ unseen_likes, 12), here.unseen_likes)])
+
+
+def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
+    def at(name: str, flip: float, t: int, key: str) -> float:
+        return next(float(r[key]) for r in rows if r["learner"] == name and r["flip"] == flip and r["swipe"] == t)
+
+    everybody = ["exact posterior", *names]
+    last = TIMES[-1]
+    summary = [
+        {"learner": name}
+        | {f"{key}_at_{last}_p_{flip}": at(name, flip, last, key) for flip in FLIPS for key in ("alignment", "auc")}
+        for name in everybody
+    ]
+    shown = ["exact posterior", "probit", "probit-diag", "block-nk", "tk", "logistic", "all-ones"]
+    middle = [row for row in rows if row["flip"] == 0.2 and row["learner"] in shown]
+    chart = line_chart(
+        middle, x="swipe", y="alignment", title="How good can it get? 14 tags, 20 % flipped", names=shown,
+        x_title="swipes", y_title="cosine to the hidden taste", x_log=True,
+    )  # fmt: skip
+    gap = at("exact posterior", 0.2, last, "alignment") - at("probit", 0.2, last, "alignment")
+    words = [
+        "At d = 14 there are 16,383 possible soulmates. Bayes' rule over all of them, with the true flip ratio, gives the best direction and the best "
+        "ranking that the swipes allow. "
+        f"After {last} swipes at p = 0.2 it reaches {at('exact posterior', 0.2, last, 'alignment'):.3f}; probit, which neither knows that tastes are 0/1 "
+        f"nor the threshold, is {gap:.3f} behind, Block-NK {at('exact posterior', 0.2, last, 'alignment') - at('block-nk', 0.2, last, 'alignment'):.3f}."
+    ]
+    return Part(
+        "ceiling",
+        "How good can it get?",
+        words,
+        [Table("ceiling", f"After {last} swipes", summary), Table("ceiling-curves", "Every checkpoint", rows, in_report=False)],
+        [Figure("ceiling", chart, "sessions of ten; mean over users and seeds")],
+    )

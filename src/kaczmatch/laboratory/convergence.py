@@ -1,0 +1,125 @@
+"""Where Block-NK levels off under label noise (the paper's future work iii)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from kaczmatch.laboratory.results import Figure, Part, Table
+from kaczmatch.laboratory.study import Laboratory
+from kaczmatch.learners.registry import learner
+from kaczmatch.simulation.condition import HONEST, Condition
+from kaczmatch.simulation.trace import Trace, trace
+from kaczmatch.simulation.world import World, world
+
+FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4)
+SIZES = (4, 8, 16, 32, 48, 64, 128)
+ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+TAGS = (15, 30, 60, 120)
+SETTLED = 0.003  # change of the level from the fourth to the last fifth of the swipes
+
+
+def convergence_part(laboratory: Laboratory) -> Part:
+    """One setting varied at a time around p = 0.2, k = 32, α = 1, d = 60."""
+    base = laboratory.plan.sized(HONEST)
+    cases: list[tuple[str, float, Condition, dict[str, Any]]] = []
+    cases += [("p_flip", flip, replace(base, flip=flip), {}) for flip in FLIPS]
+    cases += [("k", k, replace(base, deck=k, sessions=base.swipes // k), {"k": k}) for k in SIZES]
+    cases += [("alpha", alpha, base, {"alpha": alpha}) for alpha in ALPHAS]
+    cases += [("d", d, replace(base, tags=d), {}) for d in TAGS]
+    rows = []
+    for varied, value, condition, settings in cases:
+        laboratory.tick(f"{varied} = {value}")
+        plateaus, moving, predictions = [], [], []
+        for seed in range(laboratory.plan.seeds):
+            here = world(condition, seed)
+            followed = trace(learner("block-nk", **settings), here)
+            plateaus.append(_level(followed, 5))
+            moving.append(_level(followed, 5) - _level(followed, 4))
+            predictions.append(_balance(followed, here))
+        rows.append(
+            {
+                "varied": varied,
+                "value": float(value),
+                "plateau": float(np.mean(plateaus)),
+                "rise_over_the_last_fifth": float(np.mean(moving)),
+                "plateau_centred": float(np.mean([each[0] for each in predictions])),
+                "drift_a_session": float(np.mean([each[1] for each in predictions])),
+                "noise_a_session": float(np.mean([each[2] for each in predictions])),
+                "predicted_centred": float(np.mean([each[3] for each in predictions])),
+            }
+        )
+    words = _words(rows)
+    chart = (
+        alt.Chart({"values": rows}, width=230, height=170)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("value:Q", title=None, scale=alt.Scale(type="symlog")),
+            y=alt.Y("plateau:Q", title="alignment it levels off at", scale=alt.Scale(zero=False)),
+        )
+        .facet(facet=alt.Facet("varied:N", title=None, sort=["p_flip", "k", "alpha", "d"]), columns=2)
+        .resolve_scale(x="independent")
+        .properties(title="Where Block-NK levels off, one setting varied at a time")
+    )
+    return Part(
+        "convergence",
+        "Convergence of Block-NK under noise",
+        words,
+        [Table("convergence", "Plateau of Block-NK, honest labels", rows)],
+        [Figure("convergence", chart, "p_flip = 0.2, k = 32, α = 1, d = 60 where not varied")],
+    )
+
+
+def _level(followed: Trace, fifth: int) -> float:
+    """Mean alignment over one fifth of the swipes."""
+    cuts = np.linspace(0, followed.alignment.shape[1], 6).astype(int)
+    return float(followed.alignment[:, cuts[fifth - 1] : cuts[fifth]].mean())
+
+
+def _balance(followed: Trace, here: World) -> tuple[float, float, float, float]:
+    """Along and across the taste, in the stationary last fifth: a session's pull, its noise, and where they balance.
+
+    With the all-ones direction removed write v = c·t + w, t the taste's unit vector. If a session moves v by a restoring factor
+    1 − λ on the across part and adds fresh noise of squared length σ², the across part settles at σ²/(1 − (1 − λ)²).
+    """
+    late = followed.ends[:, -(followed.ends.shape[1] // 5) :]
+    late = late - late.mean(axis=2, keepdims=True)
+    taste = here.tastes[-1] - here.tastes[-1].mean(axis=1, keepdims=True)
+    taste = taste / np.linalg.norm(taste, axis=1, keepdims=True)
+    along = np.einsum("usd,ud->us", late, taste)
+    across = late - along[..., None] * taste[:, None]
+    before, after = across[:, :-1], across[:, 1:]
+    kept = float(np.sum(before * after) / np.sum(before * before))
+    noise = float(np.mean(np.sum((after - kept * before) ** 2, axis=2)))
+    settled = noise / max(1.0 - kept**2, 1e-12)
+    signal = float(np.mean(along) ** 2)
+    measured = along / np.linalg.norm(late, axis=2)
+    return float(np.mean(measured)), 1.0 - kept, noise, float(np.sqrt(signal / (signal + settled)))
+
+
+def _words(rows: list[dict[str, Any]]) -> list[str]:
+    def of(varied: str, key: str = "plateau_centred") -> dict[float, float]:
+        return {row["value"]: row[key] for row in rows if row["varied"] == varied}
+
+    settled = [row for row in rows if abs(row["rise_over_the_last_fifth"]) <= SETTLED]
+    flips, sizes, alphas, tags = of("p_flip"), of("k"), of("alpha"), of("d")
+    worst_k, worst_d = min(sizes, key=lambda k: sizes[k]), min(tags, key=lambda d: tags[d])
+    error = max(abs(row["predicted_centred"] - row["plateau_centred"]) for row in settled)
+    return [
+        f"It does not converge to the taste: in the paper's setting it levels off at {of('p_flip', 'plateau')[0.2]:.3f} ({flips[0.2]:.3f} with the "
+        f"all-ones direction removed, as in the rest of this paragraph). Noise lowers the level: {flips[0.0]:.3f} without flips, "
+        f"{flips[0.4]:.3f} at p = 0.4. Damping raises it: {alphas[0.1]:.3f} at α = 0.1, {alphas[10.0]:.3f} at α = 10. Larger blocks do not help until they "
+        f"are much larger than d: {sizes[4]:.3f} at k = 4, {sizes[32]:.3f} at k = 32, worst at k = {worst_k:.0f} ({sizes[worst_k]:.3f}), {sizes[128]:.3f} at "
+        f"k = 128. Over the number of tags it is worst at d = {worst_d:.0f} ({tags[worst_d]:.3f}), the one nearest to k.",
+        "The best explanation we have: Block-NK takes steps of constant size. Normalisation keeps ‖v‖ = 1, and each session solves for its own k "
+        "labels, flipped ones included, so each adds fresh noise that does not shrink as v improves. Pull and noise balance as in a "
+        "first-order autoregression: what lies across the taste keeps a factor 1 − λ a session and gains σ², so it settles at "
+        f"σ²/(1 − (1 − λ)²). With λ and σ² measured over the last fifth of the sessions this predicts the centred level to within {error:.3f} in all "
+        f"{len(settled)} settings that have settled (the last two columns). It also says why the settings act as they do: a larger α shrinks σ² faster than "
+        "λ, a learning rate in disguise; and near k = d the Gram matrix is close to singular, so that solving for k labels amplifies the flipped "
+        "ones. To converge, steps must shrink, which is what a posterior covariance does.",
+        "This is measurement and a fitted balance, not a proof.",
+    ]

@@ -1,0 +1,84 @@
+"""What an experiment yields: tables, figures and the words between them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, final
+
+import altair as alt
+
+Row = Mapping[str, Any]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one shape; `timed` where they hold seconds, which no two runs share."""
+
+    name: str
+    title: str
+    rows: Sequence[Row]
+    note: str = ""
+    timed: bool = False
+    in_report: bool = True
+
+    def csv(self) -> str:
+        """Six digits behind the point, so that the same seed gives the same bytes."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.rows[0]) if self.rows else [], lineterminator="\n")
+        writer.writeheader()
+        for row in self.rows:
+            writer.writerow({key: f"{value:.6f}" if isinstance(value, float) else value for key, value in row.items()})
+        return text.getvalue()
+
+    def json(self) -> str:
+        return json.dumps([{key: _plain(value) for key, value in row.items()} for row in self.rows], indent=2) + "\n"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figure:
+    name: str
+    chart: alt.TopLevelMixin
+    caption: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One section of the report."""
+
+    name: str
+    title: str
+    words: Sequence[str]
+    tables: Sequence[Table] = field(default=())
+    figures: Sequence[Figure] = field(default=())
+
+    def write(self, folder: Path) -> list[Path]:
+        """Every number as CSV and JSON, every figure as SVG and PNG."""
+        folder.mkdir(parents=True, exist_ok=True)
+        written = []
+        for table in self.tables:
+            written.append(folder / f"{table.name}.json")
+            written[-1].write_text(table.json(), encoding="utf-8")
+            if not table.timed:
+                written.append(folder / f"{table.name}.csv")
+                written[-1].write_text(table.csv(), encoding="utf-8", newline="")
+        for figure in self.figures:
+            for suffix in ("svg", "png"):
+                written.append(folder / f"{figure.name}.{suffix}")
+                figure.chart.save(written[-1], ppi=110)
+        return written
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN; what cannot be computed is null."""
+    if isinstance(value, float):
+        return round(value, 6) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,110 @@
+"""Everything random in one run, drawn once: every learner meets the same people, candidates and noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.vectors import Matrix, unit_rows
+from kaczmatch.simulation.condition import Condition
+from kaczmatch.simulation.population import population
+
+UNSEEN = 500  # candidates that nobody swipes on, for AUC and log-loss
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """One seed of one condition."""
+
+    condition: Condition
+    tags: Matrix  # candidates x tags
+    tastes: Matrix  # phases x users x tags: one phase, or two where tastes change
+    priors: Matrix  # users x tags, unit length
+    likes: NDArray[np.bool_]  # phases x users x candidates: clean labels
+    pools: NDArray[np.int64]  # users x sessions x pool
+    keys: Matrix  # users x sessions x pool: exponential draws that choose from a pool
+    turned: NDArray[np.int8]  # users x swipes: 0 as felt, 1 the opposite, 2 too tired to like
+    unseen: Matrix
+    unseen_likes: NDArray[np.bool_]  # users x unseen, by the cosine rule in the last phase
+
+    def phase(self, swipe: int) -> int:
+        return int(0 < self.condition.drift_at <= swipe)
+
+
+def world(condition: Condition, seed: int) -> World:
+    """The world of a seed. Its parts have streams of their own, so that conditions differ only in what they name."""
+    streams = [np.random.default_rng([seed, part]) for part in range(7)]
+    everybody = population(condition.population, condition.people, condition.tags, streams[0])
+    active = streams[1].choice(condition.people, condition.users, replace=False)
+    tastes = everybody.tastes[active][None]
+    if condition.drift_at:
+        later = population(condition.population, condition.people, condition.tags, streams[0]).tastes[active]
+        tastes = np.concatenate([tastes, later[None]])
+    unseen = population(condition.population, UNSEEN, condition.tags, streams[5]).tags
+    pools, keys = _shown(condition, everybody.tags, active, streams[2])
+    return World(
+        condition=condition,
+        tags=everybody.tags,
+        tastes=tastes,
+        priors=_priors(condition, everybody.tags[active], tastes[0], streams[4]),
+        likes=np.stack([_likes(condition, taste, everybody.tags) for taste in tastes]),
+        pools=pools,
+        keys=keys,
+        turned=_turned(condition, streams[3]),
+        unseen=unseen,
+        unseen_likes=_cosines(tastes[-1], unseen) >= _theta(condition, tastes[-1], everybody.tags),
+    )
+
+
+def _cosines(tastes: Matrix, tags: Matrix) -> Matrix:
+    return unit_rows(tastes) @ unit_rows(tags).T
+
+
+def _theta(condition: Condition, tastes: Matrix, tags: Matrix) -> float:
+    if condition.labels != "calibrated":
+        return condition.theta
+    return float(np.quantile(_cosines(tastes, tags), 1.0 - condition.like_rate))
+
+
+def _likes(condition: Condition, tastes: Matrix, tags: Matrix) -> NDArray[np.bool_]:
+    if condition.labels == "raw-dot":
+        return np.asarray(tastes @ tags.T >= condition.theta)
+    return np.asarray(_cosines(tastes, tags) >= _theta(condition, tastes, tags))
+
+
+def _priors(condition: Condition, own: Matrix, tastes: Matrix, rng: np.random.Generator) -> Matrix:
+    if condition.prior == "informed":
+        return unit_rows(np.abs(tastes - (rng.random(tastes.shape) < condition.prior_flip)))
+    return unit_rows(own if condition.prior == "own-tags" else np.ones_like(own))
+
+
+def _shown(
+    condition: Condition, tags: Matrix, active: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Matrix]:
+    """Pools to choose from, with the draws that choose; for row-norm sampling the pool is the deck."""
+    shape = (condition.users, condition.rounds, condition.deck)
+    if condition.sampling == "cosine":
+        pools = rng.integers(0, condition.people - 1, shape)
+        pools += pools >= active[:, None, None]  # everybody but oneself
+        return pools, rng.exponential(size=shape)
+    chances = np.cumsum(tags.sum(axis=1))
+    pools = np.searchsorted(chances, rng.random(shape) * chances[-1], side="right")
+    for _ in range(64):  # oneself is drawn again
+        own = pools == active[:, None, None]
+        if not own.any():
+            break
+        pools[own] = np.searchsorted(chances, rng.random(int(own.sum())) * chances[-1], side="right")
+    return pools.astype(np.int64), np.zeros((condition.users, condition.rounds, 0))
+
+
+def _turned(condition: Condition, rng: np.random.Generator) -> NDArray[np.int8]:
+    shape = (condition.users, condition.swipes)
+    turned = (rng.random(shape) < condition.flip).astype(np.int8)
+    if condition.fatigue:
+        place = np.arange(condition.swipes) % condition.cards / max(condition.cards - 1, 1)
+        turned[rng.random(shape) < condition.fatigue * place] = 2
+    return turned
