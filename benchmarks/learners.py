@@ -45,6 +45,8 @@ class Swipes:
             "candidates": self.candidates,
             "label": np.where(rng.random(n) < 0.4, 1, -1),
         }
+        order = np.argsort(self.columns["user"], kind="stable")
+        self.by_user = self.columns["candidate"][order], self.columns["label"][order]
         self.rows = [self.candidates[c] for c in self.columns["candidate"][:1000]]
         self.labels = [int(y) for y in self.columns["label"][:1000]]
 
@@ -98,8 +100,7 @@ def numpy_block(swipes: Swipes, users: int) -> np.ndarray:
     """Block-NK as a loop over users and sessions with np.linalg.solve, the residuals of a block in one go."""
     learner = kaczmatch.learner("block-nk")
     assert isinstance(learner, BlockLearner)
-    order = np.argsort(swipes.columns["user"], kind="stable")[: users * SWIPES]
-    candidate, label = swipes.columns["candidate"][order], swipes.columns["label"][order]
+    candidate, label = swipes.by_user
     theta, delta, damping = learner.hinge.theta, learner.hinge.delta, learner.alpha * np.eye(learner.k)
     found = np.ones((users, D))
     for user in range(users):

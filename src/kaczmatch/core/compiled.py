@@ -23,8 +23,10 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def drop_stale_kernels(package: Path) -> None:
     """Kernels older than the newest source go: numba notices a changed file, not a changed file that it compiled in."""
-    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
-    for kernel in package.rglob("*.nb[ic]"):
+    kernels = list(package.rglob("*.nb[ic]"))
+    folders = {kernel.parent.parent if kernel.parent.name == "__pycache__" else kernel.parent for kernel in kernels}
+    newest = max((path.stat().st_mtime for folder in folders for path in folder.glob("*.py")), default=0.0)
+    for kernel in kernels:
         with contextlib.suppress(OSError):  # another process may be at it, or the place read-only
             if kernel.stat().st_mtime < newest:
                 kernel.unlink()

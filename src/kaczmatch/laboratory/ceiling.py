@@ -26,7 +26,7 @@ def ceiling_part(laboratory: Laboratory) -> Part:
     rows: list[dict[str, Any]] = []
     for flip in FLIPS:
         sized = replace(laboratory.plan.sized(HONEST), tags=TAGS, flip=flip, deck=10, sessions=TIMES[-1] // 10, people=400)
-        sized = replace(sized, users=min(sized.users, 100))
+        sized = replace(sized, users=min(sized.users, 50))
         found: dict[str, list[Matrix]] = {}
         for seed in range(laboratory.plan.seeds):
             here = world(sized, seed)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-
 import numpy as np
 
 from kaczmatch.laboratory.results import Part, Table
@@ -71,7 +68,7 @@ def _experiments(paper: Study, honest: Study, laboratory: Laboratory) -> list[di
         return honest.mean(name, metric)
 
     unit_stability = _unit_stability(laboratory)
-    adaptive = _adaptive_at(laboratory, 200), _adaptive_at(laboratory, 3_000)
+    adaptive = _adaptive_at(laboratory, (200, 3_000))
     rate = _clean_rate(laboratory)
     table, tables = "kaczmatch reproduce table-metrics", "kaczmatch reproduce table-metrics --condition honest"
     centred = max(abs(p(name, "centred" + last)) for name in six)
@@ -112,18 +109,17 @@ def _unit_stability(laboratory: Laboratory) -> float:
     return laboratory.study(PAPER).mean("nk-unit", "delta_s")
 
 
-def _adaptive_at(laboratory: Laboratory, t: int) -> tuple[float, float]:
-    """Block-NK's alignment after t swipes by row norms and by cosine subsampling, honest labels, first seed."""
+def _adaptive_at(laboratory: Laboratory, times: tuple[int, ...]) -> list[tuple[float, float]]:
+    """Block-NK's alignment after some swipes by row norms and by cosine subsampling, honest labels, first seed."""
     found = []
     for condition in (HONEST, HONEST_ADAPTIVE):
         sized = laboratory.plan.sized(condition)
         laboratory.tick(f"block-nk, {sized.sampling} sampling")
-        followed = trace(learner("block-nk"), world(sized, 0))
-        found.append(float(followed.alignment[:, min(t, sized.swipes) - 1].mean()))
-    return found[0], found[1]
+        mean = trace(learner("block-nk"), world(sized, 0)).alignment.mean(axis=0)
+        found.append([float(mean[min(t, sized.swipes) - 1]) for t in times])
+    return list(zip(*found, strict=True))
 
 
 def _clean_rate(laboratory: Laboratory) -> float:
-    sized = replace(laboratory.plan.sized(PAPER), flip=0.0)
-    rate = float(world(sized, 0).likes.mean())
-    return rate if math.isfinite(rate) else 0.0
+    """Share of likes among the paper's labels before any is flipped."""
+    return float(world(laboratory.plan.sized(PAPER), 0).likes.mean())

@@ -24,7 +24,7 @@ SETTLED = 0.003  # change of the level from the fourth to the last fifth of the 
 
 def convergence_part(laboratory: Laboratory) -> Part:
     """One setting varied at a time around p = 0.2, k = 32, α = 1, d = 60."""
-    base = laboratory.plan.sized(HONEST)
+    base = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
     cases: list[tuple[str, float, Condition, dict[str, Any]]] = []
     cases += [("p_flip", flip, replace(base, flip=flip), {}) for flip in FLIPS]
     cases += [("k", k, replace(base, deck=k, sessions=base.swipes // k), {"k": k}) for k in SIZES]

@@ -16,16 +16,18 @@ COMPARED = ("like_rate", "align_at_20", "delta_s")
 def metrics_part(condition: str, laboratory: Laboratory) -> Part:
     if condition == "paper":
         found = laboratory.study(PAPER)
-        tables = [_against_paper(found), _rows(found, condition)]
+        tables = [_against_paper(found), metrics_rows(found, condition)]
         return Part("table-metrics-paper", "The paper's table", _paper_words(found), tables)
     found = laboratory.study(HONEST)
-    return Part("table-metrics-honest", "The same table under honest labels", _honest_words(found), [_rows(found, condition)])
+    return Part(
+        "table-metrics-honest", "The same table under honest labels", _honest_words(found), [metrics_rows(found, condition)]
+    )
 
 
-def _rows(found: Study, condition: str) -> Table:
+def metrics_rows(found: Study, condition: str) -> Table:
     """One row a learner: the short names first, then every metric at every checkpoint, then the spreads."""
     rows = []
-    times = sorted(int(key.rsplit("_", 1)[1]) for key in found.numbers["tk"] if key.startswith("auc_at_"))
+    times = sorted(int(key.rsplit("_", 1)[1]) for key in found.numbers["random"] if key.startswith("auc_at_"))
     for name in found.numbers:
         row: dict[str, Any] = {"learner": name}
         row |= {key: found.mean(name, key) for key in ("like_rate", "align_at_20", "delta_s", "final_alignment")}

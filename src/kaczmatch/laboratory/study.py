@@ -47,12 +47,27 @@ class Plan:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One seed of one learner: mean and spread of alignment over users after every swipe."""
+
+    mean: Vector
+    spread: Vector
+    like_rate: float
+
+    @classmethod
+    def of(cls, found: Trace) -> Curve:
+        return cls(found.alignment.mean(axis=0), found.alignment.std(axis=0), float(metrics.like_rate(found).mean()))
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Numbers by learner and metric: one row a seed, one column a user."""
+    """Numbers by learner and metric: one row a seed, one column a user; and a curve by learner for each seed."""
 
     condition: Condition
     numbers: Mapping[str, Mapping[str, Matrix]]
+    curves: Mapping[str, Sequence[Curve]]
 
     def mean(self, name: str, metric: str) -> float:
         return float(np.nanmean(self.numbers[name][metric])) if metric in self.numbers[name] else float("nan")
@@ -83,12 +98,14 @@ class Laboratory:
         """
         sized = self.plan.sized(condition)
         if sized not in self._studies:
-            self._studies[sized] = self._run(sized, paper_reading=condition == PAPER)
+            self._studies[sized] = self.run(sized, contestants(), paper_reading=condition == PAPER)
         return self._studies[sized]
 
-    def _run(self, condition: Condition, *, paper_reading: bool) -> Study:
+    def run(self, condition: Condition, named: Mapping[str, Learner], *, paper_reading: bool = False) -> Study:
+        """These learners and a random vector on every seed."""
         times = sorted({t for t in CHECKPOINTS if t <= condition.swipes} | {condition.swipes})
         collected: dict[str, dict[str, list[Vector]]] = {}
+        curves: dict[str, list[Curve]] = {}
 
         def collect(name: str, found: Mapping[str, Vector]) -> None:
             for metric, values in found.items():
@@ -96,11 +113,17 @@ class Laboratory:
 
         for seed in range(self.plan.seeds):
             here = world(condition, seed)
-            for name, one in contestants().items():
+            kappa: Vector | None = None
+            for name, one in named.items():
                 self.tick(f"{name}, seed {seed}")
-                collect(name, _numbers(trace(one, here, times), here, times, paper_reading=paper_reading))
+                found = trace(one, here, times)
+                if kappa is None or condition.sampling == "cosine":  # by row norms everybody is shown the same
+                    kappa = _kappa(found, here)
+                collect(name, {**_numbers(found, here, times, paper_reading=paper_reading), "kappa": kappa})
+                curves.setdefault(name, []).append(Curve.of(found))
             collect("random", _standing(np.random.default_rng([seed, 6]).normal(size=here.priors.shape), here, times))
-        return Study(condition, {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()})
+        numbers = {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()}
+        return Study(condition, numbers, curves)
 
 
 def _numbers(found: Trace, here: World, times: Sequence[int], *, paper_reading: bool) -> dict[str, Vector]:
@@ -116,9 +139,13 @@ def _numbers(found: Trace, here: World, times: Sequence[int], *, paper_reading: 
     last = found.weights(times[-1])
     numbers["final_alignment"] = found.alignment[:, -1]
     numbers["norm"] = np.asarray(np.linalg.norm(last, axis=1))
-    first = [here.tags[shown[: here.condition.cards]] for shown in found.shown]
-    numbers["kappa"] = np.array([monitors.gram_condition(rows, alpha=1.0) for rows in first])
     return numbers
+
+
+def _kappa(found: Trace, here: World) -> Vector:
+    """κ(AAᵀ + I) of everybody's first session."""
+    first = (here.tags[shown[: here.condition.cards]] for shown in found.shown)
+    return np.array([monitors.gram_condition(rows, alpha=1.0) for rows in first])
 
 
 def _standing(weights: Matrix, here: World, times: Sequence[int]) -> dict[str, Vector]:

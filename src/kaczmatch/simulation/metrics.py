@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import ProbabilisticLearner
@@ -24,12 +23,13 @@ def centred_alignment(weights: Matrix, tastes: Matrix) -> Vector:
 
 def auc(scores: Matrix, likes: NDArray[np.bool_]) -> Vector:
     """Chance that a liked candidate scores above a passed one, ties halved; NaN where one kind is missing."""
-    ranks = rankdata(scores, axis=1)
-    positives = likes.sum(axis=1)
-    negatives = likes.shape[1] - positives
-    with np.errstate(invalid="ignore", divide="ignore"):
-        above = np.sum(ranks * likes, axis=1) - positives * (positives + 1) / 2
-        return np.asarray(np.where(positives * negatives > 0, above / (positives * negatives), np.nan))
+    areas = np.full(len(scores), np.nan)
+    for row, (score, like) in enumerate(zip(scores, likes, strict=True)):
+        liked, passed = np.sort(score[like]), np.sort(score[~like])
+        if liked.size and passed.size:
+            below = np.searchsorted(passed, liked, "left").sum() + np.searchsorted(passed, liked, "right").sum()
+            areas[row] = below / 2.0 / (liked.size * passed.size)
+    return areas
 
 
 def unseen_auc(weights: Matrix, world: World) -> Vector:

@@ -39,6 +39,7 @@ _CUBE = types.Array(types.float64, 3, "C")
         types.Array(types.float64, 3, "C", readonly=True),
         types.Array(types.int8, 2, "C", readonly=True),
         types.int64,
+        types.boolean,
         types.Array(types.int64, 1, "C", readonly=True),
         _CELLS,
         types.Array(types.int64, 2, "C"),
@@ -60,6 +61,7 @@ def _trace(
     keys: Matrix,
     turned: NDArray[np.int8],
     cards: int,
+    followed: bool,
     checkpoints: NDArray[np.int64],
     alignment: Matrix,
     shown: NDArray[np.int64],
@@ -100,8 +102,9 @@ def _trace(
                     end_session(cells, d, parameters)
                     for i in range(d):
                         ends[u, s, i] = v[i]
-                va, vv, aa = products(v, tastes[phase, u])
-                alignment[u, t] = cosine_of(va, vv, aa)
+                if followed or t == alignment.shape[1] - 1:
+                    va, vv, aa = products(v, tastes[phase, u])
+                    alignment[u, t] = cosine_of(va, vv, aa)
                 t += 1
                 if place < len(checkpoints) and t == checkpoints[place]:
                     for i in range(len(cells)):
@@ -140,8 +143,8 @@ def priors_of(learner: Learner, world: World) -> list[Prior]:
     return [Prior(scale * prior) for prior in world.priors]
 
 
-def trace(learner: Learner, world: World, checkpoints: Sequence[int] = ()) -> Trace:
-    """Let `learner` see every user's swipes in `world`, on all cores."""
+def trace(learner: Learner, world: World, checkpoints: Sequence[int] = (), *, followed: bool = True) -> Trace:
+    """Let `learner` see every user's swipes in `world`, on all cores; alignment only after the last where not `followed`."""
     condition, d = world.condition, world.tags.shape[1]
     users, swipes = condition.users, condition.swipes
     work = np.zeros((users, learner.room(d, swipes)))
@@ -149,7 +152,7 @@ def trace(learner: Learner, world: World, checkpoints: Sequence[int] = ()) -> Tr
         start = learner.expand(learner.start(prior).cells, d)
         row[: len(start)] = start
     times = np.array(sorted(t for t in checkpoints if t <= swipes), np.int64)
-    alignment = np.empty((users, swipes))
+    alignment = np.full((users, swipes), np.nan)
     shown = np.empty((users, swipes), np.int64)
     labels = np.empty((users, swipes), np.int8)
     snapshots = np.empty((len(times), users, work.shape[1]))
@@ -170,6 +173,7 @@ def trace(learner: Learner, world: World, checkpoints: Sequence[int] = ()) -> Tr
             world.keys[part],
             world.turned[part],
             condition.cards,
+            followed,
             times,
             alignment[part],
             shown[part],

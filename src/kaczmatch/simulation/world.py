@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -58,6 +58,12 @@ def world(condition: Condition, seed: int) -> World:
         unseen=unseen,
         unseen_likes=_cosines(tastes[-1], unseen) >= _theta(condition, tastes[-1], everybody.tags),
     )
+
+
+def with_flips(one: World, flip: float, seed: int) -> World:
+    """The same world with another share of flipped swipes."""
+    condition = replace(one.condition, flip=flip)
+    return replace(one, condition=condition, turned=_turned(condition, np.random.default_rng([seed, 3])))
 
 
 def _cosines(tastes: Matrix, tags: Matrix) -> Matrix:

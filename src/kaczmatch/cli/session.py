@@ -1,0 +1,85 @@
+"""What the commands share: progress on standard error, errors in one line, results on standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as RichTable
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.laboratory.report import write_report
+from kaczmatch.laboratory.results import Part, Table
+from kaczmatch.laboratory.study import Laboratory, Plan
+
+INTERRUPTED = 130
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Bad input as one line that says what is wrong, and exit code 2."""
+    try:
+        yield
+    except InvalidInput as error:
+        Console(stderr=True).print(f"kaczmatch: {error}", style="red", highlight=False)
+        sys.exit(2)
+
+
+def run_parts(
+    parts: Sequence[tuple[str, Callable[[Laboratory], Part]]], plan: Plan, out: Path | None, command: str
+) -> list[Part]:
+    """Run parts one after the other under a progress bar, writing each as it is done; Ctrl-C keeps what is finished."""
+    console = Console(stderr=True)
+    bar = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[step]}"))
+    finished: list[Part] = []
+    interrupted = False
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=len(parts), step="")
+        laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
+        try:
+            for name, make in parts:
+                progress.update(task, description=name, step="")
+                part = make(laboratory)
+                if out is not None:
+                    part.write(out)
+                finished.append(part)
+                progress.advance(task)
+        except KeyboardInterrupt:
+            interrupted = True
+    if out is not None and finished:
+        report = write_report(finished, plan, out, command)
+        console.print(f"{len(finished)} of {len(parts)} parts in {out}/, report: {report}", highlight=False)
+    if interrupted:
+        console.print("Interrupted: what was finished is kept.")
+        sys.exit(INTERRUPTED)
+    return finished
+
+
+def show(parts: Sequence[Part]) -> None:
+    """The tables in the terminal, as many columns as fit."""
+    console = Console()
+    for part in parts:
+        for table in part.tables:
+            if table.in_report and table.rows:
+                console.print(_rich(table, console.width))
+                console.print()
+
+
+def _rich(table: Table, width: int) -> RichTable:
+    rich = RichTable(title=table.title, title_justify="left")
+    names = list(table.rows[0])
+    room = max(2, (width - 18) // 13)
+    shown = names if any(isinstance(table.rows[0][name], str) and name != "learner" for name in names) else names[:room]
+    for name in shown:
+        number = isinstance(table.rows[0][name], int | float)
+        rich.add_column(name.replace("_", " "), justify="right" if number else "left", overflow="fold")
+    for row in table.rows:
+        rich.add_row(*(f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in shown))
+    if len(shown) < len(names):
+        rich.caption = f"{len(names) - len(shown)} more columns with --out or --json"
+    return rich

@@ -1,0 +1,31 @@
+"""Any mix of learners in any condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kaczmatch.charts.lines import line_chart
+from kaczmatch.laboratory.curves import curve_rows
+from kaczmatch.laboratory.metrics_table import metrics_rows
+from kaczmatch.laboratory.results import Figure, Part, Table
+from kaczmatch.laboratory.study import Laboratory
+from kaczmatch.learners.contract import Learner
+from kaczmatch.simulation.condition import Condition
+
+
+def simulated_part(condition: Condition, named: Mapping[str, Learner], laboratory: Laboratory) -> Part:
+    table = metrics_rows(laboratory.run(condition, named), "simulated")
+    rows, _ = curve_rows(condition, named, laboratory)
+    chart = line_chart(
+        rows, x="swipe", y="alignment", title="Alignment over swipes", names=list(named), x_title="swipes",
+        y_title="cosine to the hidden taste",
+    )  # fmt: skip
+    words = [
+        f"{condition.people:,} people, {condition.tags} tags, a population of kind {condition.population}; {condition.users} users with {condition.rounds} "
+        f"sessions of {condition.cards} cards by {condition.sampling} sampling; {condition.labels} labels, {condition.flip:.0%} of them flipped; "
+        f"{condition.prior} prior."
+    ]
+    curves = Table("simulated-curves", "Alignment over swipes", rows, in_report=False)
+    return Part(
+        "simulated", "Simulation", words, [table, curves], [Figure("simulated", chart, "± one standard deviation over users")]
+    )
