@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: serve test bench figures clean
+.PHONY: serve test bench docs clean
 
 serve:
 	@echo "kaczmatch has no service yet: this release is a library of learners."
@@ -22,8 +22,9 @@ bench: $(ENVIRONMENT)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/learners.py
 
-figures: $(ENVIRONMENT)
+docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/claims.py
 
 $(ENVIRONMENT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

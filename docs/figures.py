@@ -1,4 +1,4 @@
-"""Draws every figure of the documentation into docs/images; `make figures` runs it."""
+"""Draws every figure of the documentation into docs/images; `make docs` runs it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,13 @@ def line_chart(
     """A line a learner over `x`; where rows have `low` and `high`, a band from one to the other."""
     base = alt.Chart({"values": list(rows)}).encode(
         x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)),
-        color=alt.Color("learner:N", sort=list(names), title=None, scale=alt.Scale(domain=list(names), range=_COLOURS)),
+        color=alt.Color(
+            "learner:N",
+            sort=list(names),
+            title=None,
+            scale=alt.Scale(domain=list(names), range=_COLOURS),
+            legend=alt.Legend(symbolOpacity=1.0, symbolType="stroke", symbolStrokeWidth=3.0),
+        ),
     )
     lines = base.mark_line(strokeWidth=2).encode(y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(zero=False)))
     layers = [lines]

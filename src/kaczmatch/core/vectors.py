@@ -122,5 +122,5 @@ def unit_rows(rows: Matrix) -> Matrix:
 
 
 def cosine(v: Vector, a: Vector) -> float:
-    """v·a / (‖v‖‖a‖), and 0 where either is 0 (paper, eq. 1)."""
+    """v·a / (‖v‖‖a‖), and 0 where either is 0 (paper, eq. 2)."""
     return float(unit(v) @ unit(a))

@@ -49,7 +49,7 @@ def _mathematics() -> list[dict[str, str]]:
         _row("Prop. 2", "‖v‖ grows by at most R/(1 + α)", f"a step of {step:.3f} at α = 9 with nine tags, above 0.100; the bound is 1/(2√α)", FALSE, test),
         _row("Table 1", "on unit rows TK is gradient descent with η = 1/(1 + α)", "equal to rounding for all four α", REPRODUCED,
              "kaczmatch reproduce table-alpha"),
-        _row("Eq. 6", "Block-TK with k = 1 is TK", f"largest difference after 64 swipes {apart:.0e}", REPRODUCED, test),
+        _row("Eq. 7", "Block-TK with k = 1 is TK", f"largest difference after 64 swipes {apart:.0e}", REPRODUCED, test),
         _row("Section 5.2", "the eigenvalues of AAᵀ range from 0 to k", f"of the raw rows it uses the top one is {np.mean(tops):.1f} k", FALSE, test),
         _row("Section 6.1", "the both-way score is √(forward · backward)", "not a number for mixed signs; two dislikes of −0.5 score +0.5", FALSE, test),
         _row("Section 4.2", "TK's step is distinct from any fixed-rate gradient descent",

@@ -30,7 +30,7 @@ def curves_part(condition: str, laboratory: Laboratory) -> Part:
     rows, at_3000 = _thinned({name: study.curves[name] for name in names}, study.condition)
     words = [
         f"The left panel of the paper's figure 1: row-norm sampling, {condition} condition, mean over users ± one standard deviation. "
-        + _read(at_3000["block-nk"], published.ROW_NORM_BLOCK_NK_AT_3000 if condition == "paper" else None)
+        + _read(at_3000["block-nk"], study.condition, published.ROW_NORM_BLOCK_NK_AT_3000 if condition == "paper" else None)
     ]
     title = f"Alignment under row-norm sampling, {condition} condition"
     return _part(f"curves-{condition}", f"Alignment over swipes, {condition} condition", words, rows, title, names)
@@ -45,7 +45,11 @@ def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
         "The right panel: 32 candidates drawn, 16 shown in proportion to max(0, cos(v, a)), sessions doubled. This panel needs labels by the "
         f"cosine (like rate {rates[0]:.2f}, the paper's {published.ADAPTIVE_LIKE_RATE:.2f}): so the paper's two panels compare two "
         "labelling rules as much as two samplings. "
-        + _read(at_3000["block-nk"], published.ADAPTIVE_BLOCK_NK_AT_3000 if condition == "paper" else None)
+        + _read(
+            at_3000["block-nk"],
+            laboratory.plan.sized(base),
+            published.ADAPTIVE_BLOCK_NK_AT_3000 if condition == "paper" else None,
+        )
     ]
     title = f"Alignment under cosine subsampling, {condition} condition"
     return _part(
@@ -86,7 +90,7 @@ def noise_part(condition: str, laboratory: Laboratory) -> Part:
         nearest = min(tries.rows, key=lambda row: abs(row["final_alignment"] - NK_START))
         tables = [_noise_against_paper(rows), tries, *tables]
         words.append(
-            f"One cell stays out of reach: the paper's figure starts NK at {NK_START}. The second table lists what was tried at p = 0.10; the nearest is "
+            f"One cell stays out of reach: the paper's figure starts NK at {NK_START}. What was tried at p = 0.10 is in noise-nk-tries.csv; the nearest is "
             f"{nearest['final_alignment']:.3f} (direction {nearest['direction']}, η = {nearest['eta']}, {nearest['labels']} labels, {nearest['prior']} prior)."
         )
     chart = line_chart(
@@ -121,7 +125,7 @@ def _nk_tries(laboratory: Laboratory) -> Table:
                 rows.append(
                     {"labels": labels, "prior": prior, "direction": direction, "eta": eta, "final_alignment": float(final.mean())}
                 )
-    return Table("noise-nk-tries", "NK at p = 0.10, what was tried", rows, "One seed, 30 users.")
+    return Table("noise-nk-tries", "NK at p = 0.10, what was tried", rows, "One seed, 30 users.", in_report=False)
 
 
 def _noise_against_paper(rows: list[dict[str, Any]]) -> Table:
@@ -178,8 +182,8 @@ def _thinned(curves: Mapping[str, Sequence[Curve]], sized: Condition) -> tuple[l
     return rows, at_3000
 
 
-def _read(value: float, printed: float | None) -> str:
-    ours = f"Block-NK after 3,000 swipes: {value:.3f}"
+def _read(value: float, sized: Condition, printed: float | None) -> str:
+    ours = f"Block-NK after {min(3_000, sized.swipes):,} swipes: {value:.3f}"
     return f"{ours}, the paper's about {printed:.2f}." if printed is not None else f"{ours}."
 
 

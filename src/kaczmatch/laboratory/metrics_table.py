@@ -68,21 +68,17 @@ def _against_paper(found: Study) -> Table:
 
 
 def _paper_words(found: Study) -> list[str]:
-    ones, best = (
-        found.mean("all-ones", "final_alignment"),
-        max(published.METRICS, key=lambda name: found.mean(name, "final_alignment")),
-    )
+    best = max(published.METRICS, key=lambda name: found.mean(name, "final_alignment"))
+    centred = ", ".join(f"{name} {found.mean(name, f'centred_at_{found.condition.swipes}'):+.3f}" for name in published.METRICS)
     return [
         "Conditions found by experiment that give the paper's table: labels by the raw dot product g·a ≥ 0.52, a 0/1 prior that agrees with "
         "the soulmate in 70 % of its bits, steps along the raw tags, and Align@20 of the block rules read after their first session. "
         "The prior and the reading are inferences; the paper mentions neither.",
         f"Why the like rate is {found.mean('tk', 'like_rate'):.3f}: g·a is at least 1 for practically every pair, so every clean label "
         "is a like, and 0.80 is 1 − p_flip. The labels carry no preference at all.",
-        f"What that means: the vector of all ones, which learns nothing, ends at {ones:.3f}, above the best of the six "
-        f"({best}, {found.mean(best, 'final_alignment'):.3f}). Its centred alignment is 0 by construction, and after "
-        f"{found.condition.swipes:,} swipes so is that of the six "
-        f"({', '.join(f'{name} {found.mean(name, _last_centred(found)):+.3f}' for name in published.METRICS)}). "
-        "The paper's remark that the alignment metrics are unaffected is wrong.",
+        f"What that means: the vector of all ones, which learns nothing, is at {found.mean('all-ones', 'final_alignment'):.3f}; the best of the six after "
+        f"{found.condition.swipes:,} swipes is {best} at {found.mean(best, 'final_alignment'):.3f}. With the all-ones direction removed the six are at "
+        f"{centred}: what the prior knew, on its way to being forgotten. The paper's remark that the alignment metrics are unaffected is wrong.",
     ]
 
 
@@ -95,7 +91,3 @@ def _honest_words(found: Study) -> list[str]:
         f"Best at the end: {best}, {found.mean(best, 'final_alignment'):.3f}. NK, “which fails”, stepping along the unit vector ends at "
         f"{found.mean('nk-unit', 'final_alignment'):.3f} beside Block-NK's {found.mean('block-nk', 'final_alignment'):.3f}.",
     ]
-
-
-def _last_centred(found: Study) -> str:
-    return f"centred_at_{found.condition.swipes}"

@@ -26,7 +26,7 @@ _VERDICTS = {
 def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) -> Path:
     """`report.html` with everything in it: no other file, no other host."""
     template = jinja2.Template((Path(__file__).parent / "report.html.j2").read_text(encoding="utf-8"), autoescape=True)
-    seeds = "one seed" if plan.seeds == 1 else f"{plan.seeds} seeds"
+    seeds = "One seed" if plan.seeds == 1 else f"{plan.seeds} seeds"
     quick = " A quick run with a fifth of the sessions: for a look, not for a comparison." if plan.quick else ""
     page = template.render(
         parts=[
@@ -39,7 +39,7 @@ def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) 
             }
             for part in parts
         ],
-        scope=f"{seeds}, {plan.users} users a seed.{quick}".capitalize(),
+        scope=f"{seeds}, {plan.users} users a seed.{quick}",
         headline=_headline(parts),
         command=command,
     )
@@ -67,7 +67,7 @@ def _shown(table: Table) -> dict[str, Any]:
 
 def _cell(name: str, value: Any, *, number: bool) -> dict[str, Any]:
     if isinstance(value, float):
-        text = "" if not math.isfinite(value) else f"{value:.3f}" if 1e-3 <= abs(value) < 1e4 or value == 0 else f"{value:.1e}"
+        text = "" if not math.isfinite(value) else f"{value:.3f}" if 1e-9 <= abs(value) < 1e5 or value == 0 else f"{value:.1e}"
     else:
         text = str(value)
     return {

@@ -37,6 +37,14 @@ class Table:
             writer.writerow({key: f"{value:.6f}" if isinstance(value, float) else value for key, value in row.items()})
         return text.getvalue()
 
+    def markdown(self) -> str:
+        names = list(self.rows[0])
+        lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "| --- " * len(names) + "|"]
+        for row in self.rows:
+            cells = (f"{value:.3f}" if isinstance(value, float) else str(value).replace("|", "\\|") for value in row.values())
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines) + "\n"
+
     def json(self) -> str:
         return json.dumps([{key: _plain(value) for key, value in row.items()} for row in self.rows], indent=2) + "\n"
 

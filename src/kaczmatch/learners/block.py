@@ -33,7 +33,7 @@ class BlockLearner(HingeLearner):
 
     @final
     def projection(self, rows: Matrix, r: Vector) -> Vector:
-        """Aᵀ(AAᵀ + αI)⁻¹ r (paper, eq. 6), and its limit, least squares, at α = 0."""
+        """Aᵀ(AAᵀ + αI)⁻¹ r (paper, eq. 7), and its limit, least squares, at α = 0."""
         if self.alpha == 0.0:
             return np.asarray(np.linalg.lstsq(rows, r, rcond=None)[0], np.float64)
         return rows.T @ np.linalg.solve(rows @ rows.T + self.alpha * np.eye(len(rows)), r)

@@ -29,7 +29,7 @@ def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockTikhonovKaczmarz(BlockLearner):
-    """v + Aᵀ(AAᵀ + αI)⁻¹ r, r taken at the session's first v (paper, eq. 6); TK where k = 1."""
+    """v + Aᵀ(AAᵀ + αI)⁻¹ r, r taken at the session's first v (paper, eq. 7); TK where k = 1."""
 
     slug: ClassVar[str] = "block-tk"
     kernels: ClassVar[Kernels] = Kernels(swipe, end_session)

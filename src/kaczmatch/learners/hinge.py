@@ -1,4 +1,4 @@
-"""The hinge residual of the paper (eq. 5): how far a score is on the wrong side of its margin."""
+"""The hinge residual of the paper (eq. 6): how far a score is on the wrong side of its margin."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalisedKaczmarz(SteppingLearner):
-    """unit(v + η r a) (paper, eqs. 2 and 3); a silent swipe leaves v as it is."""
+    """unit(v + η r a) (paper, eqs. 3 and 4); a silent swipe leaves v as it is."""
 
     slug: ClassVar[str] = "nk"
     kernels: ClassVar[Kernels] = Kernels(swipe)

@@ -29,7 +29,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TikhonovKaczmarz(SequentialHingeLearner):
-    """v + r/(‖a‖² + α) a (paper, eq. 4 and alg. 1).
+    """v + r/(‖a‖² + α) a (paper, eq. 5 and alg. 1).
 
     The step is that of Passive-Aggressive-II with α = 1/(2C) (Crammer et al. 2006), taken on a cosine margin instead of a dot
     product. It is at most |r|/(2√α) long, not the |r|/(1 + α) of the paper's Proposition 2.

@@ -20,7 +20,7 @@ from kaczmatch.learners.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorLearner(Learner):
-    """Some vectors over the tags, the preference first, then some scalars; scores by the cosine (paper, eq. 1)."""
+    """Some vectors over the tags, the preference first, then some scalars; scores by the cosine (paper, eq. 2)."""
 
     vectors: ClassVar[int] = 1
     scalars: ClassVar[int] = 0

@@ -50,8 +50,10 @@ class Condition:
             checked(name, getattr(self, name), low=0.0, high=1.0)
         for name, low in (("people", 2), ("tags", 2), ("users", 1), ("sessions", 1), ("deck", 2)):
             checked(name, getattr(self, name), low=low)
+        if self.deck >= self.people:
+            raise InvalidInput("deck", f"must be below the number of people, {self.people}, got {self.deck}")
         if self.users > self.people:
-            raise InvalidInput("users", f"there are {self.people} people, so at most as many active users, got {self.users}")
+            raise InvalidInput("users", f"must be at most the number of people, {self.people}, got {self.users}")
 
     @property
     def cards(self) -> int:

@@ -93,18 +93,28 @@ def _shown(
 ) -> tuple[NDArray[np.int64], Matrix]:
     """Pools to choose from, with the draws that choose; for row-norm sampling the pool is the deck."""
     shape = (condition.users, condition.rounds, condition.deck)
-    if condition.sampling == "cosine":
-        pools = rng.integers(0, condition.people - 1, shape)
-        pools += pools >= active[:, None, None]  # everybody but oneself
-        return pools, rng.exponential(size=shape)
-    chances = np.cumsum(tags.sum(axis=1))
-    pools = np.searchsorted(chances, rng.random(shape) * chances[-1], side="right")
-    for _ in range(64):  # oneself is drawn again
-        own = pools == active[:, None, None]
-        if not own.any():
-            break
-        pools[own] = np.searchsorted(chances, rng.random(int(own.sum())) * chances[-1], side="right")
-    return pools.astype(np.int64), np.zeros((condition.users, condition.rounds, 0))
+    weights = tags.sum(axis=1) if condition.sampling == "row-norm" else np.ones(len(tags))
+    chances = np.cumsum(weights)
+
+    def draw(count: int) -> NDArray[np.int64]:
+        return np.asarray(np.searchsorted(chances, rng.random(count) * chances[-1], side="right"), np.int64)
+
+    pools = draw(shape[0] * shape[1] * shape[2]).reshape(shape)
+    again = _repeated(pools, active)
+    while again.any():  # drawing again what was drawn already is a weighted draw without replacement
+        pools[again] = draw(int(again.sum()))
+        again = _repeated(pools, active)
+    return pools, rng.exponential(size=shape) if condition.sampling == "cosine" else np.zeros((*shape[:2], 0))
+
+
+def _repeated(pools: NDArray[np.int64], active: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cards that show somebody a second time in a session, or the user."""
+    order = np.argsort(pools, axis=2, kind="stable")
+    ordered = np.take_along_axis(pools, order, axis=2)
+    repeated = pools == active[:, None, None]
+    twice = np.zeros(pools.shape, np.bool_)
+    np.put_along_axis(twice, order[..., 1:], ordered[..., 1:] == ordered[..., :-1], axis=2)
+    return np.asarray(repeated | twice)
 
 
 def _turned(condition: Condition, rng: np.random.Generator) -> NDArray[np.int8]:

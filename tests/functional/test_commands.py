@@ -1,0 +1,123 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+
+
+def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*KACZMATCH, *arguments], cwd=cwd, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def test_help_is_light(tmp_path: Path) -> None:
+    code = (
+        "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
+        "for command in ([], ['reproduce'], ['simulate']):\n"
+        "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
+        "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
+        "print(sorted({'numba', 'polars', 'altair', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "[]\n"
+
+
+def test_a_table_as_json_has_the_documented_columns(tmp_path: Path) -> None:
+    done = kaczmatch("reproduce", "table-metrics", "--quick", "--seeds", "1", "--users", "5", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = {row["learner"]: row for row in json.loads(done.stdout)}
+    for key in ("like_rate", "align_at_20", "delta_s", "final_alignment"):
+        assert isinstance(rows["tk"][key], float)
+    assert rows["random"]["like_rate"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        done = kaczmatch("reproduce", "all", "--quick", "--seeds", "1", "--users", "6", "--out", folder, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    one, two = tmp_path / "one", tmp_path / "two"
+    names = {path.name for path in one.iterdir()}
+    for stem in ("curves-paper", "adaptive-paper", "noise-paper", "curves-honest", "cold-start", "convergence", "ceiling"):
+        assert {f"{stem}.csv", f"{stem}.json", f"{stem}.svg", f"{stem}.png"} <= names
+    assert {"table-alpha.csv", "table-metrics-against-paper.csv", "claims.csv", "desiderata.csv", "report.html"} <= names
+    tables = sorted(one.glob("*.csv"))
+    assert len(tables) > 12
+    for table in tables:
+        assert table.read_bytes() == (two / table.name).read_bytes(), table.name
+    assert not list(one.glob("desiderata-cost.csv"))  # seconds differ from run to run
+
+
+def test_the_report_is_one_file_that_asks_nobody_for_anything(tmp_path: Path) -> None:
+    kaczmatch("reproduce", "curves", "--quick", "--seeds", "1", "--users", "5", "--out", "r", cwd=tmp_path)
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    for outside in ("src=", 'href="http', "@import", "<script", "<link"):
+        assert outside not in page
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    process = subprocess.Popen(  # noqa: S603
+        [*KACZMATCH, "reproduce", "all", "--seeds", "3", "--out", "r"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    finished = tmp_path / "r" / "table-metrics-paper.csv"
+    for _ in range(600):
+        if finished.exists():
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what was finished is kept" in said
+    assert "paper" in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert finished.read_text().startswith("learner,")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
+    from kaczmatch.formats.swipe_log import read_log
+
+    options = "--users 5 --sessions 3 --people 100 --learner tk --sampling cosine --drift-at 20".split()
+    done = kaczmatch("simulate", *options, "--log", f"s.{ending}", "--out", "r", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(read_log(tmp_path / f"s.{ending}", tmp_path / f"s-candidates.{ending}")) == 5 * 96
+    names = {path.name for path in (tmp_path / "r").iterdir()}
+    assert {"simulated.svg", "simulated.png", "table-metrics-simulated.csv", "report.html"} <= names
+        path.name for path in (tmp_path / "r").iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["simulate", "--learner", "blok-nk"], "did you mean 'block-nk'"),
+        (["simulate", "--population", "flat"], "population: there is no 'flat'"),
+        (["simulate", "--flip", "7"], "flip: must be at least 0 and at most 1, got 7.0"),
+        (["simulate", "--log", "swipes.xls"], "log: 'swipes.xls' must end in one of"),
+        (["simulate", "--drift-at", "99999"], "drift_at: there are only 6400 swipes"),
+        (["reproduce", "all", "--json"], "json: prints one table"),
+        (["reproduce", "ceiling", "--condition", "paper"], "condition: 'ceiling' has its own"),
+        (["reproduce", "everything"], "'everything' is not one of"),
+        (["reproduce", "noise", "--seeds", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_wrong_words_are_answered_in_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:
+    done = kaczmatch(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.start import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert "pip install 'kaczmatch[lab]'" in done.stderr

@@ -1,0 +1,114 @@
+"""The paper's numbers come out under the paper's condition, and what the honest condition shows instead. Means of five seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch.laboratory import published
+from kaczmatch.laboratory.ceiling import ceiling_part
+from kaczmatch.laboratory.claims import claims_part
+from kaczmatch.laboratory.convergence import SETTLED, convergence_part
+from kaczmatch.laboratory.metrics_table import metrics_part
+from kaczmatch.laboratory.study import CHECKPOINTS, Laboratory, Plan
+from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
+from kaczmatch.simulation.trace import trace
+from kaczmatch.simulation.world import with_flips, world
+
+SEEDS = 5
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Laboratory:
+    return Laboratory(Plan(seeds=SEEDS), lambda _: None)
+
+
+def test_every_cell_of_the_table_of_metrics_is_reproduced(laboratory: Laboratory) -> None:
+    found = laboratory.study(PAPER)
+    for name, printed in published.METRICS.items():
+        assert found.mean(name, "delta_s") == pytest.approx(printed["delta_s"], abs=0.005)
+        assert found.mean(name, "align_at_20") == pytest.approx(printed["align_at_20"], abs=0.02)
+        assert found.mean(name, "like_rate") == pytest.approx(printed["like_rate"], abs=0.002)
+    against, _ = metrics_part("paper", laboratory).tables
+    assert {row["verdict"] for row in against.rows} == {"reproduced"}
+
+
+@pytest.mark.parametrize("flip", [published.FLIPS[0], published.FLIPS[-1]])
+def test_both_ends_of_the_noise_figure_are_reproduced(flip: float) -> None:
+    place = published.FLIPS.index(flip)
+    for slug in ("block-nk", "tk", "ogd"):
+        learner = kaczmatch.learner(slug)
+        finals = [
+            trace(learner, with_flips(world(PAPER, seed), flip, seed), followed=False).alignment[:, -1].mean()
+            for seed in range(SEEDS)
+        ]
+        assert np.mean(finals) == pytest.approx(published.NOISE[slug][0 if place == 0 else 1], abs=0.02)
+
+
+def test_block_nk_under_adaptive_sampling_is_reproduced() -> None:
+    found = [trace(kaczmatch.learner("block-nk"), world(PAPER_ADAPTIVE, seed)) for seed in range(SEEDS)]
+    at_3000 = np.mean([one.alignment[:, 2999].mean() for one in found])
+    assert at_3000 == pytest.approx(published.ADAPTIVE_BLOCK_NK_AT_3000, abs=0.02)
+    assert np.mean([(one.labels > 0).mean() for one in found]) == pytest.approx(published.ADAPTIVE_LIKE_RATE, abs=0.02)
+
+
+def test_the_papers_labels_teach_nothing(laboratory: Laboratory) -> None:
+    found = laboratory.study(PAPER)
+    assert world(PAPER, 0).likes.mean() > 0.999
+    for name in published.METRICS:
+        assert abs(found.mean(name, "centred_at_6400")) < 0.03
+        assert found.mean(name, "final_alignment") < found.mean("all-ones", "final_alignment")
+
+
+# Prototype's means; TK at 6,400 was .789 there and is .776 ± .002 over fifteen seeds of ours.
+HONEST_TABLE = {
+    "all-ones": (0.703, 0.703, 0.703, 0.703),
+    "tk": (0.710, 0.736, 0.786, 0.776),
+    "block-tk": (0.703, 0.791, 0.873, 0.775),
+    "block-nk": (0.703, 0.791, 0.889, 0.904),
+    "nk-unit": (0.682, 0.695, 0.874, 0.904),
+    "probit-diag": (0.716, 0.811, 0.931, 0.987),
+    "probit": (0.718, 0.829, 0.952, 0.994),
+}
+
+
+def test_the_honest_table(laboratory: Laboratory) -> None:
+    found = laboratory.study(HONEST)
+    for name, expected in HONEST_TABLE.items():
+        for t, value in zip(CHECKPOINTS, expected, strict=True):
+            assert found.mean(name, f"align_at_{t}") == pytest.approx(value, abs=0.01), (name, t)
+    assert abs(found.mean("random", "auc_at_6400") - 0.5) < 0.01
+    assert set(kaczmatch.LEARNERS) | {"nk-unit", "random"} == set(found.numbers)
+
+
+def test_every_claim_has_a_verdict(laboratory: Laboratory) -> None:
+    (table,) = claims_part(laboratory).tables
+    verdicts = [row["verdict"] for row in table.rows]
+    assert set(verdicts) == {"reproduced", "reproduced but misleading", "false", "cannot tell"}
+    assert all(row["measured"] and row["command"] for row in table.rows)
+    assert any("0.107" in row["measured"] for row in table.rows)
+
+
+def test_where_block_nk_levels_off_and_why() -> None:
+    """What the report says in words."""
+    (table,) = convergence_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
+    levels = {(row["varied"], row["value"]): row["plateau_centred"] for row in table.rows}
+    noise = [levels["p_flip", p] for p in (0.0, 0.1, 0.2, 0.3, 0.4)]
+    assert noise == sorted(noise, reverse=True)
+    assert levels["alpha", 0.1] < levels["alpha", 1.0] < levels["alpha", 10.0]
+    sizes = {k: level for (varied, k), level in levels.items() if varied == "k"}
+    assert min(sizes, key=lambda k: sizes[k]) in (48, 64)
+    assert sizes[4] > sizes[32] < sizes[128]
+    settled = [row for row in table.rows if abs(row["rise_over_the_last_fifth"]) <= SETTLED]
+    assert len(settled) >= 15
+    assert all(abs(row["predicted_centred"] - row["plateau_centred"]) < 0.02 for row in settled)
+
+
+def test_nobody_beats_the_exact_posterior() -> None:
+    _, table = ceiling_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
+    for flip in (0.1, 0.2, 0.35):
+        last = {row["learner"]: row for row in table.rows if row["flip"] == flip and row["swipe"] == 400}
+        for metric in ("alignment", "auc"):
+            best = max(last, key=lambda name: last[name][metric])
+            assert best == "exact posterior"

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import kaczmatch
+from kaczmatch import InvalidInput
+from kaczmatch.formats.swipe_log import read_log, write_candidates, write_swipes
+from kaczmatch.formats.tables import ENDINGS, read_table, write_table
+
+SHOWN = np.array([[2, 0, 1, 2], [1, 1, 0, 2]])
+LABELS = np.array([[1, -1, -1, 1], [-1, 1, 1, -1]], np.int8)
+TAGS = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.fixture(params=ENDINGS)
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    swipes, candidates = tmp_path / f"deep/swipes{request.param}", tmp_path / f"candidates{request.param}"
+    write_swipes(swipes, SHOWN, LABELS, 2)
+    write_candidates(candidates, TAGS)
+    return swipes, candidates
+
+
+def test_a_log_survives_its_files(files: tuple[Path, Path]) -> None:
+    log = read_log(*files)
+    assert log.user.tolist() == [0] * 4 + [1] * 4
+    assert log.label.tolist() == LABELS.ravel().tolist()
+    assert log.session is not None
+    assert log.session.tolist() == [0, 0, 1, 1] * 2
+    assert np.array_equal([log.seen(row).features for row in range(8)], TAGS[SHOWN.ravel()])
+    assert len(kaczmatch.replay(kaczmatch.learner("block-nk"), log)) == 2
+
+
+def test_the_same_log_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path) -> None:
+    again = tmp_path / f"again{files[0].suffix}"
+    write_swipes(again, SHOWN, LABELS, 2)
+    assert again.read_bytes() == files[0].read_bytes()
+
+
+def test_swipes_are_put_in_their_order(tmp_path: Path) -> None:
+    swipes, candidates = tmp_path / "s.csv", tmp_path / "c.csv"
+    write_table(pl.DataFrame({"user_id": [1, 1], "seq": [5, 2], "candidate_id": ["b", "a"], "like": [1, 0]}), swipes)
+    write_table(pl.DataFrame({"candidate_id": ["a", "b"], "jazz": [0, 1]}), candidates)
+    log = read_log(swipes, candidates)
+    assert log.label.tolist() == [-1.0, 1.0]
+    assert log.session is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "field", "message"),
+    [
+        ({"user": [1], "candidate_id": [0], "like": [1]}, "user_id", "missing from s.csv, which has user, candidate_id, like"),
+        ({"user_id": [1], "candidate_id": [7], "like": [1]}, "candidate_id", "7 of s.csv is not in c.csv"),
+        ({"user_id": [1], "candidate_id": [0], "like": [3]}, "like", "0 or 1 in every row of s.csv"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, list[int]], field: str, message: str) -> None:
+    swipes, candidates = tmp_path / "s.csv", tmp_path / "c.csv"
+    write_table(pl.DataFrame(columns), swipes)
+    write_candidates(candidates, TAGS)
+    with pytest.raises(InvalidInput, match=message) as caught:
+        read_log(swipes, candidates)
+    assert caught.value.field == field
+
+
+def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="must end in one of"):
+        read_table(tmp_path / "swipes.xls")
+    with pytest.raises(InvalidInput, match="there is no file"):
+        read_table(tmp_path / "swipes.csv")
+    (tmp_path / "swipes.parquet").write_text("no parquet")
+    with pytest.raises(InvalidInput, match="cannot be read as parquet"):
+        read_table(tmp_path / "swipes.parquet")
