@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import Laboratory, Plan
 
 INTERRUPTED = 130
+_LONGEST_WHOLE = 26
 
 
 @contextmanager
@@ -71,15 +73,28 @@ def show(parts: Sequence[Part]) -> None:
 
 
 def _rich(table: Table, width: int) -> RichTable:
+    """As many columns as fit; long texts wrap, everything else stays whole."""
     rich = RichTable(title=table.title, title_justify="left")
-    names = list(table.rows[0])
-    room = max(2, (width - 18) // 13)
-    shown = names if any(isinstance(table.rows[0][name], str) and name != "learner" for name in names) else names[:room]
-    for name in shown:
+    cells = {name: [_text(row[name]) for row in table.rows] for name in table.rows[0]}
+    left = width - 1
+    shown: list[str] = []
+    for name, column in cells.items():
+        longest = max(map(len, column))
+        wraps = longest > _LONGEST_WHOLE
+        left -= min(max(*map(len, name.split("_")), longest), _LONGEST_WHOLE) + 3
+        if left < 0 and shown:
+            break
+        shown.append(name)
         number = isinstance(table.rows[0][name], int | float)
-        rich.add_column(name.replace("_", " "), justify="right" if number else "left", overflow="fold")
-    for row in table.rows:
-        rich.add_row(*(f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in shown))
-    if len(shown) < len(names):
-        rich.caption = f"{len(names) - len(shown)} more columns with --out or --json"
+        rich.add_column(name.replace("_", "\n"), justify="right" if number else "left", no_wrap=not wraps)
+    for place in range(len(table.rows)):
+        rich.add_row(*(cells[name][place] for name in shown))
+    if len(shown) < len(cells):
+        rich.caption = f"{len(cells) - len(shown)} more columns with --out or --json"
     return rich
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}" if math.isfinite(value) else ""
+    return str(value)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 
-from kaczmatch.laboratory.results import Figure, Part, Table
+from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import Plan
 
 _VERDICTS = {
@@ -34,7 +33,7 @@ def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) 
                 "name": part.name,
                 "title": part.title,
                 "words": part.words,
-                "figures": [{"svg": Markup(_svg(figure)), "caption": figure.caption} for figure in part.figures],  # noqa: S704
+                "figures": [{"svg": Markup(figure.svg), "caption": figure.caption} for figure in part.figures],  # noqa: S704
                 "tables": [_shown(table) for table in part.tables if table.in_report],
             }
             for part in parts
@@ -47,11 +46,6 @@ def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) 
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
     return path
-
-
-def _svg(figure: Figure) -> str:
-    """The figure as our own renderer draws it, so that it can stand in the page as it is."""
-    return vl_convert.vegalite_to_svg(figure.chart.to_json())
 
 
 def _shown(table: Table) -> dict[str, Any]:

@@ -8,10 +8,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
 import altair as alt
+import vl_convert
 
 Row = Mapping[str, Any]
 
@@ -50,11 +52,20 @@ class Table:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Figure:
     name: str
     chart: alt.TopLevelMixin
     caption: str
+
+    @cached_property
+    def svg(self) -> str:
+        """Drawn once, for its file and for the report."""
+        return vl_convert.vegalite_to_svg(self.chart.to_json())
+
+    @property
+    def png(self) -> bytes:
+        return vl_convert.vegalite_to_png(self.chart.to_json(), ppi=110)
 
 
 @final
@@ -79,9 +90,9 @@ class Part:
                 written.append(folder / f"{table.name}.csv")
                 written[-1].write_text(table.csv(), encoding="utf-8", newline="")
         for figure in self.figures:
-            for suffix in ("svg", "png"):
-                written.append(folder / f"{figure.name}.{suffix}")
-                figure.chart.save(written[-1], ppi=110)
+            written += [folder / f"{figure.name}.svg", folder / f"{figure.name}.png"]
+            written[-2].write_text(figure.svg, encoding="utf-8")
+            written[-1].write_bytes(figure.png)
         return written
 
 
