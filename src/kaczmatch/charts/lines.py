@@ -8,10 +8,24 @@ from typing import Any
 import altair as alt
 
 # One colour a learner in every figure, told apart by people who cannot tell red from green.
-_COLOURS = [
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#7F7F7F",
-    "#8C564B", "#BCBD22", "#17BECF", "#9467BD", "#AA4499", "#332288", "#999933",
-]  # fmt: skip
+_COLOURS = {
+    "tk": "#0072B2",
+    "block-tk": "#E69F00",
+    "block-nk": "#009E73",
+    "nk": "#D55E00",
+    "k-nonorm": "#CC79A7",
+    "ogd": "#56B4E9",
+    "probit": "#000000",
+    "probit-diag": "#7F7F7F",
+    "all-ones": "#8C564B",
+    "nk-unit": "#BCBD22",
+    "logistic": "#17BECF",
+    "rocchio": "#9467BD",
+    "pa-ii": "#AA4499",
+    "pegasos": "#332288",
+    "exact posterior": "#C00000",
+}
+_OTHERS = "#999933"
 
 
 def line_chart(
@@ -34,7 +48,7 @@ def line_chart(
             "learner:N",
             sort=list(names),
             title=None,
-            scale=alt.Scale(domain=list(names), range=_COLOURS),
+            scale=alt.Scale(domain=list(names), range=[_COLOURS.get(name, _OTHERS) for name in names]),
             legend=alt.Legend(symbolOpacity=1.0, symbolType="stroke", symbolStrokeWidth=3.0),
         ),
     )

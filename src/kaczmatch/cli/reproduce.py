@@ -37,13 +37,13 @@ _PLAIN: dict[str, Make] = {
 
 def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
     """What to run, in the order of the report."""
-    if experiment == "table-alpha":
-        return [("table-alpha", lambda _: alpha_part())]
     if experiment in _BY_CONDITION:
         chosen = condition or "paper"
         return [(f"{experiment}, {chosen}", partial(_BY_CONDITION[experiment], chosen))]
     if condition is not None and experiment != "all":
         raise InvalidInput("condition", f"{experiment!r} has its own; leave --condition out")
+    if experiment == "table-alpha":
+        return [("table-alpha", lambda _: alpha_part())]
     if experiment in _PLAIN:
         return [(experiment, _PLAIN[experiment])]
     claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]

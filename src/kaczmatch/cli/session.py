@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,8 +27,8 @@ def plain_errors() -> Iterator[None]:
     """Bad input as one line that says what is wrong, and exit code 2."""
     try:
         yield
-    except InvalidInput as error:
-        Console(stderr=True).print(f"kaczmatch: {error}", style="red", highlight=False)
+    except (InvalidInput, OSError) as error:
+        Console(stderr=True).print(f"kaczmatch: {error}", style="red", highlight=False, soft_wrap=True)
         sys.exit(2)
 
 
@@ -39,37 +40,47 @@ def run_parts(
     bar = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[step]}"))
     finished: list[Part] = []
-    interrupted = False
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting", total=len(parts), step="")
-        laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
-        try:
+    # Files are drawn and written beside the next part's run.
+    writer = ThreadPoolExecutor(1)
+    written: list[Future[list[Path]]] = []
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task("starting", total=len(parts), step="")
+            laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
             for name, make in parts:
                 progress.update(task, description=name, step="")
                 part = make(laboratory)
                 if out is not None:
-                    part.write(out)
+                    written.append(writer.submit(part.write, out))
                 finished.append(part)
                 progress.advance(task)
-        except KeyboardInterrupt:
-            interrupted = True
-    if out is not None and finished:
-        report = write_report(finished, plan, out, command)
-        console.print(f"{len(finished)} of {len(parts)} parts in {out}/, report: {report}", highlight=False)
-    if interrupted:
+    except KeyboardInterrupt:
         console.print("Interrupted: what was finished is kept.")
         sys.exit(INTERRUPTED)
+    finally:
+        writer.shutdown()
+        for part_written in written:
+            part_written.result()
+        if out is not None and finished:
+            report = write_report(finished, plan, out, command)
+            console.print(f"{len(finished)} of {len(parts)} parts in {out}/, report: {report}", highlight=False, soft_wrap=True)
     return finished
 
 
 def show(parts: Sequence[Part]) -> None:
-    """The tables in the terminal, as many columns as fit."""
-    console = Console()
+    """Words and tables in the terminal, as many columns as fit."""
+    console = Console(highlight=False)
     for part in parts:
+        console.print(part.title, style="bold")
+        for words in part.words:
+            console.print(words, markup=False)
+        console.print()
         for table in part.tables:
             if table.in_report and table.rows:
                 console.print(_rich(table, console.width))
-                console.print()
+            elif table.rows:
+                console.print(f"{table.title}: {len(table.rows)} rows, with --out or --json")
+            console.print()
 
 
 def _rich(table: Table, width: int) -> RichTable:

@@ -49,6 +49,15 @@ def read_log(swipes: Path, candidates: Path) -> SwipeLog:
     ):
         if name not in frame.columns:
             raise InvalidInput(name, f"this column is missing from {path.name}, which has {', '.join(frame.columns)}")
+        if frame[name].null_count():
+            raise InvalidInput(name, f"is empty in {frame[name].null_count()} rows of {path.name}")
+    if people["candidate_id"].is_duplicated().any():
+        twice = people.filter(people["candidate_id"].is_duplicated())["candidate_id"][0]
+        raise InvalidInput("candidate_id", f"{twice!r} stands more than once in {candidates.name}")
+    tags = people.drop("candidate_id")
+    for name, kind in tags.schema.items():
+        if not kind.is_numeric() and kind != pl.Boolean:
+            raise InvalidInput(name, f"must be numbers in {candidates.name}, got {kind}")
     if "seq" in log.columns:
         log = log.sort("user_id", "seq", maintain_order=True)
     place = {key: row for row, key in enumerate(people["candidate_id"].to_list())}
@@ -61,7 +70,7 @@ def read_log(swipes: Path, candidates: Path) -> SwipeLog:
     return SwipeLog(
         user=log["user_id"].to_numpy(),
         candidate=np.array([place[key] for key in log["candidate_id"].to_list()], np.int64),
-        candidates=people.drop("candidate_id").to_numpy().astype(np.float64),
+        candidates=tags.cast(pl.Float64).to_numpy(),
         label=2 * like.astype(np.int64) - 1,
         session=log["session"].to_numpy() if "session" in log.columns else None,
     )

@@ -37,7 +37,7 @@ def ceiling_part(laboratory: Laboratory) -> Part:
                 for t in TIMES:
                     weights = followed.weights(t)
                     found.setdefault(f"{name}@{t}", []).append(
-                        np.stack([followed.alignment[:, t - 1], metrics.unseen_auc(weights, here)])
+                        np.stack([followed.alignment[:, t - 1], metrics.unseen_auc(weights, here, t)])
                     )
             assert followed is not None  # noqa: S101  # there is at least one learner
             laboratory.tick(f"exact posterior, p = {flip}, seed {seed}")
@@ -68,7 +68,7 @@ def _exact(followed: Trace, here: World, t: int, flip: float) -> Matrix:
     posterior /= posterior.sum(axis=1, keepdims=True)
     unseen_likes = every @ unit_rows(here.unseen).T >= here.condition.theta
     aligned = metrics.alignment(posterior @ every, here.tastes[-1])
-    return np.stack([aligned, metrics.auc(np.round(posterior @ unseen_likes, 12), here.unseen_likes)])
+    return np.stack([aligned, metrics.auc(np.round(posterior @ unseen_likes, 12), here.unseen_likes[0])])
 
 
 def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
@@ -90,7 +90,7 @@ def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
     )  # fmt: skip
     gap = at("exact posterior", 0.2, last, "alignment") - at("probit", 0.2, last, "alignment")
     words = [
-        "At d = 14 there are 16,383 possible soulmates. Bayes' rule over all of them, with the true flip ratio, gives the best direction and the best "
+        "At d = 14 there are 16,383 possible soulmates (50 users a seed at most). Bayes' rule over all of them, with the true flip ratio, gives the best direction and the best "
         "ranking that the swipes allow. "
         f"After {last} swipes at p = 0.2 it reaches {at('exact posterior', 0.2, last, 'alignment'):.3f}; probit, which neither knows that tastes are 0/1 "
         f"nor the threshold, is {gap:.3f} behind, Block-NK {at('exact posterior', 0.2, last, 'alignment') - at('block-nk', 0.2, last, 'alignment'):.3f}."

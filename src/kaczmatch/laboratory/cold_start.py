@@ -32,7 +32,7 @@ def cold_start_part(laboratory: Laboratory) -> Part:
         for name, one in named.items():
             laboratory.tick(f"{name}, seed {seed}")
             followed = trace(one, here, times)
-            areas = np.stack([metrics.unseen_auc(followed.weights(t), here) for t in times], axis=1)
+            areas = np.stack([metrics.unseen_auc(followed.weights(t), here, t) for t in times], axis=1)
             found[name].append(np.stack([areas, followed.alignment]))
     rows = []
     for name, seeds in found.items():

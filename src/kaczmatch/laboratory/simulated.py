@@ -14,8 +14,8 @@ from kaczmatch.simulation.condition import Condition
 
 
 def simulated_part(condition: Condition, named: Mapping[str, Learner], laboratory: Laboratory) -> Part:
-    table = metrics_rows(laboratory.run(condition, named), "simulated")
-    rows, _ = curve_rows(condition, named, laboratory)
+    study = laboratory.run(condition, named)
+    table, rows = metrics_rows(study, "simulated"), curve_rows(study.curves, condition)
     chart = line_chart(
         rows, x="swipe", y="alignment", title="Alignment over swipes", names=list(named), x_title="swipes",
         y_title="cosine to the hidden taste",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, world
+from kaczmatch.simulation.world import World, with_flips, world
 
 RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)
+LOSSES = (200,)  # and at the end
 
 Tick = Callable[[str], None]
 
@@ -70,16 +71,49 @@ class Study:
     curves: Mapping[str, Sequence[Curve]]
 
     def mean(self, name: str, metric: str) -> float:
-        return float(np.nanmean(self.numbers[name][metric])) if metric in self.numbers[name] else float("nan")
+        values = self.numbers[name].get(metric, np.empty(0))
+        known = values[np.isfinite(values)]
+        return float(known.mean()) if known.size else float("nan")
 
     def seed_deviation(self, name: str, metric: str) -> float:
-        """How much the mean over users varies from seed to seed; NaN with one seed."""
-        means = np.nanmean(self.numbers[name][metric], axis=1)
-        return float(means.std(ddof=1)) if len(means) > 1 else float("nan")
+        """How much the mean over users varies from seed to seed."""
+        return deviation(self.numbers[name][metric].mean(axis=1)) if metric in self.numbers[name] else float("nan")
 
     def user_deviation(self, name: str, metric: str) -> float:
         """How much users vary within a seed."""
-        return float(np.nanmean(np.nanstd(self.numbers[name][metric], axis=1)))
+        return float(self.numbers[name][metric].std(axis=1).mean()) if metric in self.numbers[name] else float("nan")
+
+    @property
+    def comparable(self) -> bool:
+        """Whether it has the paper's sizes; a smaller run decides nothing."""
+        return comparable(self.condition)
+
+
+def comparable(condition: Condition) -> bool:
+    return (condition.swipes, condition.users) == (PAPER.swipes, PAPER.users)
+
+
+def deviation(means: Sequence[float] | Vector) -> float:
+    """From seed to seed; NaN with one seed."""
+    return float(np.std(means, ddof=1)) if len(means) > 1 else float("nan")
+
+
+def against(
+    what: Mapping[str, object], printed: float, means: Sequence[float] | Vector, near: float, *, decides: bool
+) -> dict[str, Any]:
+    """A number of the paper beside our means over users, one a seed."""
+    ours, spread = float(np.mean(means)), deviation(means)
+    difference = ours - printed
+    verdict = ("reproduced" if abs(difference) <= near else "not reproduced") if decides else "cannot tell"
+    return {
+        **what,
+        "paper": printed,
+        "ours": ours,
+        "difference": difference,
+        "verdict": verdict,
+        "seed_deviation": spread,
+        "difference_in_seed_deviations": difference / spread if spread > 0.0 else float("nan"),
+    }
 
 
 @final
@@ -90,6 +124,35 @@ class Laboratory:
         self.plan = plan
         self.tick = tick
         self._studies: dict[Condition, Study] = {}
+        self._curves: dict[tuple[Condition, str], list[Curve]] = {}
+        self._finals: dict[tuple[Condition, str], list[Vector]] = {}
+
+    def curves(self, sized: Condition, named: Mapping[str, Learner]) -> dict[str, list[Curve]]:
+        """A curve of every learner for each seed."""
+        missing = {name: one for name, one in named.items() if (sized, name) not in self._curves}
+        for seed in range(self.plan.seeds if missing else 0):
+            here = world(sized, seed)
+            for name, one in missing.items():
+                self.tick(f"{name}, seed {seed}")
+                self._curves.setdefault((sized, name), []).append(Curve.of(trace(one, here)))
+        return {name: self._curves[sized, name] for name in named}
+
+    def finals(
+        self, sized: Condition, named: Mapping[str, Learner], flips: Sequence[float]
+    ) -> dict[tuple[str, float], list[Vector]]:
+        """Every user's alignment after the last swipe, by learner and flip ratio, a vector a seed."""
+        wanted = {(name, flip): replace(sized, flip=flip) for flip in flips for name in named}
+        missing = {key: condition for key, condition in wanted.items() if (condition, key[0]) not in self._finals}
+        for seed in range(self.plan.seeds if missing else 0):
+            here = world(sized, seed)
+            for flip in flips:
+                noisy = with_flips(here, flip, seed)
+                for name, one in named.items():
+                    if (name, flip) in missing:
+                        self.tick(f"{name}, p = {flip:.2f}, seed {seed}")
+                        final = trace(one, noisy, followed=False).alignment[:, -1]
+                        self._finals.setdefault((noisy.condition, name), []).append(final)
+        return {key: self._finals[condition, key[0]] for key, condition in wanted.items()}
 
     def study(self, condition: Condition) -> Study:
         """Every learner on every seed of a condition.
@@ -98,7 +161,11 @@ class Laboratory:
         """
         sized = self.plan.sized(condition)
         if sized not in self._studies:
-            self._studies[sized] = self.run(sized, contestants(), paper_reading=condition == PAPER)
+            found = self.run(sized, contestants(), paper_reading=condition == PAPER)
+            self._studies[sized] = found
+            for name, curves in found.curves.items():
+                self._curves[sized, name] = list(curves)
+                self._finals[sized, name] = list(found.numbers[name]["final_alignment"])
         return self._studies[sized]
 
     def run(self, condition: Condition, named: Mapping[str, Learner], *, paper_reading: bool = False) -> Study:
@@ -116,7 +183,7 @@ class Laboratory:
             kappa: Vector | None = None
             for name, one in named.items():
                 self.tick(f"{name}, seed {seed}")
-                found = trace(one, here, times)
+                found = trace(one, here, sorted({*times, condition.cards}))
                 if kappa is None or condition.sampling == "cosine":  # by row norms everybody is shown the same
                     kappa = _kappa(found, here)
                 collect(name, {**_numbers(found, here, times, paper_reading=paper_reading), "kappa": kappa})
@@ -130,15 +197,16 @@ def _numbers(found: Trace, here: World, times: Sequence[int], *, paper_reading: 
     numbers = {"like_rate": metrics.like_rate(found), "delta_s": metrics.stability(found)}
     for t in times:
         late = paper_reading and t == CHECKPOINTS[0] and isinstance(found.learner, BlockLearner)
-        numbers[f"align_at_{t}"] = found.alignment[:, here.condition.cards - 1 if late else t - 1]
-        numbers[f"centred_at_{t}"] = metrics.centred_alignment(found.weights(t), here.tastes[here.phase(t - 1)])
-        numbers[f"auc_at_{t}"] = metrics.unseen_auc(found.weights(t), here)
-        loss = metrics.log_loss(found, here, t)
+        read = here.condition.cards if late else t
+        weights = found.weights(read)
+        numbers[f"align_at_{t}"] = found.alignment[:, read - 1]
+        numbers[f"centred_at_{t}"] = metrics.centred_alignment(weights, here.tastes[here.phase(read - 1)])
+        numbers[f"auc_at_{t}"] = metrics.unseen_auc(weights, here, read)
+        loss = metrics.log_loss(found, here, read) if t in LOSSES or t == times[-1] else None
         if loss is not None:
             numbers[f"log_loss_at_{t}"] = loss
-    last = found.weights(times[-1])
     numbers["final_alignment"] = found.alignment[:, -1]
-    numbers["norm"] = np.asarray(np.linalg.norm(last, axis=1))
+    numbers["norm"] = np.asarray(np.linalg.norm(found.weights(times[-1]), axis=1))
     return numbers
 
 
@@ -150,9 +218,10 @@ def _kappa(found: Trace, here: World) -> Vector:
 
 def _standing(weights: Matrix, here: World, times: Sequence[int]) -> dict[str, Vector]:
     """The numbers of a vector that learns nothing."""
-    aligned = metrics.alignment(weights, here.tastes[-1])
-    centred, area = metrics.centred_alignment(weights, here.tastes[-1]), metrics.unseen_auc(weights, here)
-    numbers = {"final_alignment": aligned, "delta_s": np.ones(len(weights)), "norm": np.linalg.norm(weights, axis=1)}
+    numbers = {"delta_s": np.ones(len(weights)), "norm": np.asarray(np.linalg.norm(weights, axis=1))}
     for t in times:
-        numbers |= {f"align_at_{t}": aligned, f"centred_at_{t}": centred, f"auc_at_{t}": area}
-    return numbers
+        taste = here.tastes[here.phase(t - 1)]
+        numbers[f"align_at_{t}"] = metrics.alignment(weights, taste)
+        numbers[f"centred_at_{t}"] = metrics.centred_alignment(weights, taste)
+        numbers[f"auc_at_{t}"] = metrics.unseen_auc(weights, here, t)
+    return numbers | {"final_alignment": numbers[f"align_at_{times[-1]}"]}

@@ -32,10 +32,10 @@ def auc(scores: Matrix, likes: NDArray[np.bool_]) -> Vector:
     return areas
 
 
-def unseen_auc(weights: Matrix, world: World) -> Vector:
-    """AUC on candidates nobody swiped on, against what the user would like by the cosine rule."""
+def unseen_auc(weights: Matrix, world: World, t: int) -> Vector:
+    """AUC after t swipes on candidates nobody swiped on, against what the user would like by the cosine rule."""
     # Scores are compared up to rounding: candidates that tie in exact arithmetic tie here.
-    return auc(np.round(unit_rows(weights) @ unit_rows(world.unseen).T, 12), world.unseen_likes)
+    return auc(np.round(unit_rows(weights) @ unit_rows(world.unseen).T, 12), world.unseen_likes[world.phase(t - 1)])
 
 
 def log_loss(trace: Trace, world: World, checkpoint: int) -> Vector | None:
@@ -47,13 +47,15 @@ def log_loss(trace: Trace, world: World, checkpoint: int) -> Vector | None:
     losses = []
     for user, state in enumerate(trace.states(checkpoint, priors_of(learner, world))):
         likely = np.clip(learner.probability(state, world.unseen), 1e-12, 1.0 - 1e-12)
-        truth = np.where(world.unseen_likes[user], 1.0 - flip, flip)
+        truth = np.where(world.unseen_likes[world.phase(checkpoint - 1), user], 1.0 - flip, flip)
         losses.append(-np.mean(truth * np.log(likely) + (1.0 - truth) * np.log(1.0 - likely)))
     return np.array(losses)
 
 
 def stability(trace: Trace) -> Vector:
-    """Δs: mean cosine between the preferences at the ends of consecutive sessions."""
+    """Δs: mean cosine between the preferences at the ends of consecutive sessions; NaN where there is only one."""
+    if trace.ends.shape[1] < 2:
+        return np.full(len(trace.ends), np.nan)
     directions = trace.ends / np.maximum(np.linalg.norm(trace.ends, axis=2, keepdims=True), 1e-300)
     return np.asarray(np.mean(np.sum(directions[:, 1:] * directions[:, :-1], axis=2), axis=1))
 

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.simulation.condition import Condition
 from kaczmatch.simulation.population import population
@@ -29,7 +30,7 @@ class World:
     keys: Matrix  # users x sessions x pool: exponential draws that choose from a pool
     turned: NDArray[np.int8]  # users x swipes: 0 as felt, 1 the opposite, 2 too tired to like
     unseen: Matrix
-    unseen_likes: NDArray[np.bool_]  # users x unseen, by the cosine rule in the last phase
+    unseen_likes: NDArray[np.bool_]  # phases x users x unseen, by the cosine rule
 
     def phase(self, swipe: int) -> int:
         return int(0 < self.condition.drift_at <= swipe)
@@ -56,7 +57,7 @@ def world(condition: Condition, seed: int) -> World:
         keys=keys,
         turned=_turned(condition, streams[3]),
         unseen=unseen,
-        unseen_likes=_cosines(tastes[-1], unseen) >= _theta(condition, tastes[-1], everybody.tags),
+        unseen_likes=np.stack([_cosines(taste, unseen) >= _theta(condition, taste, everybody.tags) for taste in tastes]),
     )
 
 
@@ -94,6 +95,8 @@ def _shown(
     """Pools to choose from, with the draws that choose; for row-norm sampling the pool is the deck."""
     shape = (condition.users, condition.rounds, condition.deck)
     weights = tags.sum(axis=1) if condition.sampling == "row-norm" else np.ones(len(tags))
+    if np.count_nonzero(weights) <= condition.deck:
+        raise InvalidInput("deck", f"only {np.count_nonzero(weights)} people have tags, too few for {condition.deck} a session")
     chances = np.cumsum(weights)
 
     def draw(count: int) -> NDArray[np.int64]:

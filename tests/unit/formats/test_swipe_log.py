@@ -74,3 +74,21 @@ def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
     (tmp_path / "swipes.parquet").write_text("no parquet")
     with pytest.raises(InvalidInput, match="cannot be read as parquet"):
         read_table(tmp_path / "swipes.parquet")
+
+
+@pytest.mark.parametrize(
+    ("swipes", "candidates", "field"),
+    [
+        ({"user_id": [1, None], "candidate_id": [0, 0], "like": [1, 1]}, {"candidate_id": [0], "jazz": [1]}, "user_id"),
+        ({"user_id": [1], "candidate_id": [0], "like": [1]}, {"candidate_id": [0, 0], "jazz": [1, 1]}, "candidate_id"),
+        ({"user_id": [1], "candidate_id": [0], "like": [1]}, {"candidate_id": [0], "jazz": ["yes"]}, "jazz"),
+    ],
+)
+def test_gaps_repeats_and_words_are_refused(
+    tmp_path: Path, swipes: dict[str, list[int]], candidates: dict[str, list[int]], field: str
+) -> None:
+    for name, columns in (("s.csv", swipes), ("c.csv", candidates)):
+        write_table(pl.DataFrame(columns), tmp_path / name)
+    with pytest.raises(InvalidInput) as caught:
+        read_log(tmp_path / "s.csv", tmp_path / "c.csv")
+    assert caught.value.field == field

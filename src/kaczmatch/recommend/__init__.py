@@ -1,0 +1,1 @@
+"""Who may meet whom, and how well they fit."""

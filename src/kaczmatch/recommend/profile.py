@@ -1,0 +1,61 @@
+"""A person as the recommender sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput, checked, whole
+from kaczmatch.core.vectors import Vector, as_vector, finite, sealed
+from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.schema import DATING, Schema
+
+OLDEST = 150
+
+
+def age_on(born: date, day: date) -> int:
+    """Completed years; somebody born on 29 February completes one on 1 March where there is no 29th."""
+    return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """Who somebody is, whom they look for, and their tags and features as a vector of the vocabulary."""
+
+    id: Hashable
+    i_am: frozenset[str]
+    i_look_for: frozenset[str]
+    born: date
+    features: Vector
+    ages: tuple[int, int] = (0, OLDEST)
+    location: Location | None = None
+    within_km: float = math.inf
+    schema: Schema = field(default=DATING, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", sealed(finite(as_vector(self.features, "features"), "features").copy()))
+        for name in ("i_am", "i_look_for"):
+            self.schema.mask(getattr(self, name), name)
+            object.__setattr__(self, name, frozenset(getattr(self, name)))
+        if not isinstance(self.born, date):
+            raise InvalidInput("born", f"must be a date, got {self.born!r}")
+        youngest, oldest = (whole("ages", age, low=0, high=OLDEST) for age in self.ages)
+        if youngest > oldest:
+            raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
+        checked("within_km", self.within_km, low=0.0)
+        if self.within_km < math.inf and self.location is None:
+            raise InvalidInput("location", "is needed to look for people within a distance")
+
+    def old_enough(self, day: date) -> bool:
+        """Whether the schema lets this person take part yet."""
+        return age_on(self.born, day) >= self.schema.minimum_age
+
+    @property
+    def tag_count(self) -> int:
+        return int(np.count_nonzero(self.features))

@@ -1,0 +1,98 @@
+"""The names behind a vector: tags (0 or 1) and real-valued features, which come, change names and go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.vectors import Vector
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Name:
+    """One coordinate. It keeps its place for ever, so that states learned under older versions still fit."""
+
+    name: str
+    is_tag: bool = True
+    retired: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Names in their places, under a version that every change raises."""
+
+    names: tuple[Name, ...]
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for name in self.names:
+            if not isinstance(name.name, str) or not name.name.strip():
+                raise InvalidInput("name", f"must be a text that says something, got {name.name!r}")
+            if name.name in seen:
+                raise InvalidInput("name", f"{name.name!r} is there already")
+            seen.add(name.name)
+        if not self.names:
+            raise InvalidInput("name", "a vocabulary needs at least one")
+
+    @classmethod
+    def of(cls, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
+        return cls((*(Name(tag) for tag in tags), *(Name(feature, is_tag=False) for feature in features)))
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.names)
+
+    def add(self, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
+        """New names at the end; grow the states with ``learner.grow(state, vocabulary.dimensions)``."""
+        added = (*(Name(tag) for tag in tags), *(Name(feature, is_tag=False) for feature in features))
+        return Vocabulary(self.names + added, self.version + 1)
+
+    def rename(self, old: str, new: str) -> Vocabulary:
+        """The same coordinate under another name."""
+        place = self._place(old)
+        return self._changed(place, replace(self.names[place], name=new))
+
+    def retire(self, name: str) -> Vocabulary:
+        """A name that no profile may use any more; its coordinate stays, at 0."""
+        place = self._place(name)
+        return self._changed(place, replace(self.names[place], retired=True))
+
+    def vector(self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None) -> Vector:
+        """Tags and feature values as the learners take them."""
+        values = np.zeros(self.dimensions)
+        if isinstance(tags, str):
+            raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
+        for tag in tags:
+            values[self._used(tag, "tags", is_tag=True)] = 1.0
+        for name, value in (features or {}).items():
+            place = self._used(name, "features", is_tag=False)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
+            values[place] = value
+        return values
+
+    def _place(self, name: str) -> int:
+        for place, known in enumerate(self.names):
+            if known.name == name:
+                return place
+        raise InvalidInput("name", f"there is no {name!r}; {nearest(str(name), (known.name for known in self.names))}")
+
+    def _used(self, name: str, field: str, *, is_tag: bool) -> int:
+        usable = {known.name: place for place, known in enumerate(self.names) if known.is_tag is is_tag and not known.retired}
+        if name in usable:
+            return usable[name]
+        if any(known.name == name and known.retired for known in self.names):
+            raise InvalidInput(field, f"{name!r} was retired")
+        kind = "tag" if is_tag else "feature"
+        raise InvalidInput(field, f"there is no {kind} {name!r}; {nearest(str(name), usable)}")
+
+    def _changed(self, place: int, name: Name) -> Vocabulary:
+        return Vocabulary((*self.names[:place], name, *self.names[place + 1 :]), self.version + 1)

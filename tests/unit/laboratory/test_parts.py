@@ -1,0 +1,101 @@
+"""Every part of the report runs at any size, and says no more than its numbers do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch import InvalidInput
+from kaczmatch.cli.reproduce import parts_of
+from kaczmatch.laboratory.results import Part, Table
+from kaczmatch.laboratory.simulated import simulated_part
+from kaczmatch.laboratory.study import Laboratory, Plan, against, contestants
+from kaczmatch.simulation.condition import HONEST, PAPER, Condition
+from kaczmatch.simulation.world import world
+
+
+@pytest.fixture(scope="module")
+def tiny() -> dict[str, Part]:
+    laboratory = Laboratory(Plan(seeds=1, users=3, quick=True), lambda _: None)
+    return {name: make(laboratory) for name, make in parts_of("all", None)}
+
+
+def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, Part]) -> None:
+    assert len(tiny) == 14
+    for part in tiny.values():
+        assert part.words
+        for table in part.tables:
+            assert table.rows
+            assert "nan" not in table.json().lower().replace("nano", "")
+    against_paper = [table for part in tiny.values() for table in part.tables if "against" in table.name]
+    assert len(against_paper) == 4
+    assert {row["verdict"] for table in against_paper for row in table.rows} == {"cannot tell"}
+    claims = next(table for table in tiny["claims"].tables if table.name == "claims")
+    experiments = [row for row in claims.rows if row["command"] not in ("pytest tests/paper", "kaczmatch reproduce table-alpha")]
+    assert {row["verdict"] for row in experiments} == {"cannot tell"}
+    assert "cannot tell, whatever the numbers" in " ".join(tiny["claims"].words)
+    assert "out of reach" not in " ".join(tiny["noise, paper"].words)
+
+
+def test_a_number_beside_the_papers() -> None:
+    row = against({"learner": "tk"}, 0.70, [0.70, 0.73], 0.02, decides=True)
+    assert row["verdict"] == "reproduced"
+    assert row["difference"] == pytest.approx(0.015)
+    assert row["difference_in_seed_deviations"] == pytest.approx(0.015 / np.std([0.70, 0.73], ddof=1))
+    assert against({}, 0.7, [0.8], 0.02, decides=True)["verdict"] == "not reproduced"
+    assert against({}, 0.7, [0.7], 0.02, decides=False)["verdict"] == "cannot tell"
+    assert math.isnan(against({}, 0.7, [0.7], 0.02, decides=True)["difference_in_seed_deviations"])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sessions": 1, "deck": 4, "users": 1},
+        {"sessions": 3, "deck": 5, "users": 2, "tags": 2, "people": 12},
+        {"sessions": 2, "deck": 39, "users": 3, "people": 40},
+        {"sessions": 4, "deck": 8, "users": 3, "labels": "raw-dot", "flip": 0.0},
+        {"sessions": 4, "deck": 8, "users": 3, "sampling": "cosine", "population": "archetypes"},
+    ],
+)
+def test_simulations_of_any_size(settings: dict[str, object]) -> None:
+    condition = replace(HONEST, **settings)  # type: ignore[arg-type]
+    part = simulated_part(
+        condition, contestants(("tk", "block-nk", "probit")), Laboratory(Plan(1, condition.users), lambda _: None)
+    )
+    assert {row["learner"] for row in part.tables[0].rows} == {"tk", "block-nk", "probit", "random"}
+
+
+def test_too_few_people_with_tags_is_an_error_not_a_wait() -> None:
+    lonely = Condition(population="sparse", tags=5, people=40, deck=30, users=3, sessions=2)
+    with pytest.raises(InvalidInput, match="people have tags, too few for 30 a session"):
+        world(lonely, 0)
+
+
+def test_under_drift_each_phase_is_judged_by_its_own_taste() -> None:
+    condition = replace(HONEST, people=300, users=20, sessions=40, tags=20, drift_at=640)
+    study = Laboratory(Plan(1, 20), lambda _: None).run(condition, {"probit": kaczmatch.learner("probit")})
+    assert study.mean("probit", "auc_at_200") > 0.75
+    assert study.mean("probit", "align_at_200") > 0.75
+
+
+def test_parts_share_what_they_have_in_common() -> None:
+    ticks: list[str] = []
+    laboratory = Laboratory(Plan(seeds=1, users=3, quick=True), ticks.append)
+    laboratory.study(PAPER)
+    count = len(ticks)
+    sized = laboratory.plan.sized(PAPER)
+    laboratory.curves(sized, contestants(("tk",)))
+    found = laboratory.finals(sized, contestants(("tk",)), (0.2,))
+    assert len(ticks) == count
+    assert np.array_equal(found["tk", 0.2][0], laboratory.study(PAPER).numbers["tk"]["final_alignment"][0])
+
+
+def test_tables_in_every_form() -> None:
+    table = Table("t", "T", [{"learner": "a|b", "value": 1 / 3, "none": math.nan, "count": 2}])
+    assert table.csv() == "learner,value,none,count\na|b,0.333333,nan,2\n"
+    assert table.markdown().splitlines()[2] == "| a\\|b | 0.333 | nan | 2 |"
+    assert '"none": null' in table.json()
