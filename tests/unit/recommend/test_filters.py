@@ -1,0 +1,164 @@
+"""Hard filters against a brute-force oracle, in both directions."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaczmatch import InvalidInput
+from kaczmatch.recommend.filters import FILTERS, Candidates, allowed, passing
+from kaczmatch.recommend.location import Location, kilometres
+from kaczmatch.recommend.profile import Profile, age_on
+from kaczmatch.recommend.schema import DATING, MENTORING, Schema
+
+TODAY = date(2026, 11, 15)
+
+
+def person(identifier: int = 0, **changes: Any) -> Profile:
+    settings: dict[str, Any] = {
+        "id": identifier,
+        "i_am": {"woman"},
+        "i_look_for": {"woman"},
+        "born": date(1990, 5, 4),
+        "features": np.ones(2),
+    }
+    return Profile(**settings | changes)
+
+
+kinds = st.sets(st.sampled_from(DATING.kinds), min_size=1)
+places = st.one_of(st.none(), st.builds(Location.snapped, st.floats(50.0, 51.0), st.floats(8.0, 9.0)))
+
+
+@st.composite
+def people(draw: Any, identifier: int = 0) -> Profile:
+    place = draw(places)
+    youngest = draw(st.integers(0, 60))
+    return person(
+        identifier,
+        i_am=draw(kinds),
+        i_look_for=draw(kinds),
+        born=draw(st.dates(date(1950, 1, 1), date(2012, 1, 1))),
+        ages=(youngest, draw(st.integers(youngest, 100))),
+        location=place,
+        within_km=math.inf if place is None else draw(st.sampled_from([math.inf, 1.0, 20.0, 60.0])),
+    )
+
+
+def may_meet(a: Profile, b: Profile) -> bool:
+    """One pair, in plain words."""
+    ages = age_on(a.born, TODAY), age_on(b.born, TODAY)
+    if a.id == b.id or min(ages) < a.schema.minimum_age:
+        return False
+    for one, other, age in ((a, b, ages[1]), (b, a, ages[0])):
+        if not one.i_look_for & other.i_am or not one.ages[0] <= age <= one.ages[1]:
+            return False
+        if one.within_km < math.inf:
+            if one.location is None or other.location is None:
+                return False
+            there = kilometres(one.location.latitude, one.location.longitude, other.location.latitude, other.location.longitude)
+            if there > one.within_km:
+                return False
+    return True
+
+
+@given(people(0), st.lists(st.integers(1, 9).flatmap(people), max_size=12))
+def test_the_filters_are_the_oracle_and_symmetric(viewer: Profile, others: list[Profile]) -> None:
+    found = allowed(viewer, Candidates.of(others, DATING), TODAY)
+    assert found.tolist() == [may_meet(viewer, other) for other in others]
+    for other, passes in zip(others, found, strict=True):
+        assert allowed(other, Candidates.of([viewer], DATING), TODAY)[0] == passes
+
+
+def test_each_filter_is_told_apart() -> None:
+    others = {
+        "self": person(0),
+        "blocked": person(1),
+        "minimum age": person(2, born=TODAY - timedelta(days=17 * 365)),
+        "looks for": person(3, i_look_for={"man"}),
+        "age": person(4, ages=(40, 50)),
+        "distance": person(5, location=Location.snapped(10, 10), within_km=5.0),
+    }
+    assert tuple(others) == FILTERS
+    viewer = person(0, location=Location.snapped(50, 8))
+    found = passing(viewer, Candidates.of(list(others.values()), DATING), TODAY, blocked={1})
+    for place, name in enumerate(FILTERS):
+        assert [other for other in FILTERS if not found[other][place]] == [name]
+
+
+def test_nobody_is_shown_before_their_birthday() -> None:
+    for born, day, old in (
+        (date(2008, 11, 15), TODAY, True),
+        (date(2008, 11, 16), TODAY, False),
+        (date(2008, 2, 29), date(2026, 2, 28), False),
+        (date(2008, 2, 29), date(2026, 3, 1), True),
+        (date(2008, 2, 29), date(2028, 2, 29), True),
+    ):
+        young = person(1, born=born)
+        assert young.old_enough(day) is old
+        assert bool(allowed(person(0), Candidates.of([young], DATING), day)[0]) is old
+
+
+@given(st.dates(date(1900, 1, 1), date(2026, 1, 1)), st.dates(date(2026, 1, 1), date(2040, 1, 1)))
+def test_ages_of_many_are_the_age_of_each(born: date, day: date) -> None:
+    one = person(1, born=born, ages=(0, 150))
+    viewer = person(0, born=date(1980, 1, 1), ages=(age_on(born, day), age_on(born, day)))
+    assert passing(viewer, Candidates.of([one], DATING), day)["age"][0]
+
+
+def test_mentoring_is_just_another_schema() -> None:
+    mentor = person(0, schema=MENTORING, i_am={"mentor"}, i_look_for={"mentee"})
+    mentee = person(1, schema=MENTORING, i_am={"mentee"}, i_look_for={"mentor"}, born=date(2010, 1, 1))
+    both = person(2, schema=MENTORING, i_am={"mentor", "mentee"}, i_look_for={"mentor"})
+    assert allowed(mentor, Candidates.of([mentor, mentee, both], MENTORING), TODAY).tolist() == [False, True, True]
+    with pytest.raises(InvalidInput, match="schema"):
+        passing(mentor, Candidates.of([person(1)], DATING), TODAY)
+    with pytest.raises(InvalidInput, match="schema: 1 belongs to another schema"):
+        Candidates.of([mentee], DATING)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"i_am": {"womn"}}, "i_am", "did you mean 'woman'"),
+        ({"i_look_for": set()}, "i_look_for", "at least one"),
+        ({"i_am": "woman"}, "i_am", "a set of kinds"),
+        ({"born": "1990-01-01"}, "born", "must be a date"),
+        ({"ages": (40, 30)}, "ages", "from the younger to the older"),
+        ({"ages": (-1, 30)}, "ages", "whole number"),
+        ({"within_km": 10.0}, "location", "is needed"),
+        ({"within_km": -1.0}, "within_km", "at least 0"),
+        ({"features": [np.nan]}, "features", "finite"),
+    ],
+)
+def test_a_profile_that_makes_no_sense_is_refused(changes: dict[str, Any], field: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as caught:
+        person(**changes)
+    assert caught.value.field == field
+
+
+def test_schemas_have_up_to_thirty_two_kinds() -> None:
+    assert Schema(tuple(map(str, range(32)))).mask({"31"}, "i_am") == 2**31
+    for bad in ((), ("a", "a"), tuple(map(str, range(33)))):
+        with pytest.raises(InvalidInput, match="kinds"):
+            Schema(bad)
+
+
+@given(st.floats(-90, 90), st.floats(-180, 180))
+def test_a_place_is_known_to_a_grid_cell_only(latitude: float, longitude: float) -> None:
+    cell = Location.snapped(latitude, longitude)
+    assert Location.snapped(cell.latitude, cell.longitude) == cell
+    assert abs(cell.latitude - latitude) <= 0.0500001
+    assert min(abs(cell.longitude - longitude), 360 - abs(cell.longitude - longitude)) <= 0.0500001
+
+
+def test_distances_are_great_circles() -> None:
+    assert kilometres(0.0, 0.0, [0.0, 0.0, 90.0], [0.0, 180.0, 7.0]) == pytest.approx([0.0, 20015.1, 10007.6], abs=0.1)
+    for bad in ((91.0, 0.0), (0.0, float("nan"))):
+        with pytest.raises(InvalidInput, match="itude"):
+            Location.snapped(*bad)
