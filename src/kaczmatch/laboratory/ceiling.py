@@ -41,8 +41,8 @@ def ceiling_part(laboratory: Laboratory) -> Part:
                     )
             assert followed is not None  # noqa: S101  # there is at least one learner
             laboratory.tick(f"exact posterior, p = {flip}, seed {seed}")
-            for t in TIMES:
-                found.setdefault(f"exact posterior@{t}", []).append(_exact(followed, here, t, flip))
+            for t, both in _exact(followed, here, flip).items():
+                found.setdefault(f"exact posterior@{t}", []).append(both)
         for key, seeds in found.items():
             name, after = key.split("@")
             aligned, area = np.concatenate(seeds, axis=1).mean(axis=1)
@@ -55,20 +55,22 @@ def _soulmates() -> Matrix:
     return ((np.arange(1, 2**TAGS)[:, None] >> np.arange(TAGS)) & 1).astype(float)
 
 
-def _exact(followed: Trace, here: World, t: int, flip: float) -> Matrix:
-    """Alignment of the posterior's mean direction and AUC of its probabilities: the best any learner can expect."""
+def _exact(followed: Trace, here: World, flip: float) -> dict[int, Matrix]:
+    """Alignment of the posterior's mean direction and AUC of its probabilities: the best any learner can expect, over time."""
     every = unit_rows(_soulmates())
-    likes = every @ unit_rows(here.tags).T >= here.condition.theta
-    users = len(followed.labels)
-    votes = np.zeros((users, len(here.tags)))
-    for user in range(users):
-        np.add.at(votes[user], followed.shown[user, :t], followed.labels[user, :t])
-    evidence = votes @ (2.0 * likes.T - 1.0) * (0.5 * np.log((1.0 - flip) / flip))
-    posterior = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    unseen_likes = every @ unit_rows(here.unseen).T >= here.condition.theta
-    aligned = metrics.alignment(posterior @ every, here.tastes[-1])
-    return np.stack([aligned, metrics.auc(np.round(posterior @ unseen_likes, 12), here.unseen_likes[0])])
+    answers = np.where(every @ unit_rows(here.tags).T >= here.condition.theta, 1.0, -1.0).T
+    unseen_likes = (every @ unit_rows(here.unseen).T >= here.condition.theta).astype(float)
+    found = {}
+    for t in TIMES:
+        votes = np.zeros((len(followed.labels), len(here.tags)))
+        for user, row in enumerate(votes):
+            np.add.at(row, followed.shown[user, :t], followed.labels[user, :t])
+        evidence = votes @ answers * (0.5 * np.log((1.0 - flip) / flip))
+        posterior = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        aligned = metrics.alignment(posterior @ every, here.tastes[0])
+        found[t] = np.stack([aligned, metrics.auc(np.round(posterior @ unseen_likes, 12), here.unseen_likes[0])])
+    return found
 
 
 def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:

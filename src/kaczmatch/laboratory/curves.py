@@ -59,7 +59,7 @@ def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
 
 def noise_part(condition: str, laboratory: Laboratory) -> Part:
     """Final alignment over label noise."""
-    named = contestants(RULES) | ({} if condition == "paper" else contestants(("probit", "probit-diag")))
+    named = contestants(RULES) | ({} if condition == "paper" else contestants(("probit-diag",)))
     users = laboratory.plan.users if condition == "paper" else min(laboratory.plan.users, 50)
     sized = replace(laboratory.plan.sized(PAPER if condition == "paper" else HONEST), users=users)
     finals = laboratory.finals(sized, named, published.FLIPS)

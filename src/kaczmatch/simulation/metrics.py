@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.simulation.trace import Trace, priors_of
@@ -21,14 +22,23 @@ def centred_alignment(weights: Matrix, tastes: Matrix) -> Vector:
     return alignment(*(rows - rows.mean(axis=1, keepdims=True) for rows in (weights, tastes)))
 
 
+@compiled
 def auc(scores: Matrix, likes: NDArray[np.bool_]) -> Vector:
     """Chance that a liked candidate scores above a passed one, ties halved; NaN where one kind is missing."""
-    areas = np.full(len(scores), np.nan)
-    for row, (score, like) in enumerate(zip(scores, likes, strict=True)):
-        liked, passed = np.sort(score[like]), np.sort(score[~like])
-        if liked.size and passed.size:
-            below = np.searchsorted(passed, liked, "left").sum() + np.searchsorted(passed, liked, "right").sum()
-            areas[row] = below / 2.0 / (liked.size * passed.size)
+    areas = np.full(scores.shape[0], np.nan)
+    for row in range(scores.shape[0]):
+        liked, passed = np.sort(scores[row][likes[row]]), np.sort(scores[row][~likes[row]])
+        if len(liked) == 0 or len(passed) == 0:
+            continue
+        below = level = 0  # passed candidates strictly below, and up to, the liked one at hand
+        total = 0.0
+        for score in liked:
+            while below < len(passed) and passed[below] < score:
+                below += 1
+            while level < len(passed) and passed[level] <= score:
+                level += 1
+            total += 0.5 * (below + level)
+        areas[row] = total / (len(liked) * len(passed))
     return areas
 
 
