@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import final
 
-import numpy as np
-
 from kaczmatch.core.errors import InvalidInput, checked, whole
 from kaczmatch.core.vectors import Vector, as_vector, finite, sealed
 from kaczmatch.recommend.location import Location
@@ -55,7 +53,3 @@ class Profile:
     def old_enough(self, day: date) -> bool:
         """Whether the schema lets this person take part yet."""
         return age_on(self.born, day) >= self.schema.minimum_age
-
-    @property
-    def tag_count(self) -> int:
-        return int(np.count_nonzero(self.features))
