@@ -17,6 +17,34 @@ from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kerne
 from kaczmatch.learners.state import State
 
 
+@compiled
+def _padded(n: int) -> int:
+    """The length of a row in the kernels: whole vector registers, so that no remainder is left to scalar code."""
+    return (n + 3) // 4 * 4
+
+
+@compiled
+def _times(p: Matrix, x: Vector) -> Vector:
+    """Px, four of its rows at a time."""
+    n, length = p.shape
+    present = np.empty(n, np.int64)  # found without branching: which tags a candidate has cannot be predicted
+    count = 0
+    for i in range(n):
+        present[count] = i
+        count += x[i] != 0.0
+    px = np.zeros(length)
+    whole = count - count % 4
+    for c in range(0, whole, 4):
+        i0, i1, i2, i3 = present[c], present[c + 1], present[c + 2], present[c + 3]
+        x0, x1, x2, x3 = x[i0], x[i1], x[i2], x[i3]
+        p0, p1, p2, p3 = p[i0], p[i1], p[i2], p[i3]
+        for j in range(length):
+            px[j] += (x0 * p0[j] + x1 * p1[j]) + (x2 * p2[j] + x3 * p3[j])
+    for c in range(whole, count):
+        add(px, x[present[c]], p[present[c]])
+    return px
+
+
 @swipe_kernel
 def swipe(work: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
     """On the mean and the whole of P: half of it twice, for rows that vectorise."""
@@ -24,36 +52,32 @@ def swipe(work: Vector, features: Vector, appeal: float, label: float, parameter
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
-    mean, p = work[:n], work[n:].reshape(n, n)
-    present = np.empty(n, np.int64)  # found without branching: which tags a candidate has cannot be predicted
-    count = 0
-    for i in range(n):
-        present[count] = i
-        count += x[i] != 0.0
-    px = np.zeros(n)
-    for c in range(count):
-        i = present[c]
-        for j in range(n):
-            px[j] += x[i] * p[i, j]
-    step, shrink = gains(dot(x, mean), dot(x, px), label, parameters)
+    length = _padded(n)
+    mean, p = work[:length], work[length:].reshape(n, length)
+    px = _times(p, x)
+    step, shrink = gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters)
     add(mean, step, px)
     for i in range(n):
-        for j in range(n):
+        for j in range(length):
             p[i, j] -= (px[i] * px[j]) * shrink  # px first: the same bits on both sides of the diagonal
     return DONE
 
 
 @forget_kernel
 def forget(work: Vector, start: Vector, keep: float) -> int:
-    towards(start, work, keep, round((math.sqrt(1.0 + 4.0 * work.shape[0]) - 1.0) / 2.0))  # of n + n² cells
+    length = 4
+    while length * (length + 1) < work.shape[0]:
+        length += 4
+    towards(start, work, keep, length)
     return DONE
 
 
 @compiled
 def _expanded(cells: Vector, n: int) -> Vector:
-    """Mean and whole covariance from mean and lower triangle."""
-    work = np.empty(n + n * n)
-    p = work[n:].reshape(n, n)
+    """Mean and whole covariance, in padded rows, from mean and lower triangle."""
+    length = _padded(n)
+    work = np.zeros(length * (n + 1))
+    p = work[length:].reshape(n, length)
     place = n
     for i in range(n):
         work[i] = cells[i]
@@ -66,11 +90,12 @@ def _expanded(cells: Vector, n: int) -> Vector:
 @compiled
 def _compacted(work: Vector, n: int) -> Vector:
     """The way back."""
+    length = _padded(n)
     cells = np.empty(n + n * (n + 1) // 2)
     place = n
     for i in range(n):
         cells[i] = work[i]
-        row = work[n * (i + 1) :]
+        row = work[length * (i + 1) :]
         for j in range(i + 1):
             cells[place + j] = row[j]
         place += i + 1
@@ -113,7 +138,7 @@ class Probit(GaussianLearner):
 
     def room(self, dimensions: int, swipes: int) -> int:
         n = self.size(dimensions)
-        return n * (n + 1)
+        return _padded(n) * (n + 1)
 
     def packed(self, covariance: Matrix) -> Vector:
         lower: Vector = covariance[np.tril_indices(len(covariance))]
@@ -132,4 +157,4 @@ class Probit(GaussianLearner):
 
 
 def _covariance(cells: Vector, n: int) -> Matrix:
-    return _expanded(cells, n)[n:].reshape(n, n)
+    return _expanded(cells, n)[_padded(n) :].reshape(n, -1)[:, :n]
