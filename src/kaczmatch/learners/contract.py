@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, ClassVar, final
@@ -221,6 +222,10 @@ class BeliefLearner(ProbabilisticLearner):
     @abstractmethod
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """The rows the belief is about: a mean or a draw times one of these is a score."""
+
+    @abstractmethod
+    def probabilities_by(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
+        """The probability that each of many users likes one candidate."""
 
     @abstractmethod
     def mean(self, state: State) -> Vector:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import final
@@ -46,6 +47,10 @@ class GaussianLearner(BeliefLearner):
     @abstractmethod
     def spread(self, state: State, x: Matrix) -> Vector:
         """xᵀPx for each row of x."""
+
+    @abstractmethod
+    def quadratic(self, x: Matrix) -> Matrix:
+        """For each row of x what, times a packed covariance, gives xᵀPx: it is linear in P."""
 
     @final
     def initial(self, prior: Prior) -> Vector:
@@ -94,6 +99,18 @@ class GaussianLearner(BeliefLearner):
         z = (x @ self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
         likely = self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z)
         return shaped(likely, features)
+
+    @final
+    def probabilities_by(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
+        x = self.coordinates(as_vector(features, "features"), appeal)
+        if not states:
+            return np.empty(0)
+        for state in states:
+            if self.size(self._own(state).dimensions) != len(x):
+                raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        cells = np.array([state.cells for state in states])
+        z = (cells[:, : len(x)] @ x) / np.sqrt(cells[:, len(x) :] @ self.quadratic(x[None])[0] + self.alpha)
+        return np.asarray(self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z))
 
     @property
     @final

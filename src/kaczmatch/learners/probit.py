@@ -151,6 +151,10 @@ class Probit(GaussianLearner):
     def spread(self, state: State, x: Matrix) -> Vector:
         return np.asarray(np.einsum("ij,ij->i", x @ self.covariance(state), x))
 
+    def quadratic(self, x: Matrix) -> Matrix:
+        i, j = np.tril_indices(x.shape[1])
+        return np.where(i == j, 1.0, 2.0) * x[:, i] * x[:, j]
+
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
         root = np.linalg.cholesky(self.covariance(state))
         return self.mean(state) + root @ rng.standard_normal(len(root))

@@ -71,7 +71,10 @@ class ProbitDiagonal(GaussianLearner, FixedCells):
         return np.diag(self._own(state).cells[self.size(state.dimensions) :])
 
     def spread(self, state: State, x: Matrix) -> Vector:
-        return x**2 @ self._own(state).cells[self.size(state.dimensions) :]
+        return self.quadratic(x) @ self._own(state).cells[self.size(state.dimensions) :]
+
+    def quadratic(self, x: Matrix) -> Matrix:
+        return x**2
 
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
         mean = self.mean(state)

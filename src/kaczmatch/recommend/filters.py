@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.location import kilometres
-from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.location import NOWHERE, Around, Location, reach
+from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
 
 Flags = NDArray[np.bool_]
@@ -31,30 +29,30 @@ class Candidates:
     ids: Sequence[Hashable]
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
-    born: NDArray[np.int64]  # yyyymmdd
-    youngest: NDArray[np.int64]
-    oldest: NDArray[np.int64]
-    latitude: Vector  # NaN for who says no place
-    longitude: Vector
-    within_km: Vector
+    born: NDArray[np.int32]  # yyyymmdd
+    youngest: NDArray[np.uint8]
+    oldest: NDArray[np.uint8]
+    row: NDArray[np.int16]  # grid cell; `NOWHERE` for who says no place
+    column: NDArray[np.int16]
+    reach: NDArray[np.float32]  # the largest haversine within the distance sought
 
     @classmethod
     def of(cls, profiles: Sequence[Profile], schema: Schema) -> Candidates:
         for profile in profiles:
             if profile.schema != schema:
                 raise InvalidInput("schema", f"{profile.id!r} belongs to another schema")
-        places = [(p.location.latitude, p.location.longitude) if p.location else (math.nan, math.nan) for p in profiles]
+        places = [p.location or Location(NOWHERE, 0) for p in profiles]
         return cls(
             schema,
             [p.id for p in profiles],
             np.array([schema.mask(p.i_am, "i_am") for p in profiles], np.uint32),
             np.array([schema.mask(p.i_look_for, "i_look_for") for p in profiles], np.uint32),
-            np.array([_day(p.born) for p in profiles], np.int64),
-            np.array([p.ages[0] for p in profiles], np.int64),
-            np.array([p.ages[1] for p in profiles], np.int64),
-            np.array([place[0] for place in places], np.float64),
-            np.array([place[1] for place in places], np.float64),
-            np.array([p.within_km for p in profiles], np.float64),
+            np.array([as_number(p.born) for p in profiles], np.int32),
+            np.array([p.ages[0] for p in profiles], np.uint8),
+            np.array([p.ages[1] for p in profiles], np.uint8),
+            np.array([place.row for place in places], np.int16),
+            np.array([place.column for place in places], np.int16),
+            np.array([reach(p.within_km) for p in profiles], np.float32),
         )
 
     def __len__(self) -> int:
@@ -65,8 +63,8 @@ def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collect
     """For each filter, who passes it; who may be shown passes all. `blocked` holds who blocked or was blocked by the viewer."""
     if viewer.schema != candidates.schema:
         raise InvalidInput("schema", "the viewer and the candidates belong to different schemas")
-    ages = _ages(candidates.born, day)
-    own_age = int(_ages(np.array([_day(viewer.born)]), day)[0])
+    ages = (as_number(day) - candidates.born) // 10_000
+    own_age = age_on(viewer.born, day)
     schema = candidates.schema
     looks, am = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
     return {
@@ -87,20 +85,12 @@ def allowed(viewer: Profile, candidates: Candidates, day: date, blocked: Collect
     return np.asarray(np.logical_and.reduce(list(passing(viewer, candidates, day, blocked).values())))
 
 
-def _near(viewer: Profile, candidates: Candidates) -> Flags:
-    """Within what both sides seek. Who says no place can only meet people who set no distance."""
-    limit = np.minimum(viewer.within_km, candidates.within_km)
-    if viewer.location is None:
-        return np.isinf(limit)
-    place = viewer.location
-    apart = kilometres(place.latitude, place.longitude, candidates.latitude, candidates.longitude)
-    return np.asarray(np.isinf(limit) | (apart <= limit))  # a NaN distance is not within any limit
-
-
-def _day(day: date) -> int:
+def as_number(day: date) -> int:
+    """yyyymmdd: the completed years between two of these are their difference without its last four digits."""
     return day.year * 10_000 + day.month * 100 + day.day
 
 
-def _ages(born: NDArray[np.int64], day: date) -> NDArray[np.int64]:
-    """Completed years of many: the difference of two yyyymmdd, less its last four digits."""
-    return np.asarray((_day(day) - born) // 10_000)
+def _near(viewer: Profile, candidates: Candidates) -> Flags:
+    """Within what both sides seek. Who says no place can only meet people who set no distance."""
+    apart = Around.of(viewer.location).haversines(candidates.row, candidates.column)
+    return np.asarray(apart <= np.minimum(reach(viewer.within_km), candidates.reach))

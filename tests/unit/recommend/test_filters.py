@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.filters import FILTERS, Candidates, allowed, passing
-from kaczmatch.recommend.location import Location, kilometres
+from kaczmatch.recommend.location import NOWHERE, Around, Location, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import DATING, MENTORING, Schema
 
@@ -29,6 +29,13 @@ def person(identifier: int = 0, **changes: Any) -> Profile:
         "features": np.ones(2),
     }
     return Profile(**settings | changes)
+
+
+def kilometres(one: Location, other: Location) -> float:
+    """The great circle between two places, by the spherical law of cosines' stable form, away from the code under test."""
+    a, b = np.radians([one.latitude, one.longitude]), np.radians([other.latitude, other.longitude])
+    u, v = ([math.cos(x) * math.cos(y), math.cos(x) * math.sin(y), math.sin(x)] for x, y in (a, b))
+    return 2.0 * 6371.0088 * math.asin(min(1.0, math.dist(u, v) / 2.0))
 
 
 kinds = st.sets(st.sampled_from(DATING.kinds), min_size=1)
@@ -61,8 +68,7 @@ def may_meet(a: Profile, b: Profile) -> bool:
         if one.within_km < math.inf:
             if one.location is None or other.location is None:
                 return False
-            there = kilometres(one.location.latitude, one.location.longitude, other.location.latitude, other.location.longitude)
-            if there > one.within_km:
+            if kilometres(one.location, other.location) > one.within_km:
                 return False
     return True
 
@@ -157,8 +163,25 @@ def test_a_place_is_known_to_a_grid_cell_only(latitude: float, longitude: float)
     assert min(abs(cell.longitude - longitude), 360 - abs(cell.longitude - longitude)) <= 0.0500001
 
 
-def test_distances_are_great_circles() -> None:
-    assert kilometres(0.0, 0.0, [0.0, 0.0, 90.0], [0.0, 180.0, 7.0]) == pytest.approx([0.0, 20015.1, 10007.6], abs=0.1)
-    for bad in ((91.0, 0.0), (0.0, float("nan"))):
-        with pytest.raises(InvalidInput, match="itude"):
-            Location.snapped(*bad)
+@given(*[st.floats(-90, 90), st.floats(-180, 180)] * 2, st.floats(0.0, 25_000.0))
+def test_near_means_within_the_great_circle(a: float, b: float, c: float, e: float, within: float) -> None:
+    here, there = Location.snapped(a, b), Location.snapped(c, e)
+    away = kilometres(here, there)
+    near = Around.of(here).haversines(np.array([there.row], np.int16), np.array([there.column], np.int16))[0] <= reach(within)
+    if abs(away - within) > 1e-3:
+        assert near == (away < within)
+
+
+def test_who_says_no_place_is_near_only_without_a_limit() -> None:
+    nowhere = np.array([NOWHERE], np.int16), np.array([0], np.int16)
+    for place in (None, Location.snapped(1.0, 2.0)):
+        far = Around.of(place).haversines(*nowhere)[0]
+        assert far > reach(20_000.0)
+        assert far < reach(math.inf)
+    assert Around.of(Location.snapped(1.0, 2.0)).haversines(*(np.array([x], np.int16) for x in (910, 1820)))[0] == 0.0
+
+
+@pytest.mark.parametrize("bad", [(91.0, 0.0), (0.0, float("nan"))])
+def test_a_place_off_the_globe_is_refused(bad: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInput, match="itude"):
+        Location.snapped(*bad)

@@ -1,0 +1,162 @@
+"""Everybody who can be shown: put in, changed and taken out in place, read by many threads at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import check_appeal
+from kaczmatch.core.vectors import Matrix, as_matrix, as_vector, problem_with, usable_rows
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.filters import Candidates
+from kaczmatch.recommend.index.columns import DTYPES, Columns
+from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.index.gate import Gate
+from kaczmatch.recommend.index.outlook import Outlook, lens
+from kaczmatch.recommend.index.roster import Roster
+from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.view import View
+from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.recommend.vocabulary import Vocabulary
+
+_TYPICAL = 256  # people whose profiles say what a typical candidate is
+
+
+@final
+class CandidateIndex:
+    """Profiles and what each person likes, ordered by (I am, birth date).
+
+    Readers and writers are kept apart by a gate: a deck sees the index before a change or after it, never between. The state
+    of the art of a person is the store's; the index keeps a small image to find a shortlist by.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, learner: Learner, *, prior: Prior | ArrayLike | None = None, schema: Schema = DATING
+    ) -> None:
+        self.vocabulary, self.learner, self.schema = vocabulary, learner, schema
+        self.prior = Prior.ones(vocabulary.dimensions) if prior is None else Prior.of(prior)
+        if self.prior.dimensions != vocabulary.dimensions:
+            raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
+        self._gate = Gate()
+        self._roster = Roster()
+        self._typical = np.empty((0, vocabulary.dimensions))
+        self._tag_places = np.array([i for i, name in enumerate(vocabulary.names) if name.is_tag], np.int64)
+        self._feature_places = np.array([i for i, name in enumerate(vocabulary.names) if not name.is_tag], np.int64)
+        self._table = Table(len(self._tag_places), len(self._feature_places))
+
+    def __len__(self) -> int:
+        return len(self._roster)
+
+    def __contains__(self, identifier: Hashable) -> bool:
+        return identifier in self._roster
+
+    @contextmanager
+    def reading(self) -> Iterator[View]:
+        """The index as it is now; writers wait until this is left."""
+        with self._gate.reading():
+            yield View(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
+
+    def lens(self, viewer: Viewer, fusion: str) -> Lens:
+        """A viewer's side of a search."""
+        typical = self._typical if len(self._typical) else np.zeros((1, self.vocabulary.dimensions))
+        return lens(viewer, fusion, typical, self._tag_places, self._feature_places)
+
+    def put(self, *profiles: Profile) -> None:
+        """Add people, or change them; whoever is there already keeps what they were found to like."""
+        self.put_columns(Candidates.of(profiles, self.schema), [profile.features for profile in profiles])
+
+    def put_columns(self, candidates: Candidates, features: ArrayLike) -> None:
+        """The same for many at once, in columns; if an identifier comes twice, the last row counts."""
+        if candidates.schema != self.schema:
+            raise InvalidInput("schema", "the candidates belong to another schema")
+        if not len(candidates):
+            return
+        values = self._checked(candidates, as_matrix(features, "features"))
+        last = {identifier: row for row, identifier in enumerate(candidates.ids)}
+        rows = _rows(candidates, values, self._tag_places, self._feature_places).taken(np.fromiter(last.values(), np.int64))
+        with self._gate.writing():
+            if len(self._typical) < _TYPICAL:
+                self._typical = np.concatenate([self._typical, values[: _TYPICAL - len(self._typical)]])
+            start = Outlook.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical)
+            rows = rows._replace(**start.columns())
+            known = [(row, number) for row, i in enumerate(last) if (number := self._roster.number(i)) is not None]
+            if known:
+                at, numbers = np.array(known).T
+                there = self._table.rows(numbers)
+                for mine, theirs in zip(rows[_KEPT:], there[_KEPT:], strict=True):
+                    mine[..., at] = theirs
+                for number in numbers.tolist():
+                    self._table.remove(number)
+            rows.who[:] = [self._roster.enter(identifier) for identifier in last]
+            self._table.insert(rows)
+
+    def remove(self, *ids: Hashable) -> None:
+        """Take people out; who is not there is not missed."""
+        with self._gate.writing():
+            for identifier in ids:
+                if identifier in self._roster:
+                    self._table.remove(self._roster.leave(identifier))
+
+    def prefer(self, states: Mapping[Hashable, State]) -> None:
+        """What people were found to like by now; who is not there is passed over."""
+        with self._gate.writing():
+            here = [(number, state) for i, state in states.items() if (number := self._roster.number(i)) is not None]
+            if not here:
+                return
+            for number, state in here:
+                if state.learner != self.learner.slug or state.dimensions != self.vocabulary.dimensions:
+                    raise InvalidInput("states", f"{self._roster.ids([number])[0]!r} has a {state}, not of this index's learner")
+            places, which = self._table.all_places(np.array([number for number, _ in here]))
+            outlook = Outlook.of(self.learner, [state for _, state in here], self._typical)
+            self._table.change(places, {name: column[..., which] for name, column in outlook.columns().items()})
+
+    def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
+        """How others take to people by now, as log-odds."""
+        with self._gate.writing():
+            here = [(number, value) for i, value in appeal.items() if (number := self._roster.number(i)) is not None]
+            if here:
+                places, which = self._table.all_places(np.array([number for number, _ in here]))
+                values = as_vector([value for _, value in here], "appeal")
+                check_appeal(values)
+                self._table.change(places, {"appeal": values[which]})
+
+    def _checked(self, candidates: Candidates, features: Matrix) -> Matrix:
+        if features.shape != (len(candidates), self.vocabulary.dimensions):
+            wanted = f"{len(candidates)} x {self.vocabulary.dimensions}"
+            raise InvalidInput("features", f"must be {wanted}, a row a person and a value a name, got {features.shape}")
+        bad = np.flatnonzero(~usable_rows(features))
+        if bad.size:
+            raise InvalidInput("features", f"{candidates.ids[bad[0]]!r}: {problem_with(features[bad[0]])}")
+        tags = features[:, self._tag_places]
+        row, tag = np.nonzero((tags != 0.0) & (tags != 1.0))
+        if row.size:
+            name = self.vocabulary.names[self._tag_places[tag[0]]].name
+            raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: tag {name!r} must be 0 or 1, got {tags[row[0], tag[0]]}")
+        return features
+
+
+_KEPT = Columns._fields.index("appeal")  # from here on, columns are not the profile's but learned
+
+
+def _rows(candidates: Candidates, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> Columns:
+    """Profiles as rows of the index, with nothing learned yet."""
+    n = len(candidates)
+    squared = np.einsum("ij,ij->i", features, features)
+    inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)
+    rows = {name: np.zeros(n, kind) for name, kind in DTYPES.items()}
+    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "row", "column", "reach"):
+        rows[name] = getattr(candidates, name)
+    rows["tags"] = np.packbits(features[:, tags].astype(np.uint8), axis=1).T
+    rows["features"] = features[:, reals].T.astype(np.float32)
+    rows["inverse_norm"] = inverse.astype(np.float32)
+    rows["mean"] = np.zeros((features.shape[1], n), np.int8)
+    return Columns(**rows)

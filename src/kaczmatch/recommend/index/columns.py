@@ -1,0 +1,73 @@
+"""One row a person and "I am": filter columns, packed tags, features and a small image of what the person likes.
+
+Rows stand in chunks of up to 4,096 people of one kind, ordered by birth date from chunk to chunk and in any order inside one.
+Every array has its chunk first and its row last, so a pass over a chunk reads each column from front to back.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK = 4096  # rows: a pass reads a page of each column at a time, which is what hardware fetches ahead
+
+Array = NDArray[Any]
+
+
+class Columns(NamedTuple):
+    """The arrays of all chunks, or the same for some rows without the chunk in front."""
+
+    who: Array
+    i_am: Array
+    i_look_for: Array
+    born: Array
+    youngest: Array
+    oldest: Array
+    row: Array
+    column: Array
+    reach: Array
+    tags: Array  # packed, eight to a byte
+    features: Array
+    inverse_norm: Array  # 1/‖tags and features‖, and 0 for none
+    appeal: Array
+    mean: Array  # what the person likes, in units of `unit`
+    unit: Array  # Each over the spread of a typical score: what one of `mean` is worth,
+    offset: Array  # the threshold,
+    pull: Array  # and the weight of appeal.
+
+    @classmethod
+    def empty(cls, chunks: int, tags: int, features: int) -> Columns:
+        """Room for so many chunks."""
+        inner = {"tags": (-(-tags // 8), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
+        return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
+
+    def taken(self, rows: Array | slice) -> Columns:
+        """Some rows of these."""
+        return Columns(*(column[..., rows] for column in self))
+
+    def chunk(self, number: int, rows: Array | slice | int) -> Columns:
+        """Some rows of one chunk."""
+        return Columns(*(column[number][..., rows] for column in self))
+
+
+DTYPES = {
+    "who": np.int32,
+    "i_am": np.uint32,
+    "i_look_for": np.uint32,
+    "born": np.int32,
+    "youngest": np.uint8,
+    "oldest": np.uint8,
+    "row": np.int16,
+    "column": np.int16,
+    "reach": np.float32,
+    "tags": np.uint8,
+    "features": np.float32,
+    "inverse_norm": np.float32,
+    "appeal": np.float32,
+    "mean": np.int8,
+    "unit": np.float32,
+    "offset": np.float32,
+    "pull": np.float32,
+}

@@ -1,0 +1,80 @@
+"""A state as the index keeps it: a mean in eight bits, a threshold and one uncertainty; and a viewer's side of a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.gaussian import GaussianLearner
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.index.columns import Array
+from kaczmatch.recommend.index.fused import HARMONIC, MINIMUM, PRODUCT, Lens
+
+_FUSIONS = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM}
+
+
+class Outlook(NamedTuple):
+    """What many people like, a row each, before it is rounded."""
+
+    mean: Matrix
+    threshold: Vector
+    appeal_weight: Vector
+    certainty: Vector
+
+    @classmethod
+    def of(cls, learner: Learner, states: Sequence[State], typical: Matrix) -> Outlook:
+        """The uncertainty is that of a score of the average of some `typical` candidates."""
+        n, d = len(states), typical.shape[1]
+        if not isinstance(learner, GaussianLearner):
+            weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
+            return cls(weights, np.zeros(n), np.zeros(n), np.ones(n))
+        size = learner.size(d)
+        cells = np.array([state.cells for state in states]).reshape(n, -1)
+        spread = cells[:, size:] @ learner.quadratic(learner.coordinates(typical)).mean(axis=0)
+        appeal_weight = cells[:, d + 1] if learner.appeal else np.zeros(n)
+        return cls(cells[:, :d], cells[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha))
+
+    def columns(self) -> dict[str, Array]:
+        """As columns of the index: means in eight bits, a column a person, in units of a scale."""
+        largest = np.abs(self.mean).max(axis=1, initial=0.0)
+        scale = np.where(largest > 0.0, largest / 127.0, 1.0)
+        return {
+            "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
+            "unit": (scale * self.certainty).astype(np.float32),
+            "offset": (self.threshold * self.certainty).astype(np.float32),
+            "pull": (self.appeal_weight * self.certainty).astype(np.float32),
+        }
+
+
+def lens(viewer: Viewer, fusion: str, typical: Matrix, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]) -> Lens:
+    """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
+    learner = viewer.learner
+    own = Outlook.of(learner, [viewer.state], typical)
+    certainty = own.certainty[0]
+    weights = own.mean[0] * certainty
+    tags = np.zeros((-(-len(tag_places) // 8), 8))
+    tags.ravel()[: len(tag_places)] = weights[tag_places]
+    profile = unit(viewer.profile.features)
+    places = np.flatnonzero(profile)
+    belief = isinstance(learner, GaussianLearner)
+    return Lens(
+        (tags @ _BITS).astype(np.float32),
+        weights[feature_places].astype(np.float32),
+        np.float32(own.threshold[0] * certainty),
+        np.float32(own.appeal_weight[0] * certainty),
+        places,
+        profile[places].astype(np.float32),
+        np.float32(viewer.appeal),
+        np.float32(learner.epsilon if isinstance(learner, GaussianLearner) else 0.0),
+        belief,
+        _FUSIONS[fusion],
+    )
+
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)  # 8 x 256, first tag highest

@@ -1,0 +1,63 @@
+"""Identifiers and the small numbers that stand for them in the index."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@final
+class Roster:
+    """A number a person; the number of who left goes to the next who comes."""
+
+    def __init__(self, ids: Iterable[Hashable] = ()) -> None:
+        self._ids: list[Hashable] = list(ids)
+        self._numbers = {identifier: number for number, identifier in enumerate(self._ids) if identifier is not None}
+        self._free = [number for number, identifier in enumerate(self._ids) if identifier is None]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, identifier: Hashable) -> bool:
+        return identifier in self._numbers
+
+    @property
+    def highest(self) -> int:
+        """One more than the largest number in use."""
+        return len(self._ids)
+
+    def enter(self, identifier: Hashable) -> int:
+        """The number of somebody new."""
+        if self._free:
+            number = self._free.pop()
+            self._ids[number] = identifier
+        else:
+            number = len(self._ids)
+            self._ids.append(identifier)
+        self._numbers[identifier] = number
+        return number
+
+    def leave(self, identifier: Hashable) -> int:
+        """The number that somebody had."""
+        number = self._numbers.pop(identifier)
+        self._ids[number] = None
+        self._free.append(number)
+        return number
+
+    def number(self, identifier: Hashable) -> int | None:
+        return self._numbers.get(identifier)
+
+    def numbers(self, identifiers: Iterable[Hashable]) -> NDArray[np.int32]:
+        """The numbers of those who are here; the others are left out."""
+        found = (self._numbers.get(identifier) for identifier in identifiers)
+        return np.array([number for number in found if number is not None], np.int32)
+
+    def ids(self, numbers: Iterable[int]) -> list[Hashable]:
+        return [self._ids[number] for number in numbers]
+
+    def all(self) -> list[Hashable]:
+        """By number; None where nobody has it."""
+        return list(self._ids)

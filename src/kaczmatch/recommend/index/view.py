@@ -1,0 +1,157 @@
+"""Reading the index while nobody writes: who passes, the best of them, a few at random, and their rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from typing import TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.recommend.filters import Candidates, as_number
+from kaczmatch.recommend.index import fused
+from kaczmatch.recommend.index.columns import CHUNK, Columns
+from kaczmatch.recommend.index.fused import Lens, Query
+from kaczmatch.recommend.index.roster import Roster
+from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.location import Around, reach
+from kaczmatch.recommend.profile import Profile, age_on
+from kaczmatch.recommend.schema import Schema
+
+Numbers = NDArray[np.int32]
+T = TypeVar("T")
+
+_THREADS = os.cpu_count() or 1
+_WORTH_A_THREAD = 64  # chunks
+_pool = ThreadPoolExecutor(_THREADS, "kaczmatch-index")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Who passes: how many in each chunk, and the numbers of the best."""
+
+    query: Query
+    chunks: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    best: Numbers
+
+    @property
+    def size(self) -> int:
+        return int(self.counts.sum())
+
+
+@final
+class View:
+    """The index at one moment. People are named by their numbers; `ids` has their identifiers."""
+
+    def __init__(
+        self, table: Table, roster: Roster, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
+    ) -> None:
+        self._table, self._roster, self._schema = table, roster, schema
+        self._tag_places, self._feature_places = tags, features
+
+    def search(self, viewer: Profile, day: date, lens: Lens, want: int, rng: np.random.Generator) -> Found:
+        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score.
+
+        Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
+        """
+        query, chunks = self._query(viewer, day)
+        chunks = rng.permutation(chunks)
+        table = self._table
+        found = _in_parts(chunks, lambda part: fused.best(table.columns, part, table.kind, table.used, query, lens, want))
+        counts, scores, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        best = places[np.argsort(-scores, kind="stable")[:want]]
+        return Found(query, chunks, counts, self._numbers(best))
+
+    def everybody(self, viewer: Profile, day: date) -> Numbers:
+        """Everybody who passes the filters."""
+        query, chunks = self._query(viewer, day)
+        table = self._table
+        parts = _in_parts(chunks, lambda part: fused.everyone(table.columns, part, table.kind, table.used, query))
+        return self._numbers(np.concatenate(parts))
+
+    def pick(self, found: Found, ranks: NDArray[np.int64]) -> Numbers:
+        """Those who stand at some places among all who pass."""
+        ends = np.cumsum(found.counts)
+        where = np.searchsorted(ends, ranks, side="right")
+        picked = np.empty(len(ranks), np.int64)
+        rows, table = np.empty(CHUNK, np.int32), self._table
+        for i, (at, rank) in enumerate(zip(where.tolist(), ranks.tolist(), strict=True)):
+            chunk = int(found.chunks[at])
+            fused.passing(table.columns, chunk, table.kind[chunk], table.used[chunk], found.query, rows)
+            picked[i] = chunk * CHUNK + rows[rank - int(ends[at]) + int(found.counts[at])]
+        return self._numbers(picked)
+
+    def candidates(self, numbers: Numbers) -> Candidates:
+        """Their filter columns."""
+        rows = self.rows(numbers)
+        return Candidates(self._schema, self.ids(numbers), *rows[1:9])
+
+    def rows(self, numbers: Numbers) -> Columns:
+        return self._table.rows(numbers)
+
+    def features(self, numbers: Numbers) -> Matrix:
+        """Their tags and features as learners take them, features as float32 keeps them."""
+        columns = self._table.columns
+        chunk, row = np.divmod(self._table.home[numbers], CHUNK)
+        values = np.zeros((len(numbers), len(self._tag_places) + len(self._feature_places)))
+        values[:, self._tag_places] = np.unpackbits(columns.tags[chunk, :, row], axis=1, count=len(self._tag_places))
+        values[:, self._feature_places] = columns.features[chunk, :, row]
+        return values
+
+    def squared_norms(self, numbers: Numbers) -> Vector:
+        inverse = self._column(self._table.columns.inverse_norm, numbers)
+        return np.divide(1.0, inverse**2, out=np.zeros_like(inverse), where=inverse > 0.0)
+
+    def appeal(self, numbers: Numbers) -> Vector:
+        return self._column(self._table.columns.appeal, numbers)
+
+    def numbers(self, ids: Iterable[Hashable]) -> Numbers:
+        """The numbers of those who are in the index; the others are left out."""
+        return self._roster.numbers(ids)
+
+    def ids(self, numbers: Numbers) -> list[Hashable]:
+        return self._roster.ids(numbers.tolist())
+
+    def all(self) -> Numbers:
+        """Everybody, whoever looks."""
+        return np.flatnonzero(self._table.home >= 0).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._roster)
+
+    def _column(self, column: NDArray[np.float32], numbers: Numbers) -> Vector:
+        return column.reshape(-1)[self._table.home[numbers]].astype(np.float64)
+
+    def _numbers(self, places: NDArray[np.int64]) -> Numbers:
+        return self._table.columns.who.reshape(-1)[places]
+
+    def _query(self, viewer: Profile, day: date) -> tuple[Query, NDArray[np.int64]]:
+        """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
+        today, schema = as_number(day), self._schema
+        youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
+        born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
+        looks, age = schema.mask(viewer.i_look_for, "i_look_for"), age_on(viewer.born, day)
+        am = schema.mask(viewer.i_am, "i_am")
+        around = Around.of(viewer.location)
+        query = Query(
+            np.uint32(am), np.uint32(looks), age, born_from, born_to, reach(viewer.within_km), around.column, *around[1:]
+        )
+        if age < schema.minimum_age or age > 255:
+            return query, np.empty(0, np.int64)
+        chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
+        return query, np.array(chunks, np.int64)
+
+
+def _in_parts(chunks: NDArray[np.int64], work: Callable[[NDArray[np.int64]], T]) -> Sequence[T]:
+    """The work on all chunks, on as many cores as it is worth."""
+    parts = min(_THREADS, 1 + len(chunks) // _WORTH_A_THREAD)
+    if parts == 1:
+        return [work(chunks)]
+    return list(_pool.map(work, np.array_split(chunks, parts)))
