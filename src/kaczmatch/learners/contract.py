@@ -236,8 +236,13 @@ class BeliefLearner(ProbabilisticLearner):
         """The belief's covariance, as a full matrix."""
 
     @abstractmethod
+    def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
+        """Tastes drawn from the belief, a row each."""
+
+    @final
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
         """One taste drawn from the belief."""
+        return np.asarray(self.draws(state, 1, rng)[0])
 
     @final
     def forget(self, state: State, keep: float) -> State:

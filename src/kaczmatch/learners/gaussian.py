@@ -82,7 +82,8 @@ class GaussianLearner(BeliefLearner):
         last = [np.ones((len(rows), 1))]
         if self.appeal:
             last.append(_appeals(appeal, len(rows)))
-        return np.hstack([rows, *last]).reshape(*np.shape(features)[:-1], -1)
+        x = np.hstack([rows, *last])
+        return x.reshape(*np.shape(features)[:-1], x.shape[1])
 
     @final
     def mean(self, state: State) -> Vector:

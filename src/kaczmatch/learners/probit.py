@@ -155,9 +155,9 @@ class Probit(GaussianLearner):
         i, j = np.tril_indices(x.shape[1])
         return np.where(i == j, 1.0, 2.0) * x[:, i] * x[:, j]
 
-    def draw(self, state: State, rng: np.random.Generator) -> Vector:
+    def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         root = np.linalg.cholesky(self.covariance(state))
-        return self.mean(state) + root @ rng.standard_normal(len(root))
+        return np.asarray(self.mean(state) + rng.standard_normal((count, len(root))) @ root.T)
 
 
 def _covariance(cells: Vector, n: int) -> Matrix:

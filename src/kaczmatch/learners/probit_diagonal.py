@@ -76,6 +76,6 @@ class ProbitDiagonal(GaussianLearner, FixedCells):
     def quadratic(self, x: Matrix) -> Matrix:
         return x**2
 
-    def draw(self, state: State, rng: np.random.Generator) -> Vector:
+    def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         mean = self.mean(state)
-        return mean + np.sqrt(state.cells[len(mean) :]) * rng.standard_normal(len(mean))
+        return mean + np.sqrt(state.cells[len(mean) :]) * rng.standard_normal((count, len(mean)))

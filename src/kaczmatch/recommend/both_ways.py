@@ -48,3 +48,8 @@ class Viewer:
             return np.empty(0)
         weights = np.array([self.learner.weights(state.cells, state.dimensions) for state in states])
         return np.asarray(unit_rows(weights) @ unit(self.profile.features))
+
+
+def usual_fusion(learner: Learner) -> str:
+    """The product of probabilities, and the paper's geometric mean where a learner has none."""
+    return "product" if isinstance(learner, BeliefLearner) else "geometric"

@@ -59,8 +59,8 @@ class Candidates:
         return len(self.ids)
 
 
-def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collection[Hashable] = frozenset()) -> dict[str, Flags]:
-    """For each filter, who passes it; who may be shown passes all. `blocked` holds who blocked or was blocked by the viewer."""
+def compatible(viewer: Profile, candidates: Candidates, day: date) -> dict[str, Flags]:
+    """For each filter that profiles decide, who passes it."""
     if viewer.schema != candidates.schema:
         raise InvalidInput("schema", "the viewer and the candidates belong to different schemas")
     ages = (as_number(day) - candidates.born) // 10_000
@@ -68,8 +68,6 @@ def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collect
     schema = candidates.schema
     looks, am = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
     return {
-        "self": np.array([identifier != viewer.id for identifier in candidates.ids], np.bool_),
-        "blocked": np.array([identifier not in blocked for identifier in candidates.ids], np.bool_),
         "minimum age": (ages >= schema.minimum_age) & (own_age >= schema.minimum_age),
         "looks for": ((candidates.i_am & looks) != 0) & ((candidates.i_look_for & am) != 0),
         "age": (ages >= viewer.ages[0])
@@ -80,9 +78,23 @@ def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collect
     }
 
 
+def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collection[Hashable] = frozenset()) -> dict[str, Flags]:
+    """For each filter, who passes it; who may be shown passes all. `blocked` holds who blocked or was blocked by the viewer."""
+    return {
+        "self": np.array([identifier != viewer.id for identifier in candidates.ids], np.bool_),
+        "blocked": np.array([identifier not in blocked for identifier in candidates.ids], np.bool_),
+        **compatible(viewer, candidates, day),
+    }
+
+
 def allowed(viewer: Profile, candidates: Candidates, day: date, blocked: Collection[Hashable] = frozenset()) -> Flags:
     """Who passes every filter."""
-    return np.asarray(np.logical_and.reduce(list(passing(viewer, candidates, day, blocked).values())))
+    return every(passing(viewer, candidates, day, blocked))
+
+
+def every(flags: dict[str, Flags]) -> Flags:
+    """Who passes all of these."""
+    return np.asarray(np.logical_and.reduce(list(flags.values())))
 
 
 def as_number(day: date) -> int:

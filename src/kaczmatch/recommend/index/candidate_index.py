@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -17,6 +18,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.filters import Candidates
+from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.columns import DTYPES, Columns
 from kaczmatch.recommend.index.fused import Lens
 from kaczmatch.recommend.index.gate import Gate
@@ -26,7 +28,7 @@ from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.index.view import View
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING, Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.vocabulary import Name, Vocabulary
 
 _TYPICAL = 256  # people whose profiles say what a typical candidate is
 
@@ -35,8 +37,8 @@ _TYPICAL = 256  # people whose profiles say what a typical candidate is
 class CandidateIndex:
     """Profiles and what each person likes, ordered by (I am, birth date).
 
-    Readers and writers are kept apart by a gate: a deck sees the index before a change or after it, never between. The state
-    of the art of a person is the store's; the index keeps a small image to find a shortlist by.
+    Readers and writers are kept apart by a gate: a deck sees the index before a change or after it, never between. The
+    index keeps a small image of what each person likes, to find a shortlist by; their states are the store's.
     """
 
     def __init__(
@@ -63,12 +65,12 @@ class CandidateIndex:
     def reading(self) -> Iterator[View]:
         """The index as it is now; writers wait until this is left."""
         with self._gate.reading():
-            yield View(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
+            yield self._view()
 
-    def lens(self, viewer: Viewer, fusion: str) -> Lens:
-        """A viewer's side of a search."""
+    def lens(self, viewer: Viewer, ranked_by: str) -> Lens:
+        """A viewer's side of a search: by a fusion of both sides, or by "forward", the viewer's alone."""
         typical = self._typical if len(self._typical) else np.zeros((1, self.vocabulary.dimensions))
-        return lens(viewer, fusion, typical, self._tag_places, self._feature_places)
+        return lens(viewer, ranked_by, typical, self._tag_places, self._feature_places)
 
     def put(self, *profiles: Profile) -> None:
         """Add people, or change them; whoever is there already keeps what they were found to like."""
@@ -128,6 +130,60 @@ class CandidateIndex:
                 values = as_vector([value for _, value in here], "appeal")
                 check_appeal(values)
                 self._table.change(places, {"appeal": values[which]})
+
+    def adopt(self, vocabulary: Vocabulary) -> None:
+        """Go on with a later version of the vocabulary: new names are nobody's yet, retired ones nobody's any more.
+
+        What people like is kept for the names there were; bring their grown states with `prefer`.
+        """
+        old = self.vocabulary
+        kept = [name.is_tag for name in vocabulary.names[: old.dimensions]]
+        if vocabulary.version < old.version or kept != [name.is_tag for name in old.names]:
+            raise InvalidInput("vocabulary", f"version {vocabulary.version} does not continue version {old.version}")
+        other = CandidateIndex(vocabulary, self.learner, prior=self.prior.grown(vocabulary.dimensions), schema=self.schema)
+        with self._gate.writing():
+            view = self._view()
+            everybody = view.all()
+            candidates, rows = view.candidates(everybody), view.rows(everybody)
+            values = np.zeros((len(everybody), vocabulary.dimensions))
+            values[:, : old.dimensions] = view.features(everybody)
+            values[:, [i for i, name in enumerate(vocabulary.names) if name.retired]] = 0.0
+            other.put_columns(candidates, values)
+            places, which = other._table.all_places(other._roster.numbers(candidates.ids))
+            mean = np.zeros((vocabulary.dimensions, len(which)), np.int8)
+            mean[: old.dimensions] = rows.mean[:, which]
+            learned = {name: getattr(rows, name)[..., which] for name in ("appeal", "unit", "offset", "pull")}
+            other._table.change(places, {**learned, "mean": mean})
+            for name in ("vocabulary", "prior", "_roster", "_typical", "_tag_places", "_feature_places", "_table"):
+                setattr(self, name, getattr(other, name))
+
+    def save(self, folder: Path | str) -> None:
+        """Write the index to a folder, which it replaces as a whole."""
+        about = {
+            "tags": len(self._tag_places),
+            "features": len(self._feature_places),
+            "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired] for n in self.vocabulary.names]],
+            "schema": [list(self.schema.kinds), self.schema.minimum_age],
+            "learner": repr(self.learner),
+        }
+        with self._gate.reading():
+            storage.write(Path(folder), self._table, self._roster, self._typical, about)
+
+    @classmethod
+    def open(cls, folder: Path | str, learner: Learner, *, prior: Prior | ArrayLike | None = None) -> CandidateIndex:
+        """The index that was saved in a folder, mapped from there: it is there at once, and the files stay as they are."""
+        table, roster, typical, about = storage.read(Path(folder))
+        if about["learner"] != repr(learner):
+            raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
+        version, names = about["vocabulary"]
+        kinds, minimum_age = about["schema"]
+        vocabulary = Vocabulary(tuple(Name(*name) for name in names), version)
+        index = cls(vocabulary, learner, prior=prior, schema=Schema(tuple(kinds), minimum_age))
+        index._table, index._roster, index._typical = table, roster, typical
+        return index
+
+    def _view(self) -> View:
+        return View(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
 
     def _checked(self, candidates: Candidates, features: Matrix) -> Matrix:
         if features.shape != (len(candidates), self.vocabulary.dimensions):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.recommend.index.columns import CHUNK, Columns
 
-PRODUCT, HARMONIC, MINIMUM = 0, 1, 2
+PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -173,9 +173,12 @@ def _fuse(lens: Lens, forward: Floats, scores: Floats, count: int) -> None:
     elif lens.fusion == HARMONIC:
         for j in range(count):
             scores[j] = scores[j] * forward[j] / max(scores[j] + forward[j], np.float32(1e-30))
-    else:
+    elif lens.fusion == MINIMUM:
         for j in range(count):
             scores[j] = min(scores[j], forward[j])
+    else:
+        for j in range(count):
+            scores[j] = forward[j]
 
 
 @compiled

@@ -14,9 +14,10 @@ from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.index.columns import Array
-from kaczmatch.recommend.index.fused import HARMONIC, MINIMUM, PRODUCT, Lens
+from kaczmatch.recommend.index.fused import FORWARD, HARMONIC, MINIMUM, PRODUCT, Lens
 
-_FUSIONS = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM}
+# What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
+_RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
 
 
 class Outlook(NamedTuple):
@@ -52,7 +53,9 @@ class Outlook(NamedTuple):
         }
 
 
-def lens(viewer: Viewer, fusion: str, typical: Matrix, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]) -> Lens:
+def lens(
+    viewer: Viewer, ranked_by: str, typical: Matrix, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
+) -> Lens:
     """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
     learner = viewer.learner
     own = Outlook.of(learner, [viewer.state], typical)
@@ -73,7 +76,7 @@ def lens(viewer: Viewer, fusion: str, typical: Matrix, tag_places: NDArray[np.in
         np.float32(viewer.appeal),
         np.float32(learner.epsilon if isinstance(learner, GaussianLearner) else 0.0),
         belief,
-        _FUSIONS[fusion],
+        _RANKED_BY[ranked_by],
     )
 
 

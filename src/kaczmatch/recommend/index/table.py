@@ -79,7 +79,7 @@ class Table:
         own = int(self.kind[chunk])
         return [first, *(self.copies[number, kind] for kind in range(own + 1, 32) if kinds >> kind & 1)]
 
-    def all_places(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def all_places(self, numbers: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Every row of many people, and which of them each belongs to."""
         homes = self.home[numbers]
         kinds = self.columns.i_am.reshape(-1)[homes]

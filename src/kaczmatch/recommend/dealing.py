@@ -1,0 +1,91 @@
+"""Which cards make up a deck, and with which probability each came into it.
+
+A deck has up to three parts: some of the people who already liked the viewer, the sampler's own choice, and a few drawn
+uniformly. Somebody can come in by any of them, so the probability is that of at least one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.index.view import Numbers
+from kaczmatch.recommend.policy import Decision
+from kaczmatch.recommend.samplers.contract import Draw, Pool
+
+# People at random: how many, and whom to leave out.
+AtRandom = Callable[[int, Numbers], Numbers]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Hand:
+    """The people of a deck, the probability of each, and which of them were drawn uniformly."""
+
+    numbers: Numbers
+    chances: Vector
+    explored: Numbers
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A pool with the numbers of its people."""
+
+    numbers: Numbers
+    pool: Pool
+
+
+def deal(
+    decision: Decision, size: int, eligible: int, main: Part, admirers: Part, at_random: AtRandom, rng: np.random.Generator
+) -> Hand:
+    """`size` different people of more than `size` who are eligible."""
+    explored, more = _split(decision.floor * size)
+    explore = explored + int(rng.random() < more)
+    quota = min(math.floor(decision.admirers * size), len(admirers.pool), size - explore)
+    liked = decision.sampler.draw(admirers.pool, quota, rng)
+    drawn = decision.sampler.draw(main.pool, size, rng)
+    chosen = admirers.numbers[liked.rows]
+    fresh = ~np.isin(main.numbers[drawn.rows], chosen)
+    depth = int(np.searchsorted(np.cumsum(fresh), size - explore - len(chosen))) + 1 if size - explore > len(chosen) else 0
+    depth = min(depth, len(drawn.rows))
+    taken = main.numbers[drawn.rows[:depth][fresh[:depth]]]
+    chosen = np.concatenate([chosen, taken])
+    uniform = at_random(size - len(chosen), chosen)
+    numbers = np.concatenate([chosen, uniform])
+    chances = np.zeros(len(numbers))
+    for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
+        if likely > 0.0:
+            shift = max(depth + explore - cards, 0)
+            kept = _any(_among(admirers, liked, quota, numbers), main.pool.entry * _among(main, drawn, shift, numbers))
+            rest = max(eligible - (size - cards), 1)
+            chances += likely * _any(kept, np.full(len(numbers), min(cards / rest, 1.0)))
+    if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
+        chances = np.maximum(chances, len(uniform) / max(eligible - len(chosen), 1))
+    return Hand(numbers, np.minimum(chances, 1.0), uniform)
+
+
+def _among(part: Part, draw: Draw, size: int, numbers: Numbers) -> Vector:
+    """The probability of each of `numbers` to be among the first of a draw; 0 for who is not in its pool."""
+    found = np.zeros(len(numbers))
+    if size and len(part.numbers):
+        order = np.argsort(part.numbers)
+        place = np.minimum(np.searchsorted(part.numbers[order], numbers), len(order) - 1)
+        rows = order[place]
+        found = np.where(part.numbers[rows] == numbers, draw.chances(size)[rows], 0.0)
+    return found
+
+
+def _any(one: Vector, other: Vector) -> Vector:
+    return 1.0 - (1.0 - one) * (1.0 - other)
+
+
+def _split(expected: float) -> tuple[int, float]:
+    """A number of cards that is `expected` on average: at least so many, and one more with a probability."""
+    least = math.floor(expected + 1e-9)
+    return least, max(expected - least, 0.0)

@@ -1,0 +1,198 @@
+"""A deck: filter, cool down, score both ways, draw, order; every card with its probability and its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput, whole
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.both_ways import Viewer, usual_fusion
+from kaczmatch.recommend.cooldown import COOLDOWN
+from kaczmatch.recommend.dealing import Hand, Part, deal
+from kaczmatch.recommend.eligible import Eligible
+from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.view import Numbers
+from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
+from kaczmatch.recommend.profile import OLDEST, Profile
+from kaczmatch.recommend.samplers.contract import Pool, Reach, TwoStageSampler, in_order
+from kaczmatch.recommend.scoring import fusion
+
+_NOBODY: Numbers = np.empty(0, np.int32)
+
+
+class Reason(StrEnum):
+    """How somebody came into a deck."""
+
+    SAMPLED = "sampled"  # chosen by the sampler
+    EXPLORED = "explored"  # drawn uniformly, so that everybody is seen by somebody
+    RELAXED = "relaxed"  # met within the cooldown, and nobody else was left
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Somebody to show. `chance` is the probability they had of being in this deck; `score` is for operators, not for users:
+    whoever sees a both-way score can read other people's taste off it."""
+
+    id: Hashable
+    reason: Reason
+    why: str
+    chance: float
+    score: float = field(repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How many people could be shown if the viewer's own side of a filter were opened."""
+
+    filter: str
+    people: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """Cards in the order to show them. `eligible` people could have been shown; `openings` says what to widen where there is
+    nobody, the most helpful first."""
+
+    cards: tuple[Card, ...]
+    decision: Decision
+    eligible: int
+    openings: tuple[Opening, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recommender:
+    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
+
+    `states` is called while the index is read: it must not change the index.
+    """
+
+    index: CandidateIndex
+    states: Callable[[Sequence[Hashable]], Sequence[State]]
+    policy: Policy = field(default_factory=MutualPolicy)
+    fusion: str = ""  # the usual one of the learner where none is named
+    cooldown: timedelta = COOLDOWN
+    shortlist: int = 1000  # how many are scored exactly
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
+        fusion(self.fusion)
+        whole("shortlist", self.shortlist, low=1, high=10**6)
+
+    def deck(
+        self,
+        viewer: Viewer,
+        size: int,
+        *,
+        now: datetime,
+        rng: np.random.Generator,
+        blocked: Collection[Hashable] = (),
+        recent: Mapping[Hashable, datetime] | None = None,
+        admirers: Collection[Hashable] = (),
+        experience: Experience = Experience(),  # noqa: B008
+        exposure: Exposure | None = None,
+    ) -> Deck:
+        """Up to `size` people for `viewer`.
+
+        `blocked` are never shown: who blocked or was blocked by the viewer, matched, was reported. `recent` says when the
+        viewer last met somebody, `admirers` who has liked the viewer.
+        """
+        whole("size", size, low=1, high=10_000)
+        if viewer.learner != self.index.learner:
+            raise InvalidInput("viewer", f"learns by {viewer.learner}, the index by {self.index.learner}")
+        decision = self.policy.decide(experience)
+        with self.index.reading() as view:
+            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            table = _Table(self, viewer, decision, who, exposure.over(len(view), now) if exposure and decision.capped else ())
+            hand, relaxed, eligible = table.hand(size, admirers, rng)
+            numbers = np.concatenate([hand.numbers, relaxed])
+            if not len(numbers):
+                return Deck((), decision, 0, table.openings())
+            ids, scores = view.ids(numbers), table.pool(numbers).score
+            explored = np.isin(numbers, hand.explored)
+            chances = np.concatenate([hand.chances, np.ones(len(relaxed))])
+        cards = [
+            _card(ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
+            for i in in_order(scores, rng).tolist()
+        ]
+        return Deck(tuple(cards), decision, eligible)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    """One deck in the making."""
+
+    recommender: Recommender
+    viewer: Viewer
+    decision: Decision
+    who: Eligible
+    over: Collection[Hashable]
+
+    def hand(self, size: int, admirers: Collection[Hashable], rng: np.random.Generator) -> tuple[Hand, Numbers, int]:
+        """Who is dealt, who comes by relaxing the cooldown, and how many could have been dealt."""
+        who, sampler = self.who, self.decision.sampler
+        liked = who.of_these(admirers) if self.decision.admirers else _NOBODY
+        if sampler.reach is Reach.EVERYBODY:
+            everybody = who.everybody()
+            main, eligible = everybody, len(everybody)
+        else:
+            ranked_by = "forward" if sampler.reach is Reach.LIKED else self.recommender.fusion
+            want = max(self.recommender.shortlist, size + len(liked))
+            main, found = who.search(self.recommender.index.lens(self.viewer, ranked_by), want, rng)
+            eligible = who.count(found)
+        if eligible <= size:
+            return Hand(main, np.ones(len(main)), _NOBODY), who.cooled[: size - eligible], eligible
+        entry = 1.0
+        if isinstance(sampler, TwoStageSampler) and sampler.some(size) < eligible:
+            entry = sampler.some(size) / eligible
+            main = rng.choice(main, sampler.some(size), replace=False, shuffle=False)
+
+        def at_random(count: int, without: Numbers) -> Numbers:
+            if sampler.reach is not Reach.EVERYBODY:
+                return who.at_random(found, count, without, rng)
+            return np.asarray(rng.choice(everybody[~np.isin(everybody, without)], count, replace=False), np.int32)
+
+        parts = Part(main, self.pool(main, entry)), Part(liked, self.pool(liked))
+        return deal(self.decision, size, eligible, *parts, at_random, rng), _NOBODY, eligible
+
+    def pool(self, numbers: Numbers, entry: float = 1.0) -> Pool:
+        view = self.who.view
+        return Pool(
+            self.viewer,
+            fusion(self.recommender.fusion),
+            squared_norms=view.squared_norms(numbers),
+            features=lambda: (view.features(numbers), view.appeal(numbers)),
+            states=lambda: self.recommender.states(view.ids(numbers)),
+            capped=np.isin(numbers, view.numbers(self.over)),
+            entry=entry,
+        )
+
+    def openings(self) -> tuple[Opening, ...]:
+        """What each of the viewer's own filters costs, where the others leave nobody."""
+        profile = self.who.profile
+        wider: dict[str, Profile] = {
+            "looks for": replace(profile, i_look_for=frozenset(profile.schema.kinds)),
+            "age": replace(profile, ages=(0, OLDEST)),
+            "distance": replace(profile, within_km=float("inf")),
+        }
+        opened = [Opening(name, len(replace(self.who, profile=other).everybody())) for name, other in wider.items()]
+        return tuple(sorted((one for one in opened if one.people), key=lambda one: -one.people))
+
+
+def _card(identifier: Hashable, decision: Decision, chance: float, score: float, explored: bool, relaxed: bool) -> Card:
+    if relaxed:
+        return Card(identifier, Reason.RELAXED, "met before, the longest ago first: nobody new is left", chance, score)
+    if explored:
+        return Card(identifier, Reason.EXPLORED, "drawn at random, so that everybody is seen by somebody", chance, score)
+    return Card(identifier, Reason.SAMPLED, decision.sampler.why, chance, score)

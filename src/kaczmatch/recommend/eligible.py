@@ -1,0 +1,85 @@
+"""Who may be shown to somebody right now, and who could be if the cooldown were relaxed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.cooldown import cooling
+from kaczmatch.recommend.filters import compatible, every
+from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.index.view import Found, Numbers, View
+from kaczmatch.recommend.profile import Profile
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Eligible:
+    """The filters' answer for one viewer at one moment, by numbers of the index.
+
+    `cooled` pass every filter but were met too recently, longest ago first; `away` are to be left out of whatever is found:
+    the viewer, the blocked and the recently met.
+    """
+
+    view: View
+    profile: Profile
+    day: date
+    cooled: Numbers
+    away: Numbers
+    passing_away: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
+
+    @classmethod
+    def of(
+        cls,
+        view: View,
+        profile: Profile,
+        now: datetime,
+        blocked: Collection[Hashable],
+        recent: Mapping[Hashable, datetime],
+        cooldown: timedelta,
+    ) -> Eligible:
+        if now.tzinfo is None:
+            raise InvalidInput("now", "must say its time zone, such as datetime.now(UTC)")
+        day = now.astimezone(UTC).date()
+        never = np.unique(view.numbers([profile.id, *blocked]))
+        met = view.numbers(cooling(recent, now, cooldown))
+        met = met[~np.isin(met, never)]
+        cooled = met[_pass(view, profile, day, met)]
+        passing = len(cooled) + int(np.count_nonzero(_pass(view, profile, day, never)))
+        return cls(view, profile, day, cooled, np.concatenate([never, met]), passing)
+
+    def everybody(self) -> Numbers:
+        return self._here(self.view.everybody(self.profile, self.day))
+
+    def search(self, lens: Lens, want: int, rng: np.random.Generator) -> tuple[Numbers, Found]:
+        """About the best `want`, and all who pass the filters, those to be left out among them."""
+        found = self.view.search(self.profile, self.day, lens, want + len(self.away), rng)
+        return self._here(found.best)[:want], found
+
+    def count(self, found: Found) -> int:
+        return found.size - self.passing_away
+
+    def of_these(self, ids: Collection[Hashable]) -> Numbers:
+        """Those of some people who may be shown."""
+        numbers = self._here(np.unique(self.view.numbers(ids)))
+        return numbers[_pass(self.view, self.profile, self.day, numbers)]
+
+    def at_random(self, found: Found, count: int, without: Numbers, rng: np.random.Generator) -> Numbers:
+        """Some of all who may be shown, each alike, `without` a few more."""
+        spare = len(self.away) + len(without)
+        ranks = rng.choice(found.size, min(count + spare, found.size), replace=False)
+        picked = self._here(self.view.pick(found, ranks))
+        return picked[~np.isin(picked, without)][:count]
+
+    def _here(self, numbers: Numbers) -> Numbers:
+        return numbers[~np.isin(numbers, self.away)]
+
+
+def _pass(view: View, profile: Profile, day: date, numbers: Numbers) -> NDArray[np.bool_]:
+    return every(compatible(profile, view.candidates(numbers), day))

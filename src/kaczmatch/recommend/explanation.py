@@ -1,0 +1,58 @@
+"""Why somebody is shown, told from the viewer's side alone: nothing here depends on what the other person likes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import as_vector, unit
+from kaczmatch.learners.influence import without_each
+from kaczmatch.learners.prior import Prior
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.vocabulary import Vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Names with what each adds to the viewer's score, the most first; and rows of the viewer's own swipes likewise."""
+
+    fits: tuple[tuple[str, float], ...]
+    misfits: tuple[tuple[str, float], ...]
+    swipes: tuple[tuple[int, float], ...]
+
+
+def explain(
+    viewer: Viewer,
+    features: ArrayLike,
+    vocabulary: Vocabulary,
+    swipes: SwipeLog | Mapping[str, Any] | None = None,
+    *,
+    user: Hashable | None = None,
+    prior: Prior | ArrayLike | None = None,
+    most: int = 3,
+) -> Explanation:
+    """Which tags and features of a candidate count for and against them, and which past swipes raised them.
+
+    A tag counts with its learned weight times its share of the candidate's profile. A swipe counts with what the score loses
+    when the viewer's log is folded without it.
+    """
+    shown = as_vector(features, "features")
+    state = viewer.state
+    parts = viewer.learner.weights(state.cells, state.dimensions) * unit(shown)
+    order = np.argsort(-parts, kind="stable")
+    named = [(vocabulary.names[place].name, float(parts[place])) for place in order.tolist() if shown[place] != 0.0]
+    fits = tuple(part for part in named if part[1] > 0.0)[:most]
+    misfits = tuple(part for part in reversed(named) if part[1] < 0.0)[:most]
+    if swipes is None:
+        return Explanation(fits, misfits, ())
+    whole, without = without_each(viewer.learner, swipes, user, prior=prior)
+    now = float(viewer.learner.score(whole, shown))
+    effects = [(row, now - float(viewer.learner.score(other, shown))) for row, other in without]
+    raised = sorted((effect for effect in effects if effect[1] > 0.0), key=lambda effect: -effect[1])
+    return Explanation(fits, misfits, tuple(raised[:most]))

@@ -1,0 +1,1 @@
+"""Who of those who may be shown is shown."""

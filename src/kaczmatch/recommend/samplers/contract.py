@@ -1,0 +1,124 @@
+"""The contract every sampler keeps: who is shown, with which probability, and why."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.scoring import Fusion
+
+Rows = NDArray[np.int64]
+
+
+class Reach(Enum):
+    """Which of the eligible a sampler needs to see."""
+
+    EVERYBODY = "everybody"
+    BEST = "the best by the both-way score"
+    LIKED = "the best by the viewer's own score"
+
+
+@final
+class Pool:
+    """Candidates to choose from, a row each; what a sampler does not ask for is never computed.
+
+    `entry` is the probability with which each of the eligible came into this pool. `capped` marks who has had their share of
+    exposure: they come after everybody else.
+    """
+
+    def __init__(
+        self,
+        viewer: Viewer,
+        fuse: Fusion,
+        *,
+        squared_norms: Vector,
+        features: Callable[[], tuple[Matrix, Vector]],
+        states: Callable[[], Sequence[State]],
+        capped: NDArray[np.bool_] | None = None,
+        entry: float = 1.0,
+    ) -> None:
+        self.viewer, self.squared_norms, self.entry = viewer, squared_norms, entry
+        self.capped = np.zeros(len(squared_norms), np.bool_) if capped is None else capped
+        self._fuse, self._features, self._states = fuse, features, states
+
+    def __len__(self) -> int:
+        return len(self.squared_norms)
+
+    @cached_property
+    def _described(self) -> tuple[Matrix, Vector]:
+        return self._features()
+
+    @property
+    def features(self) -> Matrix:
+        return self._described[0]
+
+    @property
+    def appeal(self) -> Vector:
+        return self._described[1]
+
+    @cached_property
+    def forward(self) -> Vector:
+        """How the viewer takes to each."""
+        return self.viewer.likes(self.features, self.appeal)
+
+    @cached_property
+    def backward(self) -> Vector:
+        """How each takes to the viewer."""
+        return self.viewer.liked_by(self._states())
+
+    @cached_property
+    def score(self) -> Vector:
+        """Both ways."""
+        return self._fuse(self.forward, self.backward)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """Rows of a pool in the order they were drawn, as many as were asked for or as there are.
+
+    ``chances(n)`` are the probabilities with which each row of the pool is among the first n, given that it is in the pool.
+    """
+
+    rows: Rows
+    chances: Callable[[int], Vector]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampler(ABC):
+    """A way to choose."""
+
+    slug: ClassVar[str]
+    reach: ClassVar[Reach]
+    why: ClassVar[str]  # one is shown somebody, in words
+
+    @abstractmethod
+    def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
+        """Up to `size` different rows of the pool."""
+
+
+class TwoStageSampler(Sampler):
+    """One that chooses among a few, drawn uniformly from everybody."""
+
+    __slots__ = ()
+    reach: ClassVar[Reach] = Reach.EVERYBODY
+
+    @abstractmethod
+    def some(self, size: int) -> int:
+        """How many it chooses `size` from."""
+
+
+def in_order(scores: Vector, rng: np.random.Generator) -> Rows:
+    """Highest first, equal ones in random order."""
+    shuffled = rng.permutation(len(scores))
+    return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")], np.int64)

@@ -1,0 +1,41 @@
+"""`mutual`: the best by a tempered draw of the viewer's taste times the other's probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import ndtr
+
+from kaczmatch.core.errors import checked, whole
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
+from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.tastes import belief_of, drawn_scores
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutual(Sampler):
+    """Rank by P(like | w) · P(liked back) with w drawn from the belief, its spread scaled by `temper`.
+
+    Where both sides choose, the other's probability matters more than exploring one's own taste: hence the tempering.
+    """
+
+    slug: ClassVar[str] = "mutual"
+    reach: ClassVar[Reach] = Reach.BEST
+    why: ClassVar[str] = "likely to be liked both ways"
+
+    temper: float = 0.25
+    draws: int = 128  # tastes to estimate the probabilities from
+
+    def __post_init__(self) -> None:
+        checked("temper", self.temper, low=0.0, high=10.0)
+        whole("draws", self.draws, low=1, high=10_000)
+
+    def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
+        learner = belief_of(pool, self.slug)
+        z = drawn_scores(pool, self.draws, self.temper, rng, self.slug) / math.sqrt(learner.alpha)
+        likes = learner.epsilon + (1.0 - 2.0 * learner.epsilon) * ndtr(z)
+        return one_of_many(np.where(pool.capped[:, None], -1.0, likes * pool.backward[:, None]), size, rng)

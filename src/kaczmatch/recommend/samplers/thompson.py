@@ -1,0 +1,32 @@
+"""`thompson`: the best by one taste drawn from what is believed of the viewer's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from kaczmatch.core.errors import whole
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
+from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.tastes import drawn_scores
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thompson(Sampler):
+    """Rank by w·x with w ~ N(m, P): explores where the viewer's own taste is uncertain, and asks nobody else's."""
+
+    slug: ClassVar[str] = "thompson"
+    reach: ClassVar[Reach] = Reach.LIKED
+    why: ClassVar[str] = "a good fit to what your taste may be"
+
+    draws: int = 128  # tastes to estimate the probabilities from
+
+    def __post_init__(self) -> None:
+        whole("draws", self.draws, low=1, high=10_000)
+
+    def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
+        scores = drawn_scores(pool, self.draws, 1.0, rng, self.slug)
+        return one_of_many(np.where(pool.capped[:, None], -np.inf, scores), size, rng)

@@ -1,0 +1,376 @@
+"""The index against plain numpy and a brute-force oracle, through changes, from many threads and from disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from scipy.special import ndtr
+
+from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.filters import Candidates, compatible, every
+from kaczmatch.recommend.index import columns
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.scoring import FUSIONS
+from kaczmatch.recommend.vocabulary import Vocabulary
+
+TODAY = date(2026, 11, 15)
+
+
+def everybody(index: CandidateIndex, viewer: Profile, day: date = TODAY) -> list[Any]:
+    with index.reading() as view:
+        return sorted(view.ids(view.everybody(viewer, day)))
+
+
+def oracle(profiles: dict[Any, Profile], viewer: Profile, day: date = TODAY) -> list[Any]:
+    others = list(profiles.values())
+    passes = every(compatible(viewer, Candidates.of(others, DATING), day))
+    return sorted(other.id for other, ok in zip(others, passes, strict=True) if ok)
+
+
+@pytest.mark.parametrize("slug", ["probit-diag", "tk"])
+def test_the_pass_finds_whom_the_filters_allow(crowd: Callable[..., Any], slug: str) -> None:
+    people = crowd(400, slug)
+    rng = np.random.default_rng(0)
+    for identifier in range(0, 400, 7):
+        viewer = people.viewer(identifier)
+        expected = oracle(people.profiles, viewer.profile)
+        assert everybody(people.index, viewer.profile) == expected
+        with people.index.reading() as view:
+            found = view.search(viewer.profile, TODAY, people.index.lens(viewer, "product"), 1000, rng)
+            assert sorted(view.ids(found.best)) == expected
+            assert found.size == len(expected)
+            picked = view.pick(found, rng.permutation(found.size))
+            assert sorted(view.ids(picked)) == expected
+
+
+def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., Any]) -> None:
+    """Ordered by birth date: a query reads only chunks that can pass, and finds all that do, on a birthday too."""
+    people = crowd(300)
+    table = people.index._table
+    rows = sum(bin(DATING.mask(p.i_am, "i_am")).count("1") for p in people.profiles.values())
+    assert len(table) == rows > 300
+    for day in (TODAY, date(2026, 5, 4), date(2027, 2, 28), date(2031, 12, 31)):
+        for identifier in range(20):
+            profile = people.profiles[identifier]
+            assert everybody(people.index, profile, day) == oracle(people.profiles, profile, day)
+
+
+def plain_scores(lens: Lens, rows: columns.Columns, tags: int) -> np.ndarray:
+    """The pass in plain float64 numpy, from the same rounded rows."""
+    weights = np.array([[lens.table[b, 128 >> bit] for bit in range(8)] for b in range(len(lens.table))]).ravel()[:tags]
+    bits = np.unpackbits(rows.tags.T, axis=1, count=tags).astype(float)
+    forward = (bits @ weights + rows.features.T @ lens.weights.astype(float)) * rows.inverse_norm
+    forward = forward + float(lens.offset) + float(lens.pull) * rows.appeal
+    back = rows.mean.T[:, lens.places].astype(float) @ lens.values * rows.unit + rows.offset + rows.pull * float(lens.appeal)
+    if lens.probabilities:
+        forward, back = (float(lens.epsilon) + (1 - 2 * float(lens.epsilon)) * ndtr(z) for z in (forward, back))
+    names = {0: "product", 1: "harmonic", 2: "minimum"}
+    return np.maximum(forward, 0.0) if lens.fusion == 3 else FUSIONS[names[lens.fusion]](forward, back)
+
+
+@pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
+@pytest.mark.parametrize("ranked_by", ["product", "geometric", "harmonic", "minimum", "forward"])
+def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], slug: str, ranked_by: str) -> None:
+    people = crowd(500, slug, **({"appeal": True} if slug != "tk" else {}))
+    for identifier in (3, 44, 123):
+        viewer = people.viewer(identifier)
+        lens = people.index.lens(viewer, ranked_by)
+        with people.index.reading() as view:
+            best = view.search(viewer.profile, TODAY, lens, 20, np.random.default_rng(1)).best
+            all_of_them = view.everybody(viewer.profile, TODAY)
+            scores = plain_scores(lens, view.rows(all_of_them), 11)
+            of_best = plain_scores(lens, view.rows(best), 11)
+        assert len(best) == min(20, len(all_of_them))
+        assert np.all(np.diff(of_best) <= 2e-3)
+        np.testing.assert_allclose(np.sort(of_best), np.sort(scores)[-len(best) :], atol=2e-3)
+
+
+@pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
+def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
+    """Recall of the best 32 of everybody, scored exactly from the states, in a shortlist of 1,000 of 20,000."""
+    rng = np.random.default_rng(4)
+    people, d, rule = 20_000, 60, learner(slug)
+    vocabulary = Vocabulary.of([f"t{i}" for i in range(d)])
+    features = (rng.random((people, d)) < 0.5).astype(float)
+    ones = np.ones(people)
+    candidates = Candidates(
+        DATING,
+        list(range(people)),
+        *((kind * ones).astype(np.uint32) for kind in (1, 1)),
+        (19900101 * ones).astype(np.int32),
+        *((age * ones).astype(np.uint8) for age in (18, 99)),
+        *(np.zeros(people, np.int16) for _ in range(2)),
+        (2 * ones).astype(np.float32),
+    )
+    index = CandidateIndex(vocabulary, rule)
+    index.put_columns(candidates, features)
+    start = rule.start(np.ones(d))
+    states = []
+    for _ in range(people):
+        cells = start.cells.copy()
+        cells[:d] += rng.normal(size=d)
+        if slug == "probit-diag":
+            cells[d + 1 :] *= rng.random(d + 1)
+        states.append(rule.state(cells, d, start.prior))
+    index.prefer(dict(enumerate(states)))
+    me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1990, 1, 1), features=features[0])
+    viewer = Viewer(me, rule, states[0])
+    exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.likes(features, 0 * ones), viewer.liked_by(states))))
+    with index.reading() as view:
+        shortlist = view.search(me, TODAY, index.lens(viewer, "product"), 1000, rng).best
+        assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
+
+
+class Changes(RuleBasedStateMachine):
+    """Random puts, changes and removals leave the index as a plain dictionary would be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+        self.rule = learner("tk")
+        self.index = CandidateIndex(Vocabulary.of(["a", "b", "c"], ["x"]), self.rule)
+        self.model: dict[Any, Profile] = {}
+        self.liked: dict[Any, np.ndarray] = {}
+
+    def somebody(self, identifier: int, data: Any) -> Profile:
+        kinds = st.sets(st.sampled_from(DATING.kinds), min_size=1)
+        return Profile(
+            id=identifier,
+            i_am=data.draw(kinds),
+            i_look_for=data.draw(kinds),
+            born=data.draw(st.dates(date(1980, 1, 1), date(1980, 1, 9))),  # many on one day
+            features=np.append(data.draw(st.tuples(*[st.sampled_from([0.0, 1.0])] * 3)), 0.5),
+        )
+
+    @rule(data=st.data(), ids=st.lists(st.integers(0, 30), min_size=1, max_size=12))
+    def put(self, data: Any, ids: list[int]) -> None:
+        profiles = [self.somebody(identifier, data) for identifier in ids]
+        self.index.put(*profiles)
+        for profile in profiles:
+            self.model[profile.id] = profile
+            self.liked.setdefault(profile.id, np.ones(4))
+
+    @rule(ids=st.lists(st.integers(0, 30), min_size=1, max_size=6))
+    def remove(self, ids: list[int]) -> None:
+        self.index.remove(*ids)
+        for identifier in ids:
+            self.model.pop(identifier, None)
+            self.liked.pop(identifier, None)
+
+    @rule(ids=st.lists(st.integers(0, 30), min_size=1, max_size=6), seed=st.integers(0, 99))
+    def prefer(self, ids: list[int], seed: int) -> None:
+        taste = np.random.default_rng(seed).normal(size=4)
+        self.index.prefer({identifier: self.rule.start(taste) for identifier in ids})
+        for identifier in set(ids) & self.model.keys():
+            self.liked[identifier] = taste
+
+    @invariant()
+    def holds_what_the_model_holds(self) -> None:
+        assert len(self.index) == len(self.model)
+        for kind in ({"woman"}, {"man", "non-binary"}, set(DATING.kinds)):
+            me = Profile(id=-1, i_am={"woman"}, i_look_for=kind, born=date(1980, 1, 5), features=np.ones(4), ages=(40, 60))
+            assert everybody(self.index, me) == oracle(self.model, me)
+        with self.index.reading() as view:
+            numbers = view.numbers(self.model)
+            assert view.ids(numbers) == list(self.model)
+            rows = view.rows(numbers)
+            features = view.features(numbers)
+        for j, identifier in enumerate(self.model):
+            assert features[j].tolist() == self.model[identifier].features.tolist()
+            taste = self.liked[identifier] / np.linalg.norm(self.liked[identifier])
+            np.testing.assert_allclose(rows.mean[:, j] * rows.unit[j], taste, atol=1 / 200)
+
+
+Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
+
+
+class TestChanges(Changes.TestCase):  # type: ignore[misc,name-defined]
+    pass
+
+
+def test_chunks_split_merge_and_empty() -> None:
+    """More people of one kind, many of them born on one day, than a chunk holds; then all of them leave."""
+    rng = np.random.default_rng(3)
+    n = 3 * columns.CHUNK
+    index = CandidateIndex(Vocabulary.of(["a"]), learner("tk"))
+    born = np.where(rng.random(n) < 0.5, 19800101, 19000101 + rng.integers(0, 100, n) * 10_000).astype(np.int32)
+    ones = np.ones(n)
+
+    def part(rows: np.ndarray) -> Candidates:
+        return Candidates(
+            DATING,
+            rows.tolist(),
+            *(np.full(len(rows), 1, np.uint32) for _ in range(2)),
+            born[rows],
+            np.zeros(len(rows), np.uint8),
+            np.full(len(rows), 150, np.uint8),
+            *(np.zeros(len(rows), np.int16) for _ in range(2)),
+            np.full(len(rows), 2.0, np.float32),
+        )
+
+    for rows in np.array_split(rng.permutation(n), 7):
+        index.put_columns(part(rows), ones[rows, None])
+    me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1), ages=(46, 46))
+    for ages in ((46, 46), (30, 60), (47, 126), (0, 150)):
+        viewer = replace(me, ages=ages)
+        years = (20261115 - born) // 10_000
+        expected = np.flatnonzero((years >= max(18, ages[0])) & (years <= ages[1]))
+        assert everybody(index, viewer) == expected.tolist()
+    assert len(index._table.chunks[0]) >= 4
+    index.remove(*rng.permutation(n)[: n - 5].tolist())
+    assert len(index) == len(index._table) == 5
+    old_enough = [i for i in range(n) if i in index and (20261115 - born[i]) // 10_000 >= 18]
+    assert everybody(index, replace(me, ages=(0, 150))) == old_enough
+    index.remove(*range(n))
+    assert len(index) == 0
+    assert index._table.chunks[0] == []
+    index.put_columns(part(np.arange(10)), ones[:10, None])
+    assert len(index) == 10
+
+
+def test_readers_never_see_half_a_change(crowd: Callable[..., Any]) -> None:
+    """Two people swap sides again and again, both in one write; a reader always finds exactly one of them."""
+    people = crowd(50)
+    base = people.profiles[0]
+    pair = [replace(base, id=name, i_am={"woman"}, i_look_for={"woman"}, within_km=np.inf, ages=(0, 150)) for name in ("a", "b")]
+    hidden = [replace(profile, i_am={"man"}) for profile in pair]
+    index = CandidateIndex(people.index.vocabulary, people.learner)
+    index.put(pair[0], hidden[1])
+    me = replace(pair[0], id="me", i_look_for={"woman"})
+    seen: list[int] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.append(len(everybody(index, me)))
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for turn in range(400):
+        index.put(pair[turn % 2], hidden[1 - turn % 2])
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert len(seen) > 10
+    assert set(seen) == {1}
+
+
+def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(200)
+    people.index.remove(5, 6)
+    people.index.save(tmp_path / "index")
+    files = {path: path.read_bytes() for path in (tmp_path / "index").iterdir()}
+    opened = CandidateIndex.open(tmp_path / "index", people.learner)
+    viewer = people.viewer(0)
+    for index in (people.index, opened):
+        with index.reading() as view:
+            rows = view.rows(view.numbers(range(200)))
+            best = view.ids(view.search(viewer.profile, TODAY, index.lens(viewer, "product"), 9, np.random.default_rng(0)).best)
+        if index is people.index:
+            expected = rows, best
+    assert best == expected[1]
+    assert all(np.array_equal(a, b) for a, b in zip(rows, expected[0], strict=True))
+    opened.put(replace(people.profiles[1], id="new"))
+    opened.remove(1)
+    assert "new" in opened
+    assert 1 not in opened
+    assert {path: path.read_bytes() for path in (tmp_path / "index").iterdir()} == files
+    opened.save(tmp_path / "index")
+    assert len(CandidateIndex.open(tmp_path / "index", people.learner)) == 198
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
+
+
+def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(20)
+    people.index.save(tmp_path / "index")
+    with pytest.raises(InvalidInput, match="saved for ProbitDiagonal"):
+        CandidateIndex.open(tmp_path / "index", learner("tk"))
+    with pytest.raises(InvalidInput, match="not a saved index"):
+        CandidateIndex.open(tmp_path / "nothing", people.learner)
+    about = tmp_path / "index" / "index.json"
+    text = about.read_text()
+    about.write_text(text.replace('"format": 1', '"format": 9'))
+    with pytest.raises(InvalidInput, match="format 9"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    about.write_text(json.dumps({"format": 1}))
+    with pytest.raises(InvalidInput, match="damaged"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    about.write_text(text)
+    path = tmp_path / "index" / "tags.npy"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InvalidInput, match="damaged"):
+        CandidateIndex.open(tmp_path / "index", people.learner)
+    index = CandidateIndex(people.index.vocabulary, people.learner)
+    index.put(replace(people.profiles[0], id=(1, 2)))
+    with pytest.raises(InvalidInput, match="texts and whole numbers"):
+        index.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any]) -> None:
+    people = crowd(60, "probit-diag")
+    index, old = people.index, people.index.vocabulary
+    new = old.add(tags=["fresh"], features=["height"]).retire("tag 0")
+    with index.reading() as view:
+        before = view.features(view.numbers(range(60)))
+        mean = view.rows(view.numbers(range(60))).mean
+    index.adopt(new)
+    with index.reading() as view:
+        numbers = view.numbers(range(60))
+        after, rows = view.features(numbers), view.rows(numbers)
+    assert after.shape == (60, old.dimensions + 2)
+    assert np.array_equal(after[:, 1 : old.dimensions], before[:, 1:])
+    assert not after[:, [0, -2, -1]].any()
+    assert np.array_equal(rows.mean[: old.dimensions], mean)
+    state = people.learner.grow(people.states[3], new.dimensions)
+    index.prefer({3: state})
+    with pytest.raises(InvalidInput, match="continue"):
+        index.adopt(old)
+    with pytest.raises(InvalidInput, match="states: 4 has a"):
+        index.prefer({4: people.states[4]})
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones((1, 3)), "must be 1 x 13"),
+        (np.full((1, 13), np.nan), "entry 0 is nan"),
+        (np.full((1, 13), 0.5), "tag 'tag 0' must be 0 or 1"),
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features: np.ndarray, message: str) -> None:
+    people = crowd(3)
+    candidates = Candidates.of([people.profiles[0]], DATING)
+    with pytest.raises(InvalidInput, match=message):
+        people.index.put_columns(candidates, features)
+    assert len(people.index) == 3
+
+
+@given(st.lists(st.integers(0, 5), max_size=20))
+def test_the_last_of_equal_identifiers_counts(ids: list[int]) -> None:
+    index = CandidateIndex(Vocabulary.of(["a", "b"]), learner("tk"))
+    people = [
+        Profile(id=i, i_am={"man"}, i_look_for={"man"}, born=date(1990, 1, 1 + n), features=np.array([n % 2, 1.0]))
+        for n, i in enumerate(ids)
+    ]
+    index.put(*people)
+    last = {profile.id: profile for profile in people}
+    with index.reading() as view:
+        features = view.features(view.numbers(last))
+    assert features.tolist() == [profile.features.tolist() for profile in last.values()]

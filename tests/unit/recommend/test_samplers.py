@@ -1,0 +1,123 @@
+"""Each sampler's own mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+from kaczmatch import learner
+from kaczmatch.learners.gaussian import GaussianLearner
+from kaczmatch.recommend.samplers.information import entropy, information
+from kaczmatch.recommend.samplers.race import chances, race
+from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.registry import sampler
+
+weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).map(np.array)
+
+
+@given(weights, st.integers(0, 45))
+def test_chances_add_up_and_rise_with_the_weight(w: np.ndarray, size: int) -> None:
+    found = chances(w, size)
+    assert found.sum() == pytest.approx(min(size, len(w)), rel=1e-6, abs=1e-9)
+    assert np.all((found >= 0.0) & (found <= 1.0 + 1e-12))
+    order = np.argsort(w)
+    assert np.all(np.diff(found[order]) >= -1e-9)
+
+
+@given(weights, st.integers(0, 45), st.integers(0, 9))
+def test_a_race_fills_up_with_those_who_do_not_run(w: np.ndarray, size: int, seed: int) -> None:
+    rows = race(w, size, np.random.default_rng(seed)).rows
+    assert len(rows) == len(set(rows.tolist())) == min(size, len(w))
+    runners = int(np.count_nonzero(w))
+    assert np.count_nonzero(w[rows]) == min(size, runners)
+    assert np.all(w[rows[: min(size, runners)]] > 0.0)
+
+
+def test_all_weights_zero_means_everybody_alike() -> None:
+    assert chances(np.zeros(8), 2).tolist() == [0.25] * 8
+    rng = np.random.default_rng(0)
+    counts = np.bincount(np.concatenate([race(np.zeros(8), 2, rng).rows for _ in range(4000)]), minlength=8)
+    assert np.abs(counts / 4000 - 0.25).max() < 0.025
+
+
+def test_inclusion_is_within_five_thousandths_of_monte_carlo() -> None:
+    """Where k·w/Σw is far off: a small pool of very unequal weights."""
+    rng = np.random.default_rng(5)
+    w, size, rounds = rng.integers(20, 41, 40).astype(float), 16, 40_000
+    keys = rng.exponential(size=(rounds, len(w))) / w
+    drawn = np.argpartition(keys, size, axis=1)[:, :size]
+    frequency = np.bincount(drawn.ravel(), minlength=len(w)) / rounds
+    assert np.abs(chances(w, size) - frequency).max() < 0.01
+    unequal = np.array([50.0, 5.0, 1.0, 1.0, 1.0, 1.0])
+    keys = rng.exponential(size=(rounds, 6)) / unequal
+    frequency = np.bincount(np.argsort(keys, axis=1)[:, :2].ravel(), minlength=6) / rounds
+    naive = np.minimum(2 * unequal / unequal.sum(), 1.0)
+    assert np.abs(chances(unequal, 2) - frequency).max() < np.abs(naive - frequency).max() / 3
+
+
+def test_the_share_of_draws_makes_inverse_probabilities_unbiased() -> None:
+    rng = np.random.default_rng(2)
+    total = np.zeros(5)
+    for _ in range(3000):
+        scores = rng.normal(size=(5, 40)) + np.array([1.0, 0.5, 0.0, 0.0, -0.5])[:, None]
+        drawn = one_of_many(scores, 2, rng)
+        total[drawn.rows] += 1.0 / drawn.chances(2)[drawn.rows]
+    assert total / 3000 == pytest.approx(np.ones(5), abs=0.08)
+
+
+def test_tag_stuffing_is_capped_and_no_tags_are_still_shown(crowd: Callable[..., Any]) -> None:
+    norms = np.append(np.full(98, 30.0), [60.0, 0.0])
+
+    class Norms:
+        squared_norms = norms
+        capped = np.zeros(100, np.bool_)
+
+        def __len__(self) -> int:
+            return 100
+
+    published = sampler("row-norm").draw(Norms(), 10, np.random.default_rng(0)).chances(10)  # type: ignore[arg-type]
+    assert published[98] / published[0] == pytest.approx(1.9, abs=0.1)
+    assert published[99] == 0.0
+    fair = sampler("row-norm", least=0.5, most=1.2).draw(Norms(), 10, np.random.default_rng(0)).chances(10)  # type: ignore[arg-type]
+    assert fair[98] / fair[0] == pytest.approx(1.2, abs=0.03)
+    assert fair[99] / fair[0] == pytest.approx(0.5, abs=0.03)
+
+
+@given(st.floats(-4.0, 4.0), st.floats(1e-4, 9.0))
+def test_information_is_that_of_a_monte_carlo(mean: float, spread: float) -> None:
+    rule = learner("probit")
+    assert isinstance(rule, GaussianLearner)
+    tastes = mean + np.sqrt(spread) * np.random.default_rng(0).standard_normal(20_000)
+    p = rule.epsilon + (1 - 2 * rule.epsilon) * ndtr(tastes / np.sqrt(rule.alpha))
+    expected = entropy(p.mean()) - entropy(p).mean()
+    assert information(rule, np.array([mean]), np.array([spread]))[0] == pytest.approx(expected, abs=0.02)
+
+
+def test_information_does_not_ask_the_same_twice() -> None:
+    """Of two twins and a stranger, the second card is the stranger."""
+    rule = learner("probit")
+    features = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0], [0, 0.0, 1, 1]])
+
+    class Twins:
+        capped = np.zeros(3, np.bool_)
+        appeal = np.zeros(3)
+
+        class viewer:  # noqa: N801
+            learner = rule
+            state = rule.start(np.zeros(4))
+
+        def __init__(self) -> None:
+            self.features = features
+
+        def __len__(self) -> int:
+            return 3
+
+    for seed in range(5):
+        rows = sampler("information").draw(Twins(), 2, np.random.default_rng(seed)).rows  # type: ignore[arg-type]
+        assert 2 in rows.tolist()
