@@ -35,16 +35,17 @@ class Hand:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """A pool with the numbers of its people."""
+    """A pool with the numbers of its people, and the probability with which each came into it."""
 
     numbers: Numbers
     pool: Pool
+    entry: Vector
 
 
 def deal(
-    decision: Decision, size: int, eligible: int, main: Part, admirers: Part, at_random: AtRandom, rng: np.random.Generator
+    decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: AtRandom, rng: np.random.Generator
 ) -> Hand:
-    """`size` different people of more than `size` who are eligible."""
+    """`size` different people; the uniform ones are drawn from `uniformly` many, the main pool or those it was taken from."""
     explored, more = _split(decision.floor * size)
     explore = explored + int(rng.random() < more)
     quota = min(math.floor(decision.admirers * size), len(admirers.pool), size - explore)
@@ -61,24 +62,27 @@ def deal(
     chances = np.zeros(len(numbers))
     for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
         if likely > 0.0:
-            shift = max(depth + explore - cards, 0)
-            kept = _any(_among(admirers, liked, quota, numbers), main.pool.entry * _among(main, drawn, shift, numbers))
-            rest = max(eligible - (size - cards), 1)
-            chances += likely * _any(kept, np.full(len(numbers), min(cards / rest, 1.0)))
+            main_size = max(depth + explore - cards, 0)
+            alone = np.full(len(numbers), min(cards / max(uniformly - (size - cards), 1), 1.0))
+            chances += likely * _any(_among(main, drawn, main_size, numbers), alone)
     if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
-        chances = np.maximum(chances, len(uniform) / max(eligible - len(chosen), 1))
+        chances = np.maximum(chances, len(uniform) / max(uniformly - len(chosen), 1))
+    chances = _any(_looked_up(main, main.entry, numbers, 1.0) * chances, _among(admirers, liked, quota, numbers))
     return Hand(numbers, np.minimum(chances, 1.0), uniform)
 
 
 def _among(part: Part, draw: Draw, size: int, numbers: Numbers) -> Vector:
     """The probability of each of `numbers` to be among the first of a draw; 0 for who is not in its pool."""
-    found = np.zeros(len(numbers))
-    if size and len(part.numbers):
-        order = np.argsort(part.numbers)
-        place = np.minimum(np.searchsorted(part.numbers[order], numbers), len(order) - 1)
-        rows = order[place]
-        found = np.where(part.numbers[rows] == numbers, draw.chances(size)[rows], 0.0)
-    return found
+    return _looked_up(part, draw.chances(size), numbers, 0.0) if size else np.zeros(len(numbers))
+
+
+def _looked_up(part: Part, values: Vector, numbers: Numbers, missing: float) -> Vector:
+    """The values of `numbers` among the rows of a part."""
+    if not len(part.numbers):
+        return np.full(len(numbers), missing)
+    order = np.argsort(part.numbers)
+    rows = order[np.minimum(np.searchsorted(part.numbers[order], numbers), len(order) - 1)]
+    return np.where(part.numbers[rows] == numbers, values[rows], missing)
 
 
 def _any(one: Vector, other: Vector) -> Vector:

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, whole
+from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer, usual_fusion
 from kaczmatch.recommend.cooldown import COOLDOWN
@@ -144,8 +145,8 @@ class _Table:
         who, sampler = self.who, self.decision.sampler
         liked = who.of_these(admirers) if self.decision.admirers else _NOBODY
         if sampler.reach is Reach.EVERYBODY:
-            everybody = who.everybody()
-            main, eligible = everybody, len(everybody)
+            main = who.everybody()
+            eligible = len(main)
         else:
             ranked_by = "forward" if sampler.reach is Reach.LIKED else self.recommender.fusion
             want = max(self.recommender.shortlist, size + len(liked))
@@ -153,20 +154,21 @@ class _Table:
             eligible = who.count(found)
         if eligible <= size:
             return Hand(main, np.ones(len(main)), _NOBODY), who.cooled[: size - eligible], eligible
-        entry = 1.0
-        if isinstance(sampler, TwoStageSampler) and sampler.some(size) < eligible:
-            entry = sampler.some(size) / eligible
-            main = rng.choice(main, sampler.some(size), replace=False, shuffle=False)
+        if isinstance(sampler, TwoStageSampler):
+            main, entry = _first_stage(main, liked, sampler.some(size), rng)
+        else:
+            entry = np.ones(len(main))
 
         def at_random(count: int, without: Numbers) -> Numbers:
             if sampler.reach is not Reach.EVERYBODY:
                 return who.at_random(found, count, without, rng)
-            return np.asarray(rng.choice(everybody[~np.isin(everybody, without)], count, replace=False), np.int32)
+            return np.asarray(rng.choice(main[~np.isin(main, without)], count, replace=False), np.int32)
 
-        parts = Part(main, self.pool(main, entry)), Part(liked, self.pool(liked))
-        return deal(self.decision, size, eligible, *parts, at_random, rng), _NOBODY, eligible
+        uniformly = len(main) if sampler.reach is Reach.EVERYBODY else eligible
+        parts = Part(main, self.pool(main), entry), Part(liked, self.pool(liked), np.ones(len(liked)))
+        return deal(self.decision, size, uniformly, *parts, at_random, rng), _NOBODY, eligible
 
-    def pool(self, numbers: Numbers, entry: float = 1.0) -> Pool:
+    def pool(self, numbers: Numbers) -> Pool:
         view = self.who.view
         return Pool(
             self.viewer,
@@ -175,7 +177,6 @@ class _Table:
             features=lambda: (view.features(numbers), view.appeal(numbers)),
             states=lambda: self.recommender.states(view.ids(numbers)),
             capped=np.isin(numbers, view.numbers(self.over)),
-            entry=entry,
         )
 
     def openings(self) -> tuple[Opening, ...]:
@@ -188,6 +189,15 @@ class _Table:
         }
         opened = [Opening(name, len(replace(self.who, profile=other).everybody())) for name, other in wider.items()]
         return tuple(sorted((one for one in opened if one.people), key=lambda one: -one.people))
+
+
+def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.Generator) -> tuple[Numbers, Vector]:
+    """Those who liked the viewer, and some of the others, each alike; with the probability of each to be here."""
+    others = everybody[~np.isin(everybody, liked)]
+    if some >= len(others):
+        return everybody, np.ones(len(everybody))
+    drawn = rng.choice(others, some, replace=False, shuffle=False)
+    return np.concatenate([liked, drawn]), np.append(np.ones(len(liked)), np.full(some, some / len(others)))
 
 
 def _card(identifier: Hashable, decision: Decision, chance: float, score: float, explored: bool, relaxed: bool) -> Card:

@@ -32,8 +32,7 @@ class Reach(Enum):
 class Pool:
     """Candidates to choose from, a row each; what a sampler does not ask for is never computed.
 
-    `entry` is the probability with which each of the eligible came into this pool. `capped` marks who has had their share of
-    exposure: they come after everybody else.
+    `capped` marks who has had their share of exposure: they come after everybody else.
     """
 
     def __init__(
@@ -45,9 +44,8 @@ class Pool:
         features: Callable[[], tuple[Matrix, Vector]],
         states: Callable[[], Sequence[State]],
         capped: NDArray[np.bool_] | None = None,
-        entry: float = 1.0,
     ) -> None:
-        self.viewer, self.squared_norms, self.entry = viewer, squared_norms, entry
+        self.viewer, self.squared_norms = viewer, squared_norms
         self.capped = np.zeros(len(squared_norms), np.bool_) if capped is None else capped
         self._fuse, self._features, self._states = fuse, features, states
 

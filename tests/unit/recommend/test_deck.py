@@ -1,0 +1,240 @@
+"""Decks: nobody who must not be shown, in any corner; probabilities that come true; honest reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.cooldown import COOLDOWN, cooling
+from kaczmatch.recommend.deck import Reason
+from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
+from kaczmatch.recommend.schema import DATING
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+POLICIES = {
+    "paper": PaperPolicy(),
+    "mutual": MutualPolicy(),
+    **{
+        slug: Always(decision=Decision(sampler=sampler(slug), reason="test", floor=0.1, admirers=0.4, capped=True))
+        for slug in SAMPLERS
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def people(crowd: Callable[..., Any]) -> Any:
+    return crowd(300)
+
+
+def allowed_ids(people: Any, viewer: Any, blocked: Any = frozenset()) -> set[Any]:
+    others = list(people.profiles.values())
+    ok = allowed(people.profiles[viewer], Candidates.of(others, DATING), NOW.date(), blocked)
+    return {other.id for other, passes in zip(others, ok, strict=True) if passes}
+
+
+@pytest.mark.parametrize("policy", list(POLICIES))
+@given(data=st.data())
+@settings(max_examples=25)
+def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) -> None:
+    """Against the brute-force filters, whatever is blocked, recent or admired, relaxed or not."""
+    viewer = data.draw(st.integers(0, 299))
+    blocked = data.draw(st.sets(st.integers(0, 299), max_size=150))
+    met = data.draw(st.dictionaries(st.integers(0, 299), st.integers(0, 40), max_size=150))
+    recent = {identifier: NOW - timedelta(days=days) for identifier, days in met.items()}
+    admirers = data.draw(st.sets(st.integers(0, 350), max_size=60))
+    size = data.draw(st.integers(1, 40))
+    deck = people.recommender(policy=POLICIES[policy]).deck(
+        people.viewer(viewer),
+        size,
+        now=NOW,
+        rng=np.random.default_rng(data.draw(st.integers(0, 99))),
+        blocked=blocked,
+        recent=recent,
+        admirers=admirers,
+        exposure=Exposure(),
+    )
+    passes = allowed_ids(people, viewer, blocked)
+    cool = {identifier for identifier, days in met.items() if days < 14}
+    shown = [card.id for card in deck.cards]
+    assert len(shown) == len(set(shown)) <= size
+    assert set(shown) <= passes
+    assert deck.eligible == len(passes - cool)
+    relaxed = {card.id for card in deck.cards if card.reason is Reason.RELAXED}
+    assert set(shown) & cool == relaxed
+    assert len(relaxed) == max(0, min(size - deck.eligible, len(passes & cool)))
+    assert len(shown) == min(size, len(passes))
+    waited = sorted(passes & cool, key=lambda identifier: recent[identifier])
+    assert {recent[i] for i in relaxed} <= {recent[i] for i in waited[: len(relaxed)]}
+    assert all(0.0 < card.chance <= 1.0 for card in deck.cards)
+    scores = [card.score for card in deck.cards]
+    assert scores == sorted(scores, reverse=True)
+    if not shown:
+        assert all(opening.people > 0 for opening in deck.openings)
+
+
+@pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
+def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], slug: str) -> None:
+    """Floor, admirer quota and cap are in it: frequencies over many decks against the mean stated probability."""
+    small = crowd(40, seed=3)
+    viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
+    pool = sorted(allowed_ids(small, viewer))
+    assert len(pool) > 15
+    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    recommender = small.recommender(policy=Always(decision=decision))
+    exposure = Exposure(cap=1.0)
+    exposure.shown(pool[:3] * 9, NOW)
+    rng = np.random.default_rng(8)
+    rounds, size = 1200, 6
+    counts, weighed = dict.fromkeys(pool, 0), dict.fromkeys(pool, 0.0)
+    for _ in range(rounds):
+        deck = recommender.deck(
+            small.viewer(viewer), size, now=NOW, rng=rng, admirers=pool[2:6], exposure=exposure, recent={pool[-1]: NOW}
+        )
+        assert len(deck.cards) == size
+        for card in deck.cards:
+            counts[card.id] += 1
+            weighed[card.id] += 1.0 / card.chance
+    assert counts.pop(pool[-1]) == 0
+    del weighed[pool[-1]]
+    # Every inverse probability has expectation 1; rare ones are noisy, so each is held against its own spread.
+    for identifier, total in weighed.items():
+        share = max(counts[identifier] / rounds, 0.02)
+        assert total / rounds == pytest.approx(1.0, abs=4.5 / np.sqrt(rounds * share) + 0.08), identifier
+    assert np.mean(list(weighed.values())) / rounds == pytest.approx(1.0, abs=0.05)
+    assert min(counts.values()) > 0  # the floor reaches everybody
+
+
+def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> None:
+    small = crowd(40, seed=3)
+    viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
+    recommender = small.recommender(policy=Always(decision=Decision(sampler=sampler("uniform"), reason="test")))
+    rng = np.random.default_rng(1)
+    counts: dict[Any, int] = dict.fromkeys(allowed_ids(small, viewer), 0)
+    rounds = 2000
+    for _ in range(rounds):
+        for card in recommender.deck(small.viewer(viewer), 5, now=NOW, rng=rng).cards:
+            counts[card.id] += 1
+            assert card.chance == pytest.approx(5 / len(counts))
+    p = 5 / len(counts)
+    statistic = sum((count - rounds * p) ** 2 for count in counts.values()) / (rounds * p * (1 - p))
+    assert statistic < chi2.ppf(0.999, len(counts))
+
+
+def test_the_same_seed_deals_the_same_deck(people: Any) -> None:
+    decks = [
+        people.recommender().deck(people.viewer(4), 12, now=NOW, rng=np.random.default_rng(5), admirers=[1, 2, 3]) for _ in "ab"
+    ]
+    assert decks[0] == decks[1]
+
+
+def test_admirers_are_there_and_unmarked(people: Any) -> None:
+    viewer = max(range(50), key=lambda i: len(allowed_ids(people, i)))
+    fans = sorted(allowed_ids(people, viewer))[:20]
+    decision = Decision(sampler=sampler("uniform"), reason="test", admirers=0.5)
+    recommender = people.recommender(policy=Always(decision=decision))
+    shown = [
+        recommender.deck(people.viewer(viewer), 10, now=NOW, rng=np.random.default_rng(seed), admirers=fans) for seed in range(30)
+    ]
+    assert all(sum(card.id in fans for card in deck.cards) >= 5 for deck in shown)
+    assert {(card.reason, card.why) for deck in shown for card in deck.cards} == {(Reason.SAMPLED, "drawn at random")}
+
+
+def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[..., Any]) -> None:
+    """Tag stuffing buys what the cap allows; no tags at all are still shown, by the floor."""
+    people = crowd(200, seed=6, reals=0)
+    full = replace(people.profiles[0], id="full", features=np.ones(11), i_am=DATING.kinds, i_look_for=DATING.kinds)
+    bare = replace(full, id="bare", features=np.zeros(11))
+    for profile in (full, bare):
+        wide = replace(profile, ages=(0, 150), born=date(1990, 1, 1), within_km=np.inf)
+        people.profiles[wide.id] = wide
+        people.states[wide.id], people.appeal[wide.id] = people.states[0], 0.0
+        people.index.put(wide)
+    recommender = people.recommender(policy=MutualPolicy(floor=0.1))
+    rng, exposure = np.random.default_rng(0), Exposure(cap=2.0)
+    counts = dict.fromkeys(people.profiles, 0)
+    for viewer in rng.integers(0, 200, 1500).tolist():
+        deck = recommender.deck(people.viewer(viewer), 6, now=NOW, rng=rng, exposure=exposure)
+        exposure.shown([card.id for card in deck.cards], NOW)
+        for card in deck.cards:
+            counts[card.id] += 1
+    average = sum(counts.values()) / len(counts)
+    assert counts["full"] <= 2.0 * (average + 1.0) + 1.0 + 0.35 * average  # the floor shows the capped too
+    assert counts["bare"] > 0
+
+
+def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
+    viewer = next(i for i in range(300) if people.profiles[i].location and len(allowed_ids(people, i)) > 20)
+    narrow = replace(people.profiles[viewer], ages=(149, 150))
+    deck = people.recommender().deck(replace(people.viewer(viewer), profile=narrow), 5, now=NOW, rng=np.random.default_rng(0))
+    assert deck.cards == ()
+    assert [opening.filter for opening in deck.openings] == ["age"]
+    wide = replace(narrow, ages=(0, 150))
+    others = [other for other in people.profiles.values() if other.id != viewer]
+    assert deck.openings[0].people == allowed(wide, Candidates.of(others, DATING), NOW.date()).sum()
+
+
+def test_somebody_too_young_sees_nobody(people: Any) -> None:
+    young = replace(people.profiles[0], born=date(2010, 1, 1))
+    deck = people.recommender().deck(replace(people.viewer(0), profile=young), 5, now=NOW, rng=np.random.default_rng(0))
+    assert deck.cards == deck.openings == ()
+
+
+def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:
+    recent = {"a": NOW - COOLDOWN, "b": NOW - COOLDOWN + timedelta(microseconds=1), "c": NOW + timedelta(days=3), "d": NOW}
+    assert cooling(recent, NOW) == ["b", "d", "c"]
+    assert cooling(recent, NOW, timedelta(0)) == ["c"]
+    with pytest.raises(InvalidInput, match="time zone"):
+        cooling(recent, NOW.replace(tzinfo=None))
+    with pytest.raises(InvalidInput, match="'a' must say its time zone"):
+        cooling({"a": NOW.replace(tzinfo=None)}, NOW)
+
+
+def test_a_viewer_of_another_learner_is_refused(people: Any) -> None:
+    other = learner("tk")
+    viewer = replace(people.viewer(0), learner=other, state=other.start(np.ones(13)))
+    with pytest.raises(InvalidInput, match="learns by"):
+        people.recommender().deck(viewer, 5, now=NOW, rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="grow it"):
+        replace(people.viewer(0), state=people.learner.start(np.ones(3)))
+    with pytest.raises(InvalidInput, match="size"):
+        people.recommender().deck(people.viewer(0), 0, now=NOW, rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="did you mean 'harmonic'"):
+        people.recommender(fusion="harmonics")
+    with pytest.raises(InvalidInput, match="now: must say"):
+        people.recommender().deck(people.viewer(0), 5, now=NOW.replace(tzinfo=None), rng=np.random.default_rng(0))
+
+
+def test_the_papers_policy() -> None:
+    decide = PaperPolicy().decide
+    assert decide(Experience()).sampler.slug == "row-norm"
+    assert decide(Experience(199)).reason == "199 swipes so far, fewer than 200"
+    assert decide(Experience(200)).sampler.slug == "cosine"
+    assert decide(Experience(500, (0.6,))).sampler.slug == "cosine"
+    assert decide(Experience(500, (0.6, 0.9))).sampler.slug == "cosine"
+    assert decide(Experience(500, (0.9, 0.69, 0.6))).sampler.slug == "row-norm"
+    assert "0.69 and 0.60" in decide(Experience(500, (0.9, 0.69, 0.6))).reason
+    assert decide(Experience(500, (0.6, 0.7))).sampler.slug == "cosine"
+
+
+def test_our_policy() -> None:
+    decision = MutualPolicy().decide(Experience())
+    assert (decision.sampler.slug, decision.capped) == ("mutual", True)
+    assert decision.floor > 0.0
+    assert decision.admirers > 0.0
+    assert MutualPolicy(introduction=10).decide(Experience(9)).sampler.slug == "information"
+    assert MutualPolicy(introduction=10).decide(Experience(10)).sampler.slug == "mutual"
+    for bad in ({"floor": -0.1}, {"admirers": 2.0}, {"introduction": -1}):
+        with pytest.raises(InvalidInput):
+            MutualPolicy(**bad)  # type: ignore[arg-type]

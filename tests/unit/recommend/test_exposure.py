@@ -1,0 +1,63 @@
+"""How often people are shown: fading counts, shares and two figures of inequality."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kaczmatch import InvalidInput
+from kaczmatch.recommend.exposure import Exposure, gini, top_share
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)
+
+
+@given(counts)
+def test_gini_is_the_mean_difference(cards: list[int]) -> None:
+    values = np.array(cards, float)
+    expected = 0.0 if not values.any() else np.abs(values[:, None] - values).mean() / (2.0 * values.mean())
+    assert gini(cards) == pytest.approx(expected, abs=1e-12)
+    assert 0.0 <= gini(cards) < 1.0
+
+
+def test_inequality_of_known_cases() -> None:
+    assert gini([3, 3, 3]) == 0.0
+    assert gini([0, 0, 0, 1]) == 0.75
+    assert top_share([1] * 99 + [101]) == pytest.approx(0.505)
+    assert top_share([0, 0]) == 0.0
+    assert top_share([1, 2, 3], share=1.0) == 1.0
+    for bad in ([-1.0], [np.nan]):
+        with pytest.raises(InvalidInput, match="counts"):
+            gini(bad)
+
+
+def test_cards_fade_by_half_in_a_half_life() -> None:
+    exposure = Exposure(half_life_days=7.0)
+    exposure.shown(["a", "a", "b"], NOW)
+    assert exposure.of("a", NOW) == 2.0
+    assert exposure.of("a", NOW + timedelta(days=7)) == pytest.approx(1.0)
+    exposure.shown(["a"], NOW + timedelta(days=7))
+    assert exposure.of("a", NOW + timedelta(days=7)) == pytest.approx(2.0)
+    for years in range(1, 40):
+        exposure.shown(["a"], NOW + timedelta(days=365 * years))
+        assert exposure.of("a", NOW + timedelta(days=365 * years)) == pytest.approx(1.0, abs=1e-6)
+    exposure.forget("a")
+    assert exposure.of("a", NOW + timedelta(days=365 * 40)) == 0.0
+
+
+@given(st.lists(st.integers(0, 9), max_size=200), st.floats(1.0, 4.0))
+def test_over_is_who_exceeds_the_cap(shown: list[int], cap: float) -> None:
+    exposure = Exposure(cap=cap)
+    for identifier in shown:
+        exposure.shown([identifier], NOW)
+        limit = cap * (1.0 + sum(exposure.of(i, NOW) for i in range(10)) / 10)
+        assert exposure.over(10, NOW) == {i for i in range(10) if exposure.of(i, NOW) > limit}
+
+
+def test_times_need_a_zone() -> None:
+    with pytest.raises(InvalidInput, match="time zone"):
+        Exposure().shown(["a"], NOW.replace(tzinfo=None))
