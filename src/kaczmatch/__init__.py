@@ -19,44 +19,100 @@ if TYPE_CHECKING:
     from kaczmatch.learners.registry import LEARNERS, learner
     from kaczmatch.learners.replay import States, replay
     from kaczmatch.learners.state import State
+    from kaczmatch.recommend.both_ways import Viewer
+    from kaczmatch.recommend.deck import Deck, Recommender
+    from kaczmatch.recommend.explanation import explain
+    from kaczmatch.recommend.exposure import Exposure, gini, top_share
+    from kaczmatch.recommend.index.candidate_index import CandidateIndex
+    from kaczmatch.recommend.location import Location
+    from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
+    from kaczmatch.recommend.profile import Profile
+    from kaczmatch.recommend.rank import rank
+    from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
+    from kaczmatch.recommend.schema import DATING, MENTORING, Schema
+    from kaczmatch.recommend.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Always": "recommend.policy",
     "BeliefLearner": "learners.contract",
+    "CandidateIndex": "recommend.index.candidate_index",
+    "DATING": "recommend.schema",
+    "Decision": "recommend.policy",
+    "Deck": "recommend.deck",
+    "Experience": "recommend.policy",
+    "Exposure": "recommend.exposure",
     "Hinge": "learners.hinge",
     "Influence": "learners.influence",
     "InvalidInput": "core.errors",
     "LEARNERS": "learners.registry",
     "Learner": "learners.contract",
+    "Location": "recommend.location",
+    "MENTORING": "recommend.schema",
+    "MutualPolicy": "recommend.policy",
+    "PaperPolicy": "recommend.policy",
     "Prior": "learners.prior",
     "ProbabilisticLearner": "learners.contract",
+    "Profile": "recommend.profile",
+    "Recommender": "recommend.deck",
+    "SAMPLERS": "recommend.samplers.registry",
+    "Schema": "recommend.schema",
     "Seen": "core.swipes",
     "State": "learners.state",
     "States": "learners.replay",
     "SwipeLog": "core.swipes",
+    "Viewer": "recommend.both_ways",
+    "Vocabulary": "recommend.vocabulary",
+    "explain": "recommend.explanation",
+    "gini": "recommend.exposure",
     "influence": "learners.influence",
     "learner": "learners.registry",
+    "rank": "recommend.rank",
     "replay": "learners.replay",
+    "sampler": "recommend.samplers.registry",
+    "top_share": "recommend.exposure",
     "watch": "learners.monitors",
 }
 
 __all__ = [
+    "DATING",
     "LEARNERS",
+    "MENTORING",
+    "SAMPLERS",
+    "Always",
     "BeliefLearner",
+    "CandidateIndex",
+    "Decision",
+    "Deck",
+    "Experience",
+    "Exposure",
     "Hinge",
     "Influence",
     "InvalidInput",
     "Learner",
+    "Location",
+    "MutualPolicy",
+    "PaperPolicy",
     "Prior",
     "ProbabilisticLearner",
+    "Profile",
+    "Recommender",
+    "Schema",
     "Seen",
     "State",
     "States",
     "SwipeLog",
+    "Viewer",
+    "Vocabulary",
+    "explain",
+    "gini",
     "influence",
     "learner",
+    "rank",
     "replay",
+    "sampler",
+    "top_share",
     "watch",
 ]
 

@@ -107,9 +107,10 @@ class GaussianLearner(BeliefLearner):
         if not states:
             return np.empty(0)
         for state in states:
-            if self.size(self._own(state).dimensions) != len(x):
+            if state.learner != self.slug or self.size(state.dimensions) != len(x):
+                self._own(state)
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
-        cells = np.array([state.cells for state in states])
+        cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
         z = (cells[:, : len(x)] @ x) / np.sqrt(cells[:, len(x) :] @ self.quadratic(x[None])[0] + self.alpha)
         return np.asarray(self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z))
 

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
+from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.profile import Profile
@@ -46,8 +46,11 @@ class Viewer:
             return self.learner.probabilities_by(states, self.profile.features, self.appeal)
         if not states:
             return np.empty(0)
-        weights = np.array([self.learner.weights(state.cells, state.dimensions) for state in states])
-        return np.asarray(unit_rows(weights) @ unit(self.profile.features))
+        d = self.state.dimensions
+        weights = np.concatenate([state.cells[:d] for state in states]).reshape(-1, d)  # the preference comes first in a state
+        lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
+        likes: Vector = np.divide(weights @ unit(self.profile.features), lengths, out=np.zeros(len(states)), where=lengths > 0.0)
+        return likes
 
 
 def usual_fusion(learner: Learner) -> str:

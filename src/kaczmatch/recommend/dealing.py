@@ -16,7 +16,7 @@ import numpy as np
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.index.view import Numbers
 from kaczmatch.recommend.policy import Decision
-from kaczmatch.recommend.samplers.contract import Draw, Pool
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows
 
 # People at random: how many, and whom to leave out.
 AtRandom = Callable[[int, Numbers], Numbers]
@@ -41,6 +41,12 @@ class Part:
     pool: Pool
     entry: Vector
 
+    def rows(self, numbers: Numbers) -> Rows:
+        """Where each of some people stands; -1 for who is not here."""
+        here = np.flatnonzero(np.isin(self.numbers, numbers))
+        places = dict(zip(self.numbers[here].tolist(), here.tolist(), strict=True))
+        return np.array([places.get(number, -1) for number in numbers.tolist()], np.int64)
+
 
 def deal(
     decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: AtRandom, rng: np.random.Generator
@@ -49,7 +55,7 @@ def deal(
     explored, more = _split(decision.floor * size)
     explore = explored + int(rng.random() < more)
     quota = min(math.floor(decision.admirers * size), len(admirers.pool), size - explore)
-    liked = decision.sampler.draw(admirers.pool, quota, rng)
+    liked = decision.sampler.draw(admirers.pool, quota, rng) if quota else _NOTHING
     drawn = decision.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[liked.rows]
     fresh = ~np.isin(main.numbers[drawn.rows], chosen)
@@ -60,29 +66,24 @@ def deal(
     uniform = at_random(size - len(chosen), chosen)
     numbers = np.concatenate([chosen, uniform])
     chances = np.zeros(len(numbers))
+    in_main, in_admirers = main.rows(numbers), admirers.rows(numbers)
     for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
         if likely > 0.0:
             main_size = max(depth + explore - cards, 0)
             alone = np.full(len(numbers), min(cards / max(uniformly - (size - cards), 1), 1.0))
-            chances += likely * _any(_among(main, drawn, main_size, numbers), alone)
+            chances += likely * _any(_taken(drawn.chances(main_size), in_main, 0.0), alone)
     if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
         chances = np.maximum(chances, len(uniform) / max(uniformly - len(chosen), 1))
-    chances = _any(_looked_up(main, main.entry, numbers, 1.0) * chances, _among(admirers, liked, quota, numbers))
+    chances = _any(_taken(main.entry, in_main, 1.0) * chances, _taken(liked.chances(quota), in_admirers, 0.0))
     return Hand(numbers, np.minimum(chances, 1.0), uniform)
 
 
-def _among(part: Part, draw: Draw, size: int, numbers: Numbers) -> Vector:
-    """The probability of each of `numbers` to be among the first of a draw; 0 for who is not in its pool."""
-    return _looked_up(part, draw.chances(size), numbers, 0.0) if size else np.zeros(len(numbers))
+_NOTHING = Draw(np.empty(0, np.int64), lambda _: np.empty(0))
 
 
-def _looked_up(part: Part, values: Vector, numbers: Numbers, missing: float) -> Vector:
-    """The values of `numbers` among the rows of a part."""
-    if not len(part.numbers):
-        return np.full(len(numbers), missing)
-    order = np.argsort(part.numbers)
-    rows = order[np.minimum(np.searchsorted(part.numbers[order], numbers), len(order) - 1)]
-    return np.where(part.numbers[rows] == numbers, values[rows], missing)
+def _taken(values: Vector, rows: Rows, missing: float) -> Vector:
+    """The values at some rows, and another where there is no row."""
+    return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
 
 
 def _any(one: Vector, other: Vector) -> Vector:

@@ -83,12 +83,10 @@ class Recommender:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the usual one of the learner where none is named
     cooldown: timedelta = COOLDOWN
-    shortlist: int = 1000  # how many are scored exactly
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
         fusion(self.fusion)
-        whole("shortlist", self.shortlist, low=1, high=10**6)
 
     def deck(
         self,
@@ -149,7 +147,7 @@ class _Table:
             eligible = len(main)
         else:
             ranked_by = "forward" if sampler.reach is Reach.LIKED else self.recommender.fusion
-            want = max(self.recommender.shortlist, size + len(liked))
+            want = max(sampler.shortlist, 4 * size, size + len(liked))
             main, found = who.search(self.recommender.index.lens(self.viewer, ranked_by), want, rng)
             eligible = who.count(found)
         if eligible <= size:

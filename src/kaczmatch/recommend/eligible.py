@@ -72,6 +72,8 @@ class Eligible:
 
     def at_random(self, found: Found, count: int, without: Numbers, rng: np.random.Generator) -> Numbers:
         """Some of all who may be shown, each alike, `without` a few more."""
+        if count == 0:
+            return np.empty(0, np.int32)
         spare = len(self.away) + len(without)
         ranks = rng.choice(found.size, min(count + spare, found.size), replace=False)
         picked = self._here(self.view.pick(found, ranks))
@@ -82,4 +84,6 @@ class Eligible:
 
 
 def _pass(view: View, profile: Profile, day: date, numbers: Numbers) -> NDArray[np.bool_]:
+    if not len(numbers):
+        return np.empty(0, np.bool_)
     return every(compatible(profile, view.candidates(numbers), day))

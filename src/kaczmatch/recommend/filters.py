@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.location import NOWHERE, Around, Location, reach
+from kaczmatch.recommend.location import NOWHERE, NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
 
@@ -32,16 +32,17 @@ class Candidates:
     born: NDArray[np.int32]  # yyyymmdd
     youngest: NDArray[np.uint8]
     oldest: NDArray[np.uint8]
-    row: NDArray[np.int16]  # grid cell; `NOWHERE` for who says no place
-    column: NDArray[np.int16]
-    reach: NDArray[np.float32]  # the largest haversine within the distance sought
+    x: NDArray[np.float32]  # the place on the unit sphere; `NOWHERE` for who says none
+    y: NDArray[np.float32]
+    z: NDArray[np.float32]
+    reach: NDArray[np.float32]  # the longest squared chord within the distance sought
 
     @classmethod
     def of(cls, profiles: Sequence[Profile], schema: Schema) -> Candidates:
         for profile in profiles:
             if profile.schema != schema:
                 raise InvalidInput("schema", f"{profile.id!r} belongs to another schema")
-        places = [p.location or Location(NOWHERE, 0) for p in profiles]
+        points = np.array([p.location.point if p.location else NOWHERE for p in profiles], np.float32).reshape(-1, 3)
         return cls(
             schema,
             [p.id for p in profiles],
@@ -50,8 +51,9 @@ class Candidates:
             np.array([as_number(p.born) for p in profiles], np.int32),
             np.array([p.ages[0] for p in profiles], np.uint8),
             np.array([p.ages[1] for p in profiles], np.uint8),
-            np.array([place.row for place in places], np.int16),
-            np.array([place.column for place in places], np.int16),
+            points[:, 0],
+            points[:, 1],
+            points[:, 2],
             np.array([reach(p.within_km) for p in profiles], np.float32),
         )
 
@@ -104,5 +106,6 @@ def as_number(day: date) -> int:
 
 def _near(viewer: Profile, candidates: Candidates) -> Flags:
     """Within what both sides seek. Who says no place can only meet people who set no distance."""
-    apart = Around.of(viewer.location).haversines(candidates.row, candidates.column)
-    return np.asarray(apart <= np.minimum(reach(viewer.within_km), candidates.reach))
+    x, y, z = viewer.location.point if viewer.location else NOWHERE_ELSE
+    east, north, up = candidates.x - x, candidates.y - y, candidates.z - z
+    return np.asarray(east * east + north * north + up * up <= np.minimum(reach(viewer.within_km), candidates.reach))

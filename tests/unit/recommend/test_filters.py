@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.filters import FILTERS, Candidates, allowed, passing
-from kaczmatch.recommend.location import NOWHERE, Around, Location, reach
+from kaczmatch.recommend.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import DATING, MENTORING, Schema
 
@@ -167,18 +167,16 @@ def test_a_place_is_known_to_a_grid_cell_only(latitude: float, longitude: float)
 def test_near_means_within_the_great_circle(a: float, b: float, c: float, e: float, within: float) -> None:
     here, there = Location.snapped(a, b), Location.snapped(c, e)
     away = kilometres(here, there)
-    near = Around.of(here).haversines(np.array([there.row], np.int16), np.array([there.column], np.int16))[0] <= reach(within)
-    if abs(away - within) > 1e-3:
-        assert near == (away < within)
+    chord = sum((a - b) ** 2 for a, b in zip(here.point, there.point, strict=True))
+    if abs(away - within) > 0.01 + 1e-3 * within:  # float32: a metre where it matters, more at the other side of the world
+        assert (chord <= reach(within)) == (away < within)
+    assert (chord == 0.0) == (here == there)
 
 
-def test_who_says_no_place_is_near_only_without_a_limit() -> None:
-    nowhere = np.array([NOWHERE], np.int16), np.array([0], np.int16)
-    for place in (None, Location.snapped(1.0, 2.0)):
-        far = Around.of(place).haversines(*nowhere)[0]
-        assert far > reach(20_000.0)
-        assert far < reach(math.inf)
-    assert Around.of(Location.snapped(1.0, 2.0)).haversines(*(np.array([x], np.int16) for x in (910, 1820)))[0] == 0.0
+def test_nowhere_is_near_only_without_a_limit() -> None:
+    for one, other in ((NOWHERE, NOWHERE_ELSE), (NOWHERE, Location.snapped(1.0, 2.0).point)):
+        chord = sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+        assert reach(20_015.0) < chord < NO_LIMIT == reach(math.inf)
 
 
 @pytest.mark.parametrize("bad", [(91.0, 0.0), (0.0, float("nan"))])

@@ -73,10 +73,12 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
 def plain_scores(lens: Lens, rows: columns.Columns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
     weights = np.array([[lens.table[b, 128 >> bit] for bit in range(8)] for b in range(len(lens.table))]).ravel()[:tags]
-    bits = np.unpackbits(rows.tags.T, axis=1, count=tags).astype(float)
+    bits = columns.unpacked(rows.tags, tags).astype(float)
     forward = (bits @ weights + rows.features.T @ lens.weights.astype(float)) * rows.inverse_norm
     forward = forward + float(lens.offset) + float(lens.pull) * rows.appeal
-    back = rows.mean.T[:, lens.places].astype(float) @ lens.values * rows.unit + rows.offset + rows.pull * float(lens.appeal)
+    mean = rows.mean.T.astype(float)
+    back = mean[:, lens.tags].sum(axis=1) * float(lens.tag) + mean[:, lens.features] @ lens.values
+    back = back * rows.unit + rows.offset + rows.pull * float(lens.appeal)
     if lens.probabilities:
         forward, back = (float(lens.epsilon) + (1 - 2 * float(lens.epsilon)) * ndtr(z) for z in (forward, back))
     names = {0: "product", 1: "harmonic", 2: "minimum"}
@@ -100,6 +102,23 @@ def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], sl
         np.testing.assert_allclose(np.sort(of_best), np.sort(scores)[-len(best) :], atol=2e-3)
 
 
+def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., Any]) -> None:
+    """A viewer who likes one tag only and dislikes the rest: nearly everybody ties at 0."""
+    people = crowd(600, "tk", reals=0)
+    taste = np.full(11, -1.0)
+    taste[0] = 2.0
+    profile = replace(people.profiles[0], i_am=DATING.kinds, i_look_for=DATING.kinds, ages=(0, 150), within_km=np.inf)
+    viewer = Viewer(profile, people.learner, people.learner.start(taste))
+    with people.index.reading() as view:
+        everyone = view.everybody(profile, TODAY)
+        score = np.maximum(viewer.likes(view.features(everyone), 0.0 * everyone), 0.0)
+        assert 3 < np.count_nonzero(score) < len(everyone) / 4
+        for seed in range(5):
+            found = view.search(profile, TODAY, people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)).best
+            best = np.maximum(viewer.likes(view.features(found), 0.0 * found), 0.0)
+            assert best == pytest.approx(np.sort(score)[::-1][:3])
+
+
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
 def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     """Recall of the best 32 of everybody, scored exactly from the states, in a shortlist of 1,000 of 20,000."""
@@ -114,8 +133,8 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         *((kind * ones).astype(np.uint32) for kind in (1, 1)),
         (19900101 * ones).astype(np.int32),
         *((age * ones).astype(np.uint8) for age in (18, 99)),
-        *(np.zeros(people, np.int16) for _ in range(2)),
-        (2 * ones).astype(np.float32),
+        *(np.zeros(people, np.float32) for _ in range(3)),
+        (1e9 * ones).astype(np.float32),
     )
     index = CandidateIndex(vocabulary, rule)
     index.put_columns(candidates, features)
@@ -219,8 +238,8 @@ def test_chunks_split_merge_and_empty() -> None:
             born[rows],
             np.zeros(len(rows), np.uint8),
             np.full(len(rows), 150, np.uint8),
-            *(np.zeros(len(rows), np.int16) for _ in range(2)),
-            np.full(len(rows), 2.0, np.float32),
+            *(np.zeros(len(rows), np.float32) for _ in range(3)),
+            np.full(len(rows), 1e9, np.float32),
         )
 
     for rows in np.array_split(rng.permutation(n), 7):

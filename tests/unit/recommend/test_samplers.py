@@ -65,7 +65,7 @@ def test_the_share_of_draws_makes_inverse_probabilities_unbiased() -> None:
     rng = np.random.default_rng(2)
     total = np.zeros(5)
     for _ in range(3000):
-        scores = rng.normal(size=(5, 40)) + np.array([1.0, 0.5, 0.0, 0.0, -0.5])[:, None]
+        scores = rng.normal(size=(40, 5)) + np.array([1.0, 0.5, 0.0, 0.0, -0.5])
         drawn = one_of_many(scores, 2, rng)
         total[drawn.rows] += 1.0 / drawn.chances(2)[drawn.rows]
     assert total / 3000 == pytest.approx(np.ones(5), abs=0.08)

@@ -19,7 +19,7 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.filters import Candidates
 from kaczmatch.recommend.index import storage
-from kaczmatch.recommend.index.columns import DTYPES, Columns
+from kaczmatch.recommend.index.columns import DTYPES, Columns, packed
 from kaczmatch.recommend.index.fused import Lens
 from kaczmatch.recommend.index.gate import Gate
 from kaczmatch.recommend.index.outlook import Outlook, lens
@@ -209,9 +209,9 @@ def _rows(candidates: Candidates, features: Matrix, tags: NDArray[np.int64], rea
     squared = np.einsum("ij,ij->i", features, features)
     inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)
     rows = {name: np.zeros(n, kind) for name, kind in DTYPES.items()}
-    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "row", "column", "reach"):
+    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
         rows[name] = getattr(candidates, name)
-    rows["tags"] = np.packbits(features[:, tags].astype(np.uint8), axis=1).T
+    rows["tags"] = packed(features[:, tags] > 0.0)
     rows["features"] = features[:, reals].T.astype(np.float32)
     rows["inverse_norm"] = inverse.astype(np.float32)
     rows["mean"] = np.zeros((features.shape[1], n), np.int8)

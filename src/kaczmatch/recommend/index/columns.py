@@ -25,10 +25,11 @@ class Columns(NamedTuple):
     born: Array
     youngest: Array
     oldest: Array
-    row: Array
-    column: Array
+    x: Array
+    y: Array
+    z: Array
     reach: Array
-    tags: Array  # packed, eight to a byte
+    tags: Array  # packed, 64 to a word
     features: Array
     inverse_norm: Array  # 1/‖tags and features‖, and 0 for none
     appeal: Array
@@ -40,7 +41,7 @@ class Columns(NamedTuple):
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> Columns:
         """Room for so many chunks."""
-        inner = {"tags": (-(-tags // 8), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
+        inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
     def taken(self, rows: Array | slice) -> Columns:
@@ -59,10 +60,11 @@ DTYPES = {
     "born": np.int32,
     "youngest": np.uint8,
     "oldest": np.uint8,
-    "row": np.int16,
-    "column": np.int16,
+    "x": np.float32,
+    "y": np.float32,
+    "z": np.float32,
     "reach": np.float32,
-    "tags": np.uint8,
+    "tags": np.uint64,
     "features": np.float32,
     "inverse_norm": np.float32,
     "appeal": np.float32,
@@ -71,3 +73,15 @@ DTYPES = {
     "offset": np.float32,
     "pull": np.float32,
 }
+
+
+def packed(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Rows of tags as words, a column a row: the first byte lowest, in each byte the first tag highest."""
+    padded = np.zeros((len(tags), -(-tags.shape[1] // 64) * 64), np.bool_)
+    padded[:, : tags.shape[1]] = tags
+    return np.ascontiguousarray(np.packbits(padded, axis=1).view("<u8").astype(np.uint64).T)
+
+
+def unpacked(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
+    """The way back."""
+    return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)

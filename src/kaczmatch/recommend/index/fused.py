@@ -28,11 +28,10 @@ class Query(NamedTuple):
     age: int
     born_from: int
     born_to: int
+    x: np.float32
+    y: np.float32
+    z: np.float32
     reach: np.float32
-    column: int
-    rise: Floats
-    span: Floats
-    turn: Floats
 
 
 class Lens(NamedTuple):
@@ -45,8 +44,10 @@ class Lens(NamedTuple):
     weights: Floats  # what each feature is worth
     offset: np.float32
     pull: np.float32
-    places: NDArray[np.int64]  # the coordinates where the viewer's own profile is not 0,
-    values: Floats  # and its unit vector there
+    tags: NDArray[np.int64]  # the coordinates of the viewer's own tags,
+    tag: np.float32  # what each of them is in the viewer's unit vector,
+    features: NDArray[np.int64]  # and the coordinates of the viewer's features,
+    values: Floats  # with what they are there
     appeal: np.float32
     epsilon: np.float32
     probabilities: bool
@@ -71,18 +72,15 @@ def passing(c: Columns, chunk: int, kind: int, used: int, q: Query, found: NDArr
             & (youngest[i] <= age)
             & (oldest[i] >= age)
         )
+    x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.reach[chunk]
+    for i in range(used):
+        east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
+        flags[i] &= east * east + north * north + up * up <= min(reach[i], q.reach)
     count = 0
     for i in range(used):
         found[count] = i
         count += flags[i]
-    row, column, reach = c.row[chunk], c.column[chunk], c.reach[chunk]
-    near = 0
-    for j in range(count):
-        i = found[j]
-        apart = q.rise[row[i]] + q.span[row[i]] * q.turn[abs(column[i] - q.column)]
-        found[near] = i
-        near += apart <= min(reach[i], q.reach)
-    return near
+    return count
 
 
 @compiled
@@ -119,22 +117,25 @@ def best(
         counts[k] = count
         _both_ways(c, chunk, used[chunk], lens, found, count, scores)
         for j in range(count):
-            if scores[j] >= limit:  # rare, once the limit is up
+            if scores[j] > limit:  # rare, once the limit is up
                 kept[n], places[n] = scores[j], chunk * CHUNK + found[j]
                 n += 1
         if n > 4 * want:
             limit = np.partition(kept[:n], n - want)[n - want]
-            n = _at_least(limit, kept, places, n)
+            n = _at_least(limit, kept, places, n, want)
     return counts, kept[:n], places[:n]
 
 
 @compiled
-def _at_least(limit: np.float32, kept: Floats, places: Places, n: int) -> int:
-    """Keep what reaches the limit; where very many are equal, only so many that the pass has room to go on."""
-    most = len(kept) - CHUNK - 1
-    m = 0
+def _at_least(limit: np.float32, kept: Floats, places: Places, n: int, want: int) -> int:
+    """Keep `want`: all that exceed the limit, and of those who reach it as many as there is room for."""
+    above = 0
     for j in range(n):
-        if kept[j] >= limit and m < most:
+        above += kept[j] > limit
+    m, equal = 0, want - above
+    for j in range(n):
+        if kept[j] > limit or (kept[j] == limit and equal > 0):
+            equal -= kept[j] == limit
             kept[m], places[m] = kept[j], places[j]
             m += 1
     return m
@@ -147,49 +148,40 @@ def _both_ways(c: Columns, chunk: int, used: int, lens: Lens, found: NDArray[np.
     _forward(c, chunk, lens, found, count, forward)
     _liked_back(c.mean[chunk], lens, used, backward)
     unit, offset, pull = c.unit[chunk], c.offset[chunk], c.pull[chunk]
-    for j in range(count):
-        i = found[j]
-        scores[j] = backward[i] * unit[i] + offset[i]
     if lens.appeal != np.float32(0.0):
         for j in range(count):
-            scores[j] += pull[found[j]] * lens.appeal
-    _fuse(lens, forward, scores, count)
+            i = found[j]
+            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal)
+    else:
+        for j in range(count):
+            i = found[j]
+            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i])
 
 
 @compiled
-def _fuse(lens: Lens, forward: Floats, scores: Floats, count: int) -> None:
-    """Both sides, first as probabilities or clamped at 0, into `scores`."""
-    if lens.probabilities:
-        for j in range(count):
-            forward[j] = _probability(forward[j], lens.epsilon)
-            scores[j] = _probability(scores[j], lens.epsilon)
-    else:
-        for j in range(count):
-            forward[j] = max(forward[j], np.float32(0.0))
-            scores[j] = max(scores[j], np.float32(0.0))
+def _fused(lens: Lens, forward: np.float32, backward: np.float32) -> np.float32:
+    """Both sides, first as probabilities or clamped at 0, as one."""
+    zero = np.float32(0.0)
+    a = _probability(forward, lens.epsilon) if lens.probabilities else max(forward, zero)
+    b = _probability(backward, lens.epsilon) if lens.probabilities else max(backward, zero)
     if lens.fusion == PRODUCT:
-        for j in range(count):
-            scores[j] *= forward[j]
-    elif lens.fusion == HARMONIC:
-        for j in range(count):
-            scores[j] = scores[j] * forward[j] / max(scores[j] + forward[j], np.float32(1e-30))
-    elif lens.fusion == MINIMUM:
-        for j in range(count):
-            scores[j] = min(scores[j], forward[j])
-    else:
-        for j in range(count):
-            scores[j] = forward[j]
+        return np.float32(a * b)
+    if lens.fusion == HARMONIC:
+        return np.float32(a * b / max(a + b, np.float32(1e-30)))
+    if lens.fusion == MINIMUM:
+        return np.float32(min(a, b))
+    return np.float32(a)
 
 
 @compiled
 def _forward(c: Columns, chunk: int, lens: Lens, found: NDArray[np.int32], count: int, forward: Floats) -> None:
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for j in range(count):
-        i = found[j]
-        total = np.float32(0.0)
-        for b in range(tags.shape[0]):
-            total += lens.table[b, tags[b, i]]
-        forward[j] = total
+        forward[j] = np.float32(0.0)
+    for w in range(tags.shape[0]):
+        words, table = tags[w], lens.table[8 * w : 8 * w + 8]
+        for j in range(count):
+            forward[j] += _looked_up(table, words[found[j]])
     for k in range(features.shape[0]):
         for j in range(count):
             forward[j] += lens.weights[k] * features[k, found[j]]
@@ -201,19 +193,44 @@ def _forward(c: Columns, chunk: int, lens: Lens, found: NDArray[np.int32], count
 
 
 @compiled
+def _looked_up(t: Floats, word: np.uint64) -> np.float32:
+    """What the 64 tags of a word add up to, byte by byte, in pairs so that no sum waits long for another."""
+    byte = np.uint64(255)
+    b0, b1 = word & byte, (word >> np.uint64(8)) & byte
+    b2, b3 = (word >> np.uint64(16)) & byte, (word >> np.uint64(24)) & byte
+    b4, b5 = (word >> np.uint64(32)) & byte, (word >> np.uint64(40)) & byte
+    b6, b7 = (word >> np.uint64(48)) & byte, word >> np.uint64(56)
+    low, high = (t[0, b0] + t[1, b1]) + (t[2, b2] + t[3, b3]), (t[4, b4] + t[5, b5]) + (t[6, b6] + t[7, b7])
+    return np.float32(low + high)
+
+
+@compiled
 def _liked_back(mean: NDArray[np.int8], lens: Lens, used: int, backward: Floats) -> None:
-    """What every row's person likes times the viewer's profile, four coordinates at a time, in each row's units."""
+    """What every row's person likes times the viewer's profile, in each row's units.
+
+    Tags are all worth the same, so their likes are added up as whole numbers, four at a time and twice as many in a register;
+    256 of them cannot overflow.
+    """
     for i in range(used):
         backward[i] = np.float32(0.0)
-    n = len(lens.places)
-    whole = n - n % 4
-    for k in range(0, whole, 4):
-        m0, m1, m2, m3 = (mean[lens.places[k]], mean[lens.places[k + 1]], mean[lens.places[k + 2]], mean[lens.places[k + 3]])
-        x0, x1, x2, x3 = lens.values[k], lens.values[k + 1], lens.values[k + 2], lens.values[k + 3]
+    total = np.empty(CHUNK, np.int16)
+    for begin in range(0, len(lens.tags), 256):
+        end = min(begin + 256, len(lens.tags))
+        whole = end - (end - begin) % 4
         for i in range(used):
-            backward[i] += x0 * np.float32(m0[i]) + x1 * np.float32(m1[i]) + x2 * np.float32(m2[i]) + x3 * np.float32(m3[i])
-    for k in range(whole, n):
-        m0, x0 = mean[lens.places[k]], lens.values[k]
+            total[i] = 0
+        for k in range(begin, whole, 4):
+            m0, m1, m2, m3 = mean[lens.tags[k]], mean[lens.tags[k + 1]], mean[lens.tags[k + 2]], mean[lens.tags[k + 3]]
+            for i in range(used):
+                total[i] += np.int16(m0[i]) + np.int16(m1[i]) + np.int16(m2[i]) + np.int16(m3[i])
+        for k in range(whole, end):
+            m0 = mean[lens.tags[k]]
+            for i in range(used):
+                total[i] += np.int16(m0[i])
+        for i in range(used):
+            backward[i] += lens.tag * np.float32(total[i])
+    for k in range(len(lens.features)):
+        m0, x0 = mean[lens.features[k]], lens.values[k]
         for i in range(used):
             backward[i] += x0 * np.float32(m0[i])
 

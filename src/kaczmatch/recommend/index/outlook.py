@@ -61,18 +61,21 @@ def lens(
     own = Outlook.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
-    tags = np.zeros((-(-len(tag_places) // 8), 8))
+    tags = np.zeros((-(-len(tag_places) // 64) * 8, 8))
     tags.ravel()[: len(tag_places)] = weights[tag_places]
     profile = unit(viewer.profile.features)
-    places = np.flatnonzero(profile)
+    own_tags = tag_places[profile[tag_places] > 0.0]
+    own_features = feature_places[profile[feature_places] != 0.0]
     belief = isinstance(learner, GaussianLearner)
     return Lens(
         (tags @ _BITS).astype(np.float32),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
         np.float32(own.appeal_weight[0] * certainty),
-        places,
-        profile[places].astype(np.float32),
+        own_tags,
+        np.float32(profile[own_tags].max(initial=0.0)),
+        own_features,
+        profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
         np.float32(learner.epsilon if isinstance(learner, GaussianLearner) else 0.0),
         belief,

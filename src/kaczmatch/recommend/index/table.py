@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from kaczmatch.recommend.index.columns import CHUNK, Array, Columns
 
 _FILL = CHUNK * 9 // 10  # rows of a chunk when it is laid out anew, which leaves room to put people in
+_SPARSE = 0.65  # the share of its chunks below which a kind is laid out anew,
+_FEW = 8  # unless it has only a few
 _BEFORE_ALL = -(2**31)
 
 
@@ -52,6 +54,7 @@ class Table:
             if chosen.size:
                 chosen = chosen[np.argsort(rows.born[chosen], kind="stable")]
                 self._insert(kind, rows.taken(chosen))
+                self._repack(kind)
 
     def remove(self, number: int) -> None:
         """Take a person out of every chunk."""
@@ -126,6 +129,22 @@ class Table:
             self.used[target] = len(part)
         self.chunks[kind][at + 1 : at + 1] = homes[1:]
         self.begins[kind][at + 1 : at + 1] = [int(both.born[part[0]]) for part in parts[1:]]
+
+    def _repack(self, kind: int) -> None:
+        """Lay a kind out anew where its chunks have become too empty by splitting and leaving."""
+        chunks = self.chunks[kind]
+        rows = int(self.used[chunks].sum())
+        if len(chunks) < _FEW or rows > _SPARSE * CHUNK * len(chunks):
+            return
+        full = [self.columns.chunk(chunk, slice(0, self.used[chunk])) for chunk in chunks]
+        everybody = Columns(*(np.concatenate(parts, axis=-1) for parts in zip(*full, strict=True)))
+        self.free.extend(reversed(chunks))
+        parts = np.array_split(np.argsort(everybody.born, kind="stable"), -(-rows // _FILL))
+        self.chunks[kind] = [self._new_chunk(kind) for _ in parts]
+        self.begins[kind] = [_BEFORE_ALL, *(int(everybody.born[part[0]]) for part in parts[1:])]
+        for chunk, part in zip(self.chunks[kind], parts, strict=True):
+            self._write(chunk, 0, everybody.taken(part))
+            self.used[chunk] = len(part)
 
     def _write(self, chunk: int, row: int, rows: Columns) -> None:
         coming = len(rows.who)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import fused
-from kaczmatch.recommend.index.columns import CHUNK, Columns
+from kaczmatch.recommend.index.columns import CHUNK, Columns, unpacked
 from kaczmatch.recommend.index.fused import Lens, Query
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
-from kaczmatch.recommend.location import Around, reach
+from kaczmatch.recommend.location import NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
 
@@ -90,8 +90,8 @@ class View:
 
     def candidates(self, numbers: Numbers) -> Candidates:
         """Their filter columns."""
-        rows = self.rows(numbers)
-        return Candidates(self._schema, self.ids(numbers), *rows[1:9])
+        places, columns = self._table.home[numbers], self._table.columns
+        return Candidates(self._schema, self.ids(numbers), *(column.reshape(-1)[places] for column in columns[1:10]))
 
     def rows(self, numbers: Numbers) -> Columns:
         return self._table.rows(numbers)
@@ -101,7 +101,7 @@ class View:
         columns = self._table.columns
         chunk, row = np.divmod(self._table.home[numbers], CHUNK)
         values = np.zeros((len(numbers), len(self._tag_places) + len(self._feature_places)))
-        values[:, self._tag_places] = np.unpackbits(columns.tags[chunk, :, row], axis=1, count=len(self._tag_places))
+        values[:, self._tag_places] = unpacked(columns.tags[chunk, :, row].T, len(self._tag_places))
         values[:, self._feature_places] = columns.features[chunk, :, row]
         return values
 
@@ -139,10 +139,8 @@ class View:
         born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
         looks, age = schema.mask(viewer.i_look_for, "i_look_for"), age_on(viewer.born, day)
         am = schema.mask(viewer.i_am, "i_am")
-        around = Around.of(viewer.location)
-        query = Query(
-            np.uint32(am), np.uint32(looks), age, born_from, born_to, reach(viewer.within_km), around.column, *around[1:]
-        )
+        point = viewer.location.point if viewer.location else NOWHERE_ELSE
+        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km))
         if age < schema.minimum_age or age > 255:
             return query, np.empty(0, np.int64)
         chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]

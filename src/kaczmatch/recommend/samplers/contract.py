@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.scoring import Fusion
 
 Rows = NDArray[np.int64]
+Floats = NDArray[np.floating[Any]]
 
 
 class Reach(Enum):
@@ -98,6 +99,7 @@ class Sampler(ABC):
 
     slug: ClassVar[str]
     reach: ClassVar[Reach]
+    shortlist: ClassVar[int] = 1000  # how many of the best it looks at, where it does not look at everybody
     why: ClassVar[str]  # one is shown somebody, in words
 
     @abstractmethod
@@ -116,7 +118,7 @@ class TwoStageSampler(Sampler):
         """How many it chooses `size` from."""
 
 
-def in_order(scores: Vector, rng: np.random.Generator) -> Rows:
+def in_order(scores: Floats, rng: np.random.Generator) -> Rows:
     """Highest first, equal ones in random order."""
     shuffled = rng.permutation(len(scores))
     return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")], np.int64)

@@ -25,10 +25,11 @@ class Mutual(Sampler):
 
     slug: ClassVar[str] = "mutual"
     reach: ClassVar[Reach] = Reach.BEST
+    shortlist: ClassVar[int] = 500  # a tempered draw strays no further down than that
     why: ClassVar[str] = "likely to be liked both ways"
 
     temper: float = 0.25
-    draws: int = 128  # tastes to estimate the probabilities from
+    draws: int = 64  # tastes to estimate the probabilities from
 
     def __post_init__(self) -> None:
         checked("temper", self.temper, low=0.0, high=10.0)
@@ -36,6 +37,6 @@ class Mutual(Sampler):
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = belief_of(pool, self.slug)
-        z = drawn_scores(pool, self.draws, self.temper, rng, self.slug) / math.sqrt(learner.alpha)
-        likes = learner.epsilon + (1.0 - 2.0 * learner.epsilon) * ndtr(z)
-        return one_of_many(np.where(pool.capped[:, None], -1.0, likes * pool.backward[:, None]), size, rng)
+        z = drawn_scores(pool, self.draws, self.temper, rng, self.slug) / np.float32(math.sqrt(learner.alpha))
+        likes = np.float32(learner.epsilon) + np.float32(1.0 - 2.0 * learner.epsilon) * ndtr(z)
+        return one_of_many(np.where(pool.capped, np.float32(-1.0), likes * pool.backward.astype(np.float32)), size, rng)

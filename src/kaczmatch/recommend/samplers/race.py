@@ -13,7 +13,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.samplers.contract import Draw, Rows
 
 _ROUNDS = 60
-_CLOSE = 1e-10
+_CLOSE = 1e-8
 
 
 def race(weights: Vector, size: int, rng: np.random.Generator) -> Draw:

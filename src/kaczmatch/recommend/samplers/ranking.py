@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.recommend.samplers.contract import Draw, Rows, in_order
+from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.samplers.contract import Draw, Floats, Rows, in_order
 
 
 def ranked(order: Rows, size: int) -> Draw:
@@ -19,23 +19,24 @@ def ranked(order: Rows, size: int) -> Draw:
     return Draw(order[:size], chances)
 
 
-def one_of_many(scores: Matrix, size: int, rng: np.random.Generator) -> Draw:
-    """The best rows by the first column; the other columns are what chance could have made of it as well.
+def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
+    """The best by the first row of scores; the other rows are what chance could have made of it as well.
 
-    A row's probability is the share of columns, the first among them, that put it into the first n. Counting the first one too
-    makes the inverse probability of what was shown unbiased: E[M/(1 + Binomial(M − 1, p))] = (1 − (1 − p)ᴹ)/p.
+    A candidate's probability is the share of rows, the first among them, that put it into the first n. Counting the first one
+    too makes the inverse probability of what was shown unbiased: E[M/(1 + Binomial(M − 1, p))] = (1 − (1 − p)ᴹ)/p.
     """
-    order = in_order(scores[:, 0], rng)
+    order = in_order(scores[0], rng)
+    candidates = len(order)
 
     def chances(n: int) -> Vector:
-        if n >= len(scores):
-            return np.ones(len(scores))
+        if n >= candidates:
+            return np.ones(candidates)
         if n == 0:
-            return np.zeros(len(scores))
-        limit = np.partition(scores, len(scores) - n, axis=0)[len(scores) - n]
+            return np.zeros(candidates)
+        limit = np.partition(scores, candidates - n, axis=1)[:, candidates - n, None]
         within = scores >= limit
-        within[:, 0] = False
-        within[order[:n], 0] = True
-        return np.asarray(within.mean(axis=1))
+        within[0] = False
+        within[0, order[:n]] = True
+        return np.asarray(within.mean(axis=0))
 
     return Draw(order[:size], chances)

@@ -22,11 +22,11 @@ class Thompson(Sampler):
     reach: ClassVar[Reach] = Reach.LIKED
     why: ClassVar[str] = "a good fit to what your taste may be"
 
-    draws: int = 128  # tastes to estimate the probabilities from
+    draws: int = 64  # tastes to estimate the probabilities from
 
     def __post_init__(self) -> None:
         whole("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         scores = drawn_scores(pool, self.draws, 1.0, rng, self.slug)
-        return one_of_many(np.where(pool.capped[:, None], -np.inf, scores), size, rng)
+        return one_of_many(np.where(pool.capped, np.float32(-np.inf), scores), size, rng)

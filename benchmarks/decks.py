@@ -1,0 +1,330 @@
+"""A deck of 32 with all filters beside what people use today, in one run. Prints ratios; `make bench` runs it.
+
+Every party answers the same question from the same float32 numbers: of everybody whom both sides' filters allow, the 32 with the
+highest geometric mean of both cosines. Ours is a whole deck: search, exact scores of a shortlist from float64 states, order.
+
+    python benchmarks/decks.py [people ...]
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+import duckdb
+import faiss
+import numpy as np
+
+import kaczmatch
+from kaczmatch.core.vectors import unit_rows
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.deck import Recommender
+from kaczmatch.recommend.filters import Candidates
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.location import NO_LIMIT, Location, reach
+from kaczmatch.recommend.policy import Always, Decision
+from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.samplers.greedy import Greedy
+from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.vocabulary import Vocabulary
+
+D, DECK, VIEWERS = 60, 32, 24
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+TODAY = 20261115
+BLOCK = 50_000
+VOCABULARY = Vocabulary.of([f"tag {i}" for i in range(D)])
+RULE = kaczmatch.learner("tk")
+PRIOR = kaczmatch.Prior.ones(D)
+
+
+class People:
+    """A population in one country: genders, ages, ranges sought, places, tags and tastes."""
+
+    def __init__(self, people: int) -> None:
+        rng = np.random.default_rng(0)
+        self.n = people
+        am = rng.choice(np.array([1, 2, 4, 5], np.uint32), people, p=[0.48, 0.48, 0.03, 0.01])
+        looks = np.where(rng.random(people) < 0.9, 3 - np.minimum(am & 3, 2), rng.integers(1, 8, people)).astype(np.uint32)
+        looks[looks == 0] = 7
+        age = np.clip(18 + rng.gamma(2.2, 7.0, people), 18, 90).astype(np.int64)
+        day = rng.integers(1, 29, people) + 100 * rng.integers(1, 13, people)
+        born = ((TODAY // 10_000 - age - (day > TODAY % 10_000)) * 10_000 + day).astype(np.int32)
+        youngest, oldest = (
+            np.clip(age + w, 18, 150).astype(np.uint8) for w in (-rng.integers(2, 16, people), rng.integers(2, 16, people))
+        )
+        row, column = rng.integers(1380, 1400, people), rng.integers(1850, 1880, people)
+        points = np.array([[Location(r, c).point for c in range(1850, 1880)] for r in range(1380, 1400)])[
+            row - 1380, column - 1850
+        ]
+        limited = rng.random(people) < 0.3
+        limits = np.where(limited, rng.choice([float(reach(km)) for km in (100.0, 150.0, 250.0)], people), NO_LIMIT)
+        self.candidates = Candidates(
+            DATING, range(people), am, looks, born, youngest, oldest, *points.T.copy(), limits.astype(np.float32)
+        )
+        self.tags = rng.random((people, D)) < 0.5
+        self.tastes = rng.standard_normal((people, D), np.float32)
+        cells = self.tastes.astype(np.float64)
+        self.state = [RULE.state(row, D, PRIOR) for row in cells]
+        self.viewers = [
+            Profile(
+                id=int(i),
+                i_am={"woman"},
+                i_look_for={"man"},
+                born=date(int(born[i]) // 10_000, int(born[i]) // 100 % 100, int(born[i]) % 100),
+                features=self.tags[i].astype(float),
+                ages=(int(age[i]) - 7, int(age[i]) + 9),
+                location=Location(int(row[i]), int(column[i])),
+                within_km=250.0,
+            )
+            for i in rng.permutation(np.flatnonzero((am == 1) & (age >= 25) & (age <= 40)))[:VIEWERS]
+        ]
+
+    def states(self, ids: Any) -> list[kaczmatch.State]:
+        return [self.state[i] for i in ids]
+
+    def index(self) -> CandidateIndex:
+        index = CandidateIndex(VOCABULARY, RULE)
+        c = self.candidates
+        for first in range(0, self.n, BLOCK):
+            part = slice(first, min(first + BLOCK, self.n))
+            index.put_columns(
+                Candidates(
+                    DATING,
+                    list(range(part.start, part.stop)),
+                    *(getattr(c, name)[part] for name in ("i_am", "i_look_for", "born", "youngest", "oldest")),
+                    *(getattr(c, name)[part] for name in ("x", "y", "z", "reach")),
+                ),
+                self.tags[part].astype(np.float64),
+            )
+            index.prefer(dict(zip(range(part.start, part.stop), self.states(range(part.start, part.stop)), strict=True)))
+        return index
+
+
+Party = Callable[[Profile], list[int]]
+
+
+def ours(people: People) -> tuple[Party, CandidateIndex]:
+    index = people.index()
+    recommender = Recommender(
+        index=index, states=people.states, policy=Always(decision=Decision(sampler=Greedy(), reason="best"))
+    )
+    rng = np.random.default_rng(0)
+
+    def deck(viewer: Profile) -> list[int]:
+        me = Viewer(viewer, RULE, people.states([viewer.id])[0])
+        return [int(card.id) for card in recommender.deck(me, DECK, now=NOW, rng=rng).cards]  # type: ignore[call-overload]
+
+    return deck, index
+
+
+class Plain:
+    """The filters and scores in numpy, as the other parties use them."""
+
+    def __init__(self, people: People) -> None:
+        self.c = people.candidates
+        self.tags = unit_rows(people.tags.astype(np.float64)).astype(np.float32)
+        self.tastes = unit_rows(people.tastes.astype(np.float64)).astype(np.float32)
+
+    def passing(self, viewer: Profile) -> np.ndarray:
+        """Rows that pass, the cheap filters first, the distance only for who is left."""
+        c = self.c
+        own = (TODAY - (viewer.born.year * 10_000 + viewer.born.month * 100 + viewer.born.day)) // 10_000
+        first, last = TODAY - (viewer.ages[1] + 1) * 10_000 + 1, TODAY - viewer.ages[0] * 10_000
+        rows = np.flatnonzero(
+            (c.born >= first)
+            & (c.born <= last)
+            & (c.i_am & 2 != 0)
+            & (c.i_look_for & 1 != 0)
+            & (c.youngest <= own)
+            & (c.oldest >= own)
+        )
+        assert viewer.location is not None
+        x, y, z = viewer.location.point
+        apart = (c.x[rows] - x) ** 2 + (c.y[rows] - y) ** 2 + (c.z[rows] - z) ** 2
+        rows = rows[apart <= np.minimum(c.reach[rows], reach(viewer.within_km))]
+        return rows[rows != viewer.id]
+
+    def fused(self, viewer: Profile, rows: np.ndarray) -> np.ndarray:
+        return self._fuse(self.tags[rows] @ self.tastes[viewer.id], self.tastes[rows] @ self.tags[viewer.id])
+
+    def fused_everybody(self, viewer: Profile, rows: np.ndarray) -> np.ndarray:
+        return self._fuse((self.tags @ self.tastes[viewer.id])[rows], (self.tastes @ self.tags[viewer.id])[rows])
+
+    @staticmethod
+    def _fuse(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(forward, 0.0) * np.maximum(backward, 0.0))
+
+
+def best(rows: np.ndarray, scores: np.ndarray) -> list[int]:
+    top = np.argpartition(-scores, DECK - 1)[:DECK] if len(rows) > DECK else np.arange(len(rows))
+    return rows[top[np.argsort(-scores[top])]].tolist()
+
+
+def numpy_parties(plain: Plain) -> dict[str, Party]:
+    """Score whom the filters leave, or everybody at once with BLAS."""
+
+    def filtered(viewer: Profile) -> list[int]:
+        rows = plain.passing(viewer)
+        return best(rows, plain.fused(viewer, rows))
+
+    def everybody(viewer: Profile) -> list[int]:
+        rows = plain.passing(viewer)
+        return best(rows, plain.fused_everybody(viewer, rows))
+
+    return {"numpy, filter then score": filtered, "numpy, score everybody": everybody}
+
+
+def faiss_party(plain: Plain) -> Party:
+    """A flat inner-product index of (tags, taste) with a selector, which ranks by the sum; the best 1,000 are fused exactly."""
+    index = faiss.IndexFlatIP(2 * D)
+    for first in range(0, len(plain.tags), BLOCK):
+        index.add(np.hstack([plain.tags[first : first + BLOCK], plain.tastes[first : first + BLOCK]]))
+
+    def deck(viewer: Profile) -> list[int]:
+        rows = plain.passing(viewer)
+        flags = np.zeros(len(plain.tags), np.bool_)
+        flags[rows] = True
+        selector = faiss.IDSelectorBitmap(np.packbits(flags, bitorder="little"))
+        query = np.concatenate([plain.tastes[viewer.id], plain.tags[viewer.id]])[None]
+        found = index.search(query, 1000, params=faiss.SearchParameters(sel=selector))[1][0]
+        found = found[found >= 0]
+        return best(found, plain.fused(viewer, found))
+
+    return deck
+
+
+def duckdb_party(plain: Plain) -> Party:
+    """One table of columns, one statement."""
+    base = duckdb.connect()
+    c = plain.c
+    columns: dict[str, np.ndarray] = {"id": np.arange(len(plain.tags), dtype=np.int32)}
+    columns |= {name: getattr(c, name) for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")}
+    columns |= {f"a{i}": plain.tags[:, i].copy() for i in range(D)} | {f"w{i}": plain.tastes[:, i].copy() for i in range(D)}
+    base.execute("CREATE TABLE people AS SELECT * FROM columns")
+
+    def deck(viewer: Profile) -> list[int]:
+        own = (TODAY - (viewer.born.year * 10_000 + viewer.born.month * 100 + viewer.born.day)) // 10_000
+        i, limit = int(viewer.id), float(reach(viewer.within_km))  # type: ignore[call-overload]
+        x, y, z = (float(columns[name][i]) for name in "xyz")
+        forward = " + ".join(f"a{k} * {plain.tastes[i, k]:.9g}::FLOAT" for k in range(D))
+        backward = " + ".join(f"w{k} * {plain.tags[i, k]:.9g}::FLOAT" for k in range(D) if plain.tags[i, k])
+        statement = f"""
+            SELECT id FROM (SELECT id, {forward} AS f, {backward} AS b FROM people WHERE
+              born BETWEEN {TODAY - (viewer.ages[1] + 1) * 10_000 + 1} AND {TODAY - viewer.ages[0] * 10_000}
+              AND i_am & 2 != 0 AND i_look_for & 1 != 0 AND youngest <= {own} AND oldest >= {own} AND id != {i}
+              AND (x - {x})**2 + (y - {y})**2 + (z - {z})**2 <= least(reach, {limit}))
+            ORDER BY sqrt(greatest(f, 0) * greatest(b, 0)) DESC LIMIT {DECK}"""  # noqa: S608
+        return [row[0] for row in base.execute(statement).fetchall()]
+
+    return deck
+
+
+def exact(people: People, plain: Plain, viewer: Profile) -> list[int]:
+    """The answer in float64."""
+    rows = plain.passing(viewer)
+    me = Viewer(viewer, RULE, people.states([viewer.id])[0])
+    scores = np.sqrt(
+        np.maximum(me.likes(people.tags[rows].astype(np.float64), np.zeros(len(rows))), 0.0)
+        * np.maximum(me.liked_by(people.states(rows.tolist())), 0.0)
+    )
+    return best(rows, scores)
+
+
+def milliseconds(deck: Party, viewers: list[Profile], rounds: int) -> float:
+    """Of a deck, averaged over viewers, the best round after one to warm up."""
+    times = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        for viewer in viewers:
+            deck(viewer)
+        times.append((time.perf_counter() - start) / len(viewers))
+    return 1e3 * min(times[1:])
+
+
+def bandwidth() -> float:
+    """GB/s that this machine reads from memory in one thread."""
+    block = np.ones(1 << 25)
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        block.sum()
+        times.append(time.perf_counter() - start)
+    return block.nbytes / min(times) / 1e9
+
+
+def bytes_read(index: CandidateIndex, viewer: Profile) -> float:
+    """Of the columns in the chunks that a deck visits: filters and likes of all rows, the rest of those that pass."""
+    with index.reading() as view:
+        _, chunks = view._query(viewer, NOW.date())
+        rows, passing = int(index._table.used[chunks].sum()), len(view.everybody(viewer, NOW.date()))
+    return rows * (14 + 16 + 8 + np.count_nonzero(viewer.features)) + passing * (8 + 4)
+
+
+def report(n: int) -> None:
+    people = People(n)
+    plain = Plain(people)
+    our_deck, index = ours(people)
+    parties: dict[str, Party] = {"kaczmatch": our_deck, **numpy_parties(plain), "FAISS flat with a selector": faiss_party(plain)}
+    parties["DuckDB"] = duckdb_party(plain)
+    share = float(np.mean([len(plain.passing(viewer)) for viewer in people.viewers])) / n
+    print(f"\n{n:,} people, {100 * share:.0f} % pass all filters; milliseconds a deck of {DECK}, {VIEWERS} viewers")
+    truth = [exact(people, plain, viewer) for viewer in people.viewers]
+    times = {}
+    for name, deck in parties.items():
+        same = float(np.mean([len(set(deck(v)) & set(t)) / len(t) for v, t in zip(people.viewers, truth, strict=True)]))
+        times[name] = milliseconds(deck, people.viewers, 5 if n < 10**6 else 3)
+        print(f"{name:>28}{times[name]:>10.2f}{100 * same:>9.1f} % of the exact deck")
+    peers = {name: ms for name, ms in times.items() if name != "kaczmatch"}
+    fastest = min(peers, key=lambda name: peers[name])
+    floor = "" if n < 10**6 else f"   floor 10{'' if peers[fastest] >= 10 * times['kaczmatch'] else '   BELOW ITS FLOOR'}"
+    print(f"{'times as fast as the fastest':>28}{peers[fastest] / times['kaczmatch']:>10.1f}   ({fastest}){floor}")
+    read = float(np.mean([bytes_read(index, viewer) for viewer in people.viewers]))
+    print(
+        f"{'read':>28}{read / times['kaczmatch'] / 1e6:>10.1f} GB/s in a deck as a whole; this machine's memory {bandwidth():.0f}"
+    )
+
+
+def memory(n: int) -> None:
+    """MiB that an index of so many people adds to a process."""
+    tags = np.random.default_rng(0)
+    people = People(min(n, BLOCK))
+    small, index = people.candidates, CandidateIndex(VOCABULARY, RULE)
+    gc.collect()
+    before = _resident()
+    for first in range(0, n, BLOCK):
+        ids = list(range(first, min(first + BLOCK, n)))
+        names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
+        part = Candidates(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
+        index.put_columns(part, (tags.random((len(ids), D)) < 0.5).astype(np.float64))
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what is free is not taken
+    print(f"{_resident() - before:.0f}")
+
+
+def _resident() -> float:
+    with open("/proc/self/statm") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--memory"]:
+        memory(int(sys.argv[2]))
+        return
+    sizes = [int(size) for size in sys.argv[1:]] or [10_000, 100_000, 1_000_000]
+    for n in sizes:
+        report(n)
+    largest = str(max(sizes))
+    command = [sys.executable, __file__, "--memory", largest]
+    mib = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)  # noqa: S603
+    print(f"\nan index of {int(largest):,} people takes {mib:.0f} MiB{'' if mib < 400 else '   OVER ITS LIMIT of 400'}")
+
+
+if __name__ == "__main__":
+    main()
