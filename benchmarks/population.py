@@ -101,7 +101,7 @@ class Outcome:
     cards: np.ndarray  # by person
     seconds: np.ndarray
     empty: Counter[str]
-    unexplained: int
+    unfounded: int  # empty decks of people who could be shown somebody
     violations: int
 
 
@@ -117,7 +117,7 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
     order = rng.permutation(len(people.profiles))[::every].tolist()
     pools, cards, seconds = [], np.zeros(len(people.profiles)), []
     empty: Counter[str] = Counter()
-    violations = unexplained = 0
+    violations = unfounded = 0
     for i in track(order, "decks", disable=not progress, transient=True):
         viewer = Viewer(people.profiles[i], people.index.learner, people.states[i])
         start = time.perf_counter()
@@ -130,11 +130,10 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
         if deck.cards:
             some = _rows(people.candidates, shown)
             violations += int(np.count_nonzero(~allowed(viewer.profile, some, NOW.date())))
-        elif deck.openings:
-            empty[deck.openings[0].filter] += 1
         else:
-            unexplained += not _alone(people, i)
-    return Outcome(np.array(pools), cards, np.array(seconds), empty, unexplained, violations)
+            empty[deck.empty] += 1
+            unfounded += not _alone(people, i)
+    return Outcome(np.array(pools), cards, np.array(seconds), empty, unfounded, violations)
 
 
 def _rows(candidates: Candidates, rows: list[int]) -> Candidates:
@@ -159,9 +158,10 @@ def main() -> None:
         decks, everybody = len(found.pools), found.cards
         low, middle, high = np.percentile(found.pools, [5, 50, 95])
         p50, p95, p99 = 1e3 * np.percentile(found.seconds, [50, 95, 99])
-        reasons = ", ".join(f"{count} by the {reason} sought" for reason, count in found.empty.items()) or "none"
-        print(f"{name}: {decks:,} decks, {found.violations} violations, {found.unexplained} empty without a reason")
-        print(f"  pool       5 % {low:,.0f}   median {middle:,.0f}   95 % {high:,.0f};   empty decks: {reasons}")
+        print(f"{name}: {decks:,} decks, {found.violations} violations, {found.unfounded} empty without need")
+        print(f"  pool       5 % {low:,.0f}   median {middle:,.0f}   95 % {high:,.0f}")
+        for reason, count in found.empty.most_common():
+            print(f"  empty      {count}: {reason}")
         print(f"  exposure   Gini {gini(everybody):.3f}   top 1 % {100 * top_share(everybody):.1f} % of all cards")
         print(f"  a deck     p50 {p50:.2f} ms   p95 {p95:.2f} ms   p99 {p99:.2f} ms\n")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.view import Numbers
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
-from kaczmatch.recommend.profile import OLDEST, Profile
+from kaczmatch.recommend.profile import OLDEST
 from kaczmatch.recommend.samplers.contract import Pool, Reach, TwoStageSampler, in_order
 from kaczmatch.recommend.scoring import fusion
 
@@ -61,12 +62,13 @@ class Opening:
 @final
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """Cards in the order to show them. `eligible` people could have been shown; `openings` says what to widen where there is
-    nobody, the most helpful first."""
+    """Cards in the order to show them. `eligible` people could have been shown. Where there is nobody, `empty` says why, and
+    `openings` what to widen, the most helpful first."""
 
     cards: tuple[Card, ...]
     decision: Decision
     eligible: int
+    empty: str = ""
     openings: tuple[Opening, ...] = ()
 
 
@@ -116,7 +118,7 @@ class Recommender:
             hand, relaxed, eligible = table.hand(size, admirers, rng)
             numbers = np.concatenate([hand.numbers, relaxed])
             if not len(numbers):
-                return Deck((), decision, 0, table.openings())
+                return Deck((), decision, 0, *table.excuse())
             ids, scores = view.ids(numbers), table.pool(numbers).score
             explored = np.isin(numbers, hand.explored)
             chances = np.concatenate([hand.chances, np.ones(len(relaxed))])
@@ -177,16 +179,28 @@ class _Table:
             capped=np.isin(numbers, view.numbers(self.over)),
         )
 
-    def openings(self) -> tuple[Opening, ...]:
-        """What each of the viewer's own filters costs, where the others leave nobody."""
+    def excuse(self) -> tuple[str, tuple[Opening, ...]]:
+        """Why nobody can be shown, and what each of the viewer's own filters costs; all of them together if none alone helps."""
         profile = self.who.profile
-        wider: dict[str, Profile] = {
-            "looks for": replace(profile, i_look_for=frozenset(profile.schema.kinds)),
-            "age": replace(profile, ages=(0, OLDEST)),
-            "distance": replace(profile, within_km=float("inf")),
+        if not profile.old_enough(self.who.day):
+            return f"one must be {profile.schema.minimum_age} to take part", ()
+        wider: dict[str, dict[str, Any]] = {
+            "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
+            "age": {"ages": (0, OLDEST)},
+            "distance": {"within_km": math.inf},
         }
-        opened = [Opening(name, len(replace(self.who, profile=other).everybody())) for name, other in wider.items()]
-        return tuple(sorted((one for one in opened if one.people), key=lambda one: -one.people))
+        single = [Opening(name, self._with(change)) for name, change in wider.items()]
+        helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)
+        if helpful:
+            return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
+        together = self._with({name: value for change in wider.values() for name, value in change.items()})
+        if together:
+            return "nobody passes the filters; only widening several of them would help", (Opening("several", together),)
+        return "nobody who is here now looks for somebody like you", ()
+
+    def _with(self, change: dict[str, Any]) -> int:
+        """How many there would be with another profile."""
+        return len(replace(self.who, profile=replace(self.who.profile, **change)).everybody())
 
 
 def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.Generator) -> tuple[Numbers, Vector]:

@@ -80,8 +80,8 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert all(0.0 < card.chance <= 1.0 for card in deck.cards)
     scores = [card.score for card in deck.cards]
     assert scores == sorted(scores, reverse=True)
-    if not shown:
-        assert all(opening.people > 0 for opening in deck.openings)
+    assert bool(deck.empty) == (not shown)
+    assert all(opening.people > 0 for opening in deck.openings)
 
 
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
@@ -189,6 +189,23 @@ def test_somebody_too_young_sees_nobody(people: Any) -> None:
     young = replace(people.profiles[0], born=date(2010, 1, 1))
     deck = people.recommender().deck(replace(people.viewer(0), profile=young), 5, now=NOW, rng=np.random.default_rng(0))
     assert deck.cards == deck.openings == ()
+    assert deck.empty == "one must be 18 to take part"
+
+
+def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any]) -> None:
+    people = crowd(2, seed=1)
+    she = replace(
+        people.profiles[0], i_am={"woman"}, i_look_for={"woman"}, ages=(90, 99), within_km=np.inf, born=date(1990, 1, 1)
+    )
+    he = replace(people.profiles[1], i_am={"man"}, i_look_for={"woman"}, ages=(18, 99), within_km=np.inf, born=date(1990, 1, 1))
+    people.index.put(she, he)
+    arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
+    deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
+    assert [(one.filter, one.people) for one in deck.openings] == [("several", 1)]
+    assert "several" in deck.empty
+    people.index.put(replace(he, i_look_for={"man"}))
+    deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
+    assert (deck.openings, deck.empty) == ((), "nobody who is here now looks for somebody like you")
 
 
 def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:
