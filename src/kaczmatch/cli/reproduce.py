@@ -17,8 +17,8 @@ from kaczmatch.laboratory.convergence import convergence_part
 from kaczmatch.laboratory.curves import adaptive_part, curves_part, noise_part
 from kaczmatch.laboratory.desiderata import desiderata_part
 from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.results import Part
 from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.report.results import Part
 
 Make = Callable[[Laboratory], Part]
 

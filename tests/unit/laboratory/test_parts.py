@@ -11,9 +11,9 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.cli.reproduce import parts_of
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Laboratory, Plan, against, contestants
+from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
 
