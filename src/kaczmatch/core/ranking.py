@@ -31,7 +31,7 @@ def auc(scores: Vector, likes: NDArray[np.bool_]) -> float:
 @compiled
 def ndcg(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
     """Discounted gain of the first k over the best possible; NaN where nothing is liked."""
-    liked = np.count_nonzero(likes)
+    liked = int(np.count_nonzero(likes))
     if liked == 0:
         return np.nan
     ideal = 0.0
