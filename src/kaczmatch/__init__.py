@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kaczmatch.core.errors import InvalidInput
     from kaczmatch.core.swipes import Seen, SwipeLog
+    from kaczmatch.learners.appeal import Appeal
     from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
     from kaczmatch.learners.hinge import Hinge
     from kaczmatch.learners.influence import Influence, influence
     from kaczmatch.learners.monitors import watch
+    from kaczmatch.learners.population import fit_population, population_prior
     from kaczmatch.learners.prior import Prior
     from kaczmatch.learners.registry import LEARNERS, learner
     from kaczmatch.learners.replay import States, replay
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Appeal": "learners.appeal",
     "BeliefLearner": "learners.contract",
     "Hinge": "learners.hinge",
     "Influence": "learners.influence",
@@ -35,14 +38,17 @@ _HOMES = {
     "State": "learners.state",
     "States": "learners.replay",
     "SwipeLog": "core.swipes",
+    "fit_population": "learners.population",
     "influence": "learners.influence",
     "learner": "learners.registry",
+    "population_prior": "learners.population",
     "replay": "learners.replay",
     "watch": "learners.monitors",
 }
 
 __all__ = [
     "LEARNERS",
+    "Appeal",
     "BeliefLearner",
     "Hinge",
     "Influence",
@@ -54,8 +60,10 @@ __all__ = [
     "State",
     "States",
     "SwipeLog",
+    "fit_population",
     "influence",
     "learner",
+    "population_prior",
     "replay",
     "watch",
 ]

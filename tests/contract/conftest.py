@@ -24,6 +24,11 @@ VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczma
     "probit-diag with appeal": kaczmatch.learner("probit-diag", appeal=True),
     "probit that forgets": kaczmatch.learner("probit", half_life_days=3.0),
     "probit-diag that forgets": kaczmatch.learner("probit-diag", half_life_days=0.5, appeal=True),
+    "probit that never looks for change": kaczmatch.learner("probit", false_alarms=0.0),
+    "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
+    "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
+    "probit with a fixed share of careless swipes": kaczmatch.learner("probit", epsilon_swipes=float("inf")),
+    "probit-diag with a fixed share of careless swipes": kaczmatch.learner("probit-diag", epsilon_swipes=float("inf")),
 }
 
 

@@ -17,7 +17,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.grouping import Places
-from kaczmatch.learners.kernels import DONE, END_SESSION, FORGET, GIVEN, SWIPE, kept_after
+from kaczmatch.learners.kernels import BAD_FEATURES, CHANGED, END_SESSION, FORGET, GIVEN, SWIPE, kept_after
 
 NOTHING_LEFT_OUT = -1
 
@@ -83,8 +83,11 @@ def _fold(
                 end_session(cells, d, parameters)
             if passed > 0:
                 forget(cells, start, kept_after(passed, half_life))
-            if swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters) != DONE:
+            answer = swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters)
+            if answer == BAD_FEATURES:
                 return i
+            if answer == CHANGED:
+                forget(cells, start, 0.0)
             ended = False
             passed = 0
     return -1

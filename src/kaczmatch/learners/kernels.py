@@ -22,12 +22,13 @@ SWIPE = types.int64(CELLS, GIVEN, types.float64, types.float64, GIVEN)
 END_SESSION = types.int64(CELLS, types.int64, GIVEN)
 FORGET = types.int64(CELLS, GIVEN, types.float64)
 
-# What a swipe kernel answers: done, or why it left the cells as they were.
+# What a swipe kernel answers: done; why it left the cells as they were; or done, and start anew: the taste has changed.
 DONE = 0
 BAD_FEATURES = 1
+CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES
+swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
 end_session_kernel = compiled_as(END_SESSION)  # (cells, dimensions, parameters) -> DONE
 forget_kernel = compiled_as(FORGET)  # (cells, cells at the start, keep) -> DONE
 

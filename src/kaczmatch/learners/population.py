@@ -1,0 +1,82 @@
+"""The population's prior: what people like on average and how much they differ, learned from those with a history.
+
+Empirical Bayes for a mixed-effects model, fitted by EM. For belief learners, with everybody's mean m and covariance P,
+
+    m₀ = mean of m,    P₀ = mean of P + covariance of m,
+
+and ε₀ is the mean of everybody's ε; the log is folded again from each new prior. Everybody counts once, however long their
+history, and the neutral prior counts as one more person: that is the posterior mean under the weakest normal-inverse-Wishart
+prior around it, and it is what remains where nobody has a history yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput, whole
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import unit
+from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.replay import prior_for, replay
+from kaczmatch.learners.state import State
+
+_NAME = "population"
+
+
+def fit_population(
+    learner: Learner, log: SwipeLog | Mapping[str, Any], *, neutral: Prior | ArrayLike | None = None, rounds: int = 10
+) -> Prior:
+    """The prior from which `learner` should start everybody else, from the swipes of those in `log`.
+
+    `neutral` (by default a weight of one for every tag) is what it is shrunk towards. Each round folds the log once. Its version
+    is made of what it says, so that the same log always gives the same one.
+    """
+    swipes = SwipeLog.of(log)
+    origin = prior_for(swipes, neutral)
+    # EM takes tens of rounds to leave a wrong start, and where no tag matters is wrong about none.
+    prior = Prior(np.zeros(swipes.dimensions)) if isinstance(learner, BeliefLearner) else origin
+    for _ in range(whole("rounds", rounds, low=1, high=100)):
+        states = replay(learner, swipes, prior=prior, end_last_session=True)
+        prior = population_prior(learner, states.values(), neutral=origin)
+    return prior
+
+
+def population_prior(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
+    """The same from stored states: one round, in which everybody started from whatever prior their state names."""
+    origin = Prior.of(neutral)
+    known = [learner.start(origin), *states]
+    for state in known:
+        if state.dimensions != origin.dimensions:
+            raise InvalidInput("states", f"one has {state.dimensions} tags, the neutral prior {origin.dimensions}; grow it first")
+    # In an order of their own, so that sums do not depend on the order of the users, not even in their last bit.
+    weights = np.array([learner.weights(state.cells, state.dimensions) for state in known])
+    known = [known[place] for place in np.lexsort(weights.T)]
+    if isinstance(learner, BeliefLearner):
+        return _believed(learner, known, origin)
+    # Directions, or a long history would outweigh others by its length; the length is the one that steps are made for.
+    mean = np.mean([learner.direction(state) for state in known], axis=0)
+    length = np.linalg.norm(origin.weights)
+    return Prior(length * unit(mean), _NAME, origin.usual_threshold, origin.appeal, origin.covariance, origin.epsilon).named(
+        _NAME
+    )
+
+
+def _believed(learner: BeliefLearner, states: Sequence[State], neutral: Prior) -> Prior:
+    """A prior over (tags, threshold, appeal); appeal as in the neutral one, or 0 ± 1, where the learner does not use it."""
+    means = np.array([learner.mean(state) for state in states])
+    mean, d, used = means.mean(axis=0), neutral.dimensions, means.shape[1]
+    within = np.zeros((used, used))
+    for state in states:
+        within += learner.covariance(state)
+    covariance = np.eye(d + 2) if neutral.covariance is None else neutral.covariance.copy()
+    covariance[used:, :used] = covariance[:used, used:] = 0.0
+    covariance[:used, :used] = within / len(states) + np.cov(means.T, bias=True)
+    epsilon = np.mean([learner.carelessness(state) for state in states])
+    appeal = mean[d + 1] if used == d + 2 else neutral.appeal
+    symmetric = (covariance + covariance.T) / 2.0
+    return Prior(mean[:d], _NAME, float(mean[d]), float(appeal), symmetric, float(epsilon)).named(_NAME)
