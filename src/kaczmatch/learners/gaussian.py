@@ -166,6 +166,13 @@ def coordinates(features: Vector, appeal: float, parameters: Vector) -> Vector:
 
 
 @compiled
+def likelihood(score: float, spread: float, parameters: Vector, habits: Vector) -> float:
+    """`GaussianLearner.probability` for kernels, from x·m and xᵀPx."""
+    mass = 0.5 * math.erfc(-score / math.sqrt(2.0 * (spread + parameters[0])))
+    return float(0.5 * habits[0] + (1.0 - habits[0]) * mass)
+
+
+@compiled
 def gains(score: float, spread: float, label: float, parameters: Vector, habits: Vector) -> tuple[float, float, int]:
     """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what to answer; notes the habits."""
     careless = habits[0]

@@ -58,7 +58,7 @@ def influence(
         work = np.empty((len(left_out), learner.room(d, len(rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(rows))
-        sequences.fold(learner, work, start, np.zeros_like(everything), everything, left_out)
+        sequences.fold(learner, work, start, np.zeros_like(everything), everything, left_out=left_out)
         if end_last_session:
             for cells in work:
                 learner.kernels.end_session(cells, d, learner.parameters)

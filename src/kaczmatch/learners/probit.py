@@ -13,9 +13,9 @@ from kaczmatch.core.compiled import add, compiled, dot
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, towards
+from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
 from kaczmatch.learners.habits import HABITS, after
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, swipe_kernel
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
 from kaczmatch.learners.state import State
 
 
@@ -63,6 +63,17 @@ def swipe(work: Vector, features: Vector, appeal: float, label: float, parameter
         for j in range(length):
             p[i, j] -= (px[i] * px[j]) * shrink  # px first: the same bits on both sides of the diagonal
     return answer
+
+
+@foretell_kernel
+def foretell(work: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return math.nan
+    length = _padded(n)
+    px = _times(work[length:-HABITS].reshape(n, length), x)
+    return likelihood(dot(x, work[:n]), dot(x, px[:n]), parameters, work[-HABITS:])
 
 
 @forget_kernel
@@ -116,7 +127,7 @@ class Probit(GaussianLearner):
     """
 
     slug: ClassVar[str] = "probit"
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget)
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
 
     def step(self, m: Vector, p: Matrix, habits: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
         y, px = sign(label), p @ x

@@ -13,9 +13,9 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import FixedCells
-from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, towards
+from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
 from kaczmatch.learners.habits import HABITS, after
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, swipe_kernel
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
 from kaczmatch.learners.state import State
 
 
@@ -38,6 +38,19 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     return answer
 
 
+@foretell_kernel
+def foretell(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return math.nan
+    score = spread = 0.0
+    for i in range(n):
+        score += x[i] * cells[i]
+        spread += x[i] * x[i] * cells[n + i]
+    return likelihood(score, spread, parameters, cells[-HABITS:])
+
+
 @forget_kernel
 def forget(cells: Vector, start: Vector, keep: float) -> int:
     towards(start, cells, keep, (cells.shape[0] - HABITS) // 2)
@@ -50,7 +63,7 @@ class ProbitDiagonal(GaussianLearner, FixedCells):
     """`probit` that keeps only the diagonal p of P: m + (y g/√q) p∘x,  p − (g(g + z)/q) (p∘x)²."""
 
     slug: ClassVar[str] = "probit-diag"
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget)
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
 
     def step(self, m: Vector, p: Vector, habits: Vector, x: Vector, label: Label) -> tuple[Vector, Vector, Vector]:
         y, px = sign(label), p * x
