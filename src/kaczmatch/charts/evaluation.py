@@ -37,7 +37,7 @@ def reliability_chart(rows: Sequence[Mapping[str, Any]], *, names: Sequence[str]
         whiskers.encode(strokeDash=alt.value([1, 0])),
         base.mark_line(strokeWidth=2).encode(y=y),
         base.mark_point(filled=True, opacity=1.0).encode(
-            y=y, size=alt.Size("swipes:Q", legend=None), strokeDash=alt.value([1, 0])
+            y=y, size=alt.Size("swipes:Q", legend=None, scale=alt.Scale(range=[15, 90])), strokeDash=alt.value([1, 0])
         ),
     ).properties(title=title, width=360, height=320)
 
@@ -47,8 +47,8 @@ def tuning_chart(rows: Sequence[Mapping[str, Any]], *, settings: Sequence[str], 
     panel = alt.Chart(width=250, height=170).encode(
         x=alt.X("value:N", title=None, sort=None, axis=alt.Axis(labelAngle=0)),
     )
-    y_title = "nats a swipe over the default"
-    zero = panel.mark_rule(color=_SOFT, strokeDash=[4, 3]).encode(y=alt.datum(0.0))
+    y_title = "nats in 100 swipes over the default"
+    zero = alt.Chart().mark_rule(color=_SOFT, strokeDash=[4, 3]).encode(y=alt.datum(0.0))
     bars = panel.mark_rule(strokeWidth=3, color="#0072B2").encode(y=alt.Y("low:Q", title=y_title), y2="high:Q")
     dots = panel.mark_point(filled=True, size=60, opacity=1.0).encode(
         y=alt.Y("difference:Q", title=y_title),

@@ -28,6 +28,9 @@ def run(request: Request, slug: str, out: Path) -> None:
         (out / CONFIGURATION).write_text(found.configuration.text(_why(found, request.swipes.name)), encoding="utf-8")
         console = Console(highlight=False)
         console.print(found.words[0], style="bold")
+        for words in found.words[1:]:
+            console.print(words, markup=False)
+        console.print()
         show([found.part])
         Console(stderr=True).print(f"settings: {out / CONFIGURATION}, report: {report}", highlight=False, soft_wrap=True)
 

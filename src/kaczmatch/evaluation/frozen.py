@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -52,6 +52,26 @@ def frozen(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], 
     names = [*(each.name for each in contenders), *BASELINES]
     shape = (len(times), len(users), len(names))
     found = Frozen(names, times, users, np.full(shape, np.nan), np.full(shape, np.nan))
+    for place, one in rankings(trial, contenders, times, users, advance=advance):
+        column = int(np.searchsorted(users, one.user))
+        found.auc[place, column], found.ndcg[place, column] = _judged(_to_rounding(one.scores), trial.table.like[one.rows])
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """How one user's rest is scored by everybody who was frozen at that moment."""
+
+    user: int
+    rows: Places
+    scores: Matrix  # contenders, then baselines, x rows
+
+
+def rankings(
+    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
+) -> Iterator[tuple[int, Ranking]]:
+    """Every testable user's ranking, with the place of its number of swipes among `times`."""
     testable = [set(trial.testable(t).tolist()) for t in times]
     rng = np.random.default_rng([trial.protocol.seed, 1])
     for first in range(0, len(users), _USERS_AT_ONCE):
@@ -67,36 +87,33 @@ def frozen(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], 
                     for each, states in zip(contenders, learning, strict=True)
                 ]
             done = t
-            _rank(trial, contenders, learning, place, batch[[user in testable[place] for user in batch.tolist()]], found, rng)
+            chosen = batch[[user in testable[place] for user in batch.tolist()]]
+            yield from ((place, one) for one in _ranked(trial, contenders, learning, t, chosen, rng))
             advance(len(batch))
-    return found
 
 
-def _rank(
+def _ranked(
     trial: Trial,
     contenders: Sequence[Contender],
     learned: Sequence[States | None],
-    place: int,
+    t: int,
     users: Places,
-    found: Frozen,
     rng: np.random.Generator,
-) -> None:
-    t = found.times[place]
+) -> Iterator[Ranking]:
     table = trial.table
     starts = [each.learner.start(each.prior) for each in contenders]
-    appeals = trial.ranked_appeal(trial.rest_rows(users, t), t) if len(users) else np.empty(0)
+    appeals = trial.ranked_appeal(trial.rest_rows(users, t), t)
     begin = 0
     for user in users.tolist():
         rest = np.arange(trial.begin[user] + t, trial.begin[user + 1])
         features, appeal = table.features[table.candidate[rest]], appeals[begin : begin + len(rest)]
         begin += len(rest)
-        scores = np.empty((len(found.names), len(rest)))
+        scores = np.empty((len(contenders) + len(BASELINES), len(rest)))
         for row, (each, states, start) in enumerate(zip(contenders, learned, starts, strict=True)):
             state = start if states is None or user not in states else states[user]
             scores[row] = each.learner.score(state, features, appeal)
         scores[-3], scores[-2], scores[-1] = appeal, 0.0, rng.random(len(rest))
-        column = int(np.searchsorted(found.users, user))
-        found.auc[place, column], found.ndcg[place, column] = _judged(_to_rounding(scores), table.like[rest])
+        yield Ranking(user, rest, scores)
 
 
 def _to_rounding(scores: Matrix) -> Matrix:

@@ -16,7 +16,7 @@ from kaczmatch.evaluation.mutual import Mutual
 from kaczmatch.recommend.scoring import FUSIONS
 from kaczmatch.report.results import Table
 
-TOPS = (1, 5)
+TOPS = (1, 3, 5)
 FORWARD = "own side only"
 
 
@@ -83,13 +83,7 @@ def match_tables(rows: Sequence[dict[str, Any]]) -> list[Table]:
     for row in whole:
         if row["learner"] not in best or row["match_auc"] > best[row["learner"]]["match_auc"]:
             best[row["learner"]] = row
-    wanted = (
-        "learner",
-        "fusion",
-        "match_auc",
-        "auc_a_user",
-        *(f"{key}_at_{k}" for k in TOPS for key in ("precision", "success")),
-    )
+    wanted = ("learner", "fusion", "match_auc", "auc_a_user", f"precision_at_{TOPS[1]}", f"success_at_{TOPS[1]}")
     shown = [{key: row[key] for key in wanted} for row in sorted(best.values(), key=lambda row: -row["match_auc"])]
     fusions = [
         {"fusion": key, **{f"after_{t}": _best(rows, key, t) for t in sorted({row["swipes"] for row in rows})}}

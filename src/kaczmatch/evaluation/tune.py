@@ -38,6 +38,7 @@ GRID: Mapping[str, Sequence[float]] = {
     "appeal_half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),
 }
 TIMED = ("half_life_days", "appeal_half_life_days")
+MATTERS = 0.01  # nats a swipe: a gain below that moves a probability by less than anybody would notice
 _FEWEST = 20
 
 
@@ -107,17 +108,16 @@ def tune(trial: Trial, slug: str, progress: Progress) -> Tuning:
         for column, value in enumerate(tried):
             gap = drawn.difference(column, base)
             role = "default" if column == base else "best" if column == lowest else "tried"
-            rows.append(
-                {"setting": name, "value": f"{value:g}", "difference": gap.mean, "low": gap.low, "high": gap.high, "role": role}
-            )
+            row = dict(zip(("difference", "low", "high"), (100.0 * number for number in gap), strict=True))
+            rows.append({"setting": name, "value": f"{value:g}", **row, "role": role})
     gain = Interval(0.0, 0.0, 0.0)
     if best != usual:
         pair = np.array([_losses(trial, setup, checked_on) for setup in (best, usual)]).T
         gain = Resamples(pair, np.random.default_rng([trial.protocol.seed, 31])).difference(0, 1)
         progress.advance(2)
-    changed = gain.below_zero
+    changed = gain.below_zero and gain.mean <= -MATTERS
     words = _words(slug, usual, best, gain, changed=changed, users=(len(chosen_on), len(checked_on)))
-    return Tuning((best if changed else usual).configuration(), changed, words, _part(rows, varied, words))
+    return Tuning((best if changed else usual).configuration(), changed, words, _part(rows, varied))
 
 
 def _groups(trial: Trial) -> tuple[Places, Places]:
@@ -151,11 +151,16 @@ def _words(slug: str, usual: Setup, best: Setup, gain: Interval, *, changed: boo
     found = f"{', '.join(differing)}: {gain.mean:+.4f} nats a swipe ({gain.low:+.4f} to {gain.high:+.4f}) on {users[1]:,} users it was not chosen on"
     if changed:
         return [f"Change {slug}: {', '.join(differing)}.", f"Against the defaults, {found}; negative is better."]
-    return [f"Keep the defaults of {slug}.", f"What looked best was as good only within error: {found}."]
+    why = f"is real but too small to matter (below {MATTERS:g})" if gain.below_zero else "is within error"
+    return [f"Keep the defaults of {slug}.", f"What looked best {why}: {found}."]
 
 
-def _part(rows: Sequence[Mapping[str, Any]], varied: Sequence[str], words: Sequence[str]) -> Part:
+def _part(rows: Sequence[Mapping[str, Any]], varied: Sequence[str]) -> Part:
     chart = tuning_chart(rows, settings=varied, title="One setting varied at a time, the others at the best so far")
     caption = "Loss before each swipe, user by user; below the line is better; 95 % intervals, paired bootstrap over users"
-    tables = [Table("tuning", "Nats a swipe over the default", rows)]
-    return Part("tuning", "Settings tried", words[1:], tables, [Figure("tuning", chart, caption)])
+    tables = [Table("tuning", "Nats in a hundred swipes over the default", rows, "Negative is better.")]
+    words = [
+        "Three groups of users that share nobody: the population's prior is fitted on the first, settings are compared on the second by the loss of what "
+        "was said before each swipe, and the best is compared with the defaults once, on the third."
+    ]
+    return Part("tuning", "Settings tried", words, tables, [Figure("tuning", chart, caption)])
