@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kaczmatch.learners.registry import LEARNERS, learner
     from kaczmatch.learners.replay import States, replay
     from kaczmatch.learners.state import State
+    from kaczmatch.learners.threshold import calibrated_hinge
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ _HOMES = {
     "State": "learners.state",
     "States": "learners.replay",
     "SwipeLog": "core.swipes",
+    "calibrated_hinge": "learners.threshold",
     "fit_population": "learners.population",
     "influence": "learners.influence",
     "learner": "learners.registry",
@@ -60,6 +62,7 @@ __all__ = [
     "State",
     "States",
     "SwipeLog",
+    "calibrated_hinge",
     "fit_population",
     "influence",
     "learner",

@@ -169,6 +169,31 @@ def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
 
 
 @compiled
+def adapted(rows: Matrix, alpha: float, condition: float) -> float:
+    """The smallest α, but at least `alpha`, with κ(AAᵀ + αI) at most `condition`."""
+    if condition == math.inf:
+        return alpha
+    k, d = rows.shape
+    spectrum = np.linalg.eigvalsh(np.dot(rows, rows.T) if k <= d else np.dot(rows.T, rows))
+    smallest = max(0.0, float(spectrum[0])) if k <= d else 0.0
+    return max(alpha, (float(spectrum[-1]) - condition * smallest) / (condition - 1.0))
+
+
+@compiled
+def outside(rows: Matrix, a: Vector) -> float:
+    """The squared length of what the span of the rows leaves of a; 0 where the rows depend on each other."""
+    g = np.dot(rows, rows.T)
+    if not _factor(g):
+        return 0.0
+    c = np.empty(rows.shape[0])
+    for i in range(rows.shape[0]):
+        c[i] = dot(rows[i], a)
+    x = c.copy()
+    _substitute(g, x)
+    return max(0.0, dot(a, a) - dot(c, x))
+
+
+@compiled
 def _combined(rows: Matrix, c: Vector) -> Vector:
     """Aᵀc."""
     total = np.zeros(rows.shape[1])

@@ -10,12 +10,13 @@ import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.evaluation.trial import Trial, at_most
-from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.hinge import HingeLearner
 from kaczmatch.learners.population import fit_population
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
+from kaczmatch.learners.threshold import calibrated_hinge
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more
 
@@ -48,19 +49,23 @@ def contenders(
     *,
     tick: Tick,
 ) -> list[Contender]:
-    """Each learner alone; with the population's prior where it can start from one; with appeal where it can weigh it."""
+    """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it."""
     dimensions = trial.table.features.shape[1]
     fit = fit_log(trial)
+    common: Prior | None = None  # the hinge rules start from one and the same
     found = []
     for slug in slugs:
         one = learner(slug, **(settings or {}).get(slug, {}))
         neutral = published_start(one, dimensions)
         found.append(Contender(slug, one, neutral))
-        if isinstance(one, GaussianLearner | HingeLearner):
-            tick(f"population of {slug}")
+        tick(slug)
+        if isinstance(one, HingeLearner):
+            common = common or fit_population(one, fit, neutral=neutral)
+            calibrated = replace(one, hinge=calibrated_hinge(fit, common))
+            found.append(Contender(f"{slug} + population", calibrated, common))
+        elif isinstance(one, ProbabilisticLearner):
             found.append(Contender(f"{slug} + population", one, fit_population(one, fit, neutral=neutral)))
         if isinstance(one, GaussianLearner):
-            tick(f"population of {slug} with appeal")
             weighing = replace(one, appeal=True)
             found.append(Contender(f"{slug} + population + appeal", weighing, fit_population(weighing, fit, neutral=neutral)))
     return found

@@ -69,7 +69,7 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress) -> Evaluation:
     def contend(one: Trial) -> list[Contender]:
         return contenders(one, list(learners), choices.settings, tick=lambda _: progress.advance())
 
-    progress.stage("population", 3 * len(learners))
+    progress.stage("population", len(learners))
     compared = contend(trial)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
     found = frozen(trial, compared, times, trial.tested, advance=progress.advance)
@@ -80,7 +80,7 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress) -> Evaluation:
     parts = [_ranking(standing), _differences(standing), _probabilities(trial, compared, progress)]
     if both_ways:
         parts.append(_matches(trial, compared, times, choices.side, progress))
-    progress.stage("shuffled answers", 3 * len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
+    progress.stage("shuffled answers", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
     check = check_table(shuffled(trial, contend, times, advance=progress.advance), _rng(trial, 12))
     parts.append(_check(check))
     return Evaluation(advice(standing, compared), sound(check), parts)

@@ -7,15 +7,17 @@ from typing import ClassVar, final
 
 from kaczmatch.core.compiled import normalise
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.learners.block import BlockLearner, queued, solved
+from kaczmatch.learners.block import BlockLearner, K, queued, says_little, solved
 from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
     d = features.shape[0]
+    if says_little(cells, features, parameters) and solved(cells, d, parameters):
+        normalise(cells[:d])
     pending = queued(cells, features, label, parameters)
-    if pending >= parameters[3] and solved(cells, d, parameters):
+    if pending >= parameters[K] and solved(cells, d, parameters):
         normalise(cells[:d])
     return DONE if pending >= 0 else -pending
 

@@ -52,9 +52,12 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
 
     slug: ClassVar[str] = "logistic"
     kernels: ClassVar[Kernels] = Kernels(swipe, foretell=foretell)
-    scalars: ClassVar[int] = 1  # the intercept
 
     eta: float = 0.5
+
+    @property
+    def scalars(self) -> int:
+        return 1  # the intercept
 
     def initial(self, prior: Prior) -> Vector:
         return np.append(prior.weights, prior.usual_threshold)

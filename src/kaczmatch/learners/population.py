@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import unit
-from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.core.vectors import Vector, unit
+from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.probit import Probit
 from kaczmatch.learners.replay import prior_for, replay
 from kaczmatch.learners.state import State
 
@@ -34,16 +35,17 @@ def fit_population(
     """The prior from which `learner` should start everybody else, from the swipes of those in `log`.
 
     `neutral` (by default a weight of one for every tag) is what it is shrunk towards. Each round folds the log once. Its version
-    is made of what it says, so that the same log always gives the same one.
+    is made of what it says, so that the same log always gives the same one. Rules without a belief start from the mean that
+    `probit` finds, at the length of `neutral`: their own states average to a poorer one.
     """
     swipes = SwipeLog.of(log)
     origin = prior_for(swipes, neutral)
+    believer = learner if isinstance(learner, BeliefLearner) else Probit()
     # EM takes tens of rounds to leave a wrong start, and where no tag matters is wrong about none.
-    prior = Prior(np.zeros(swipes.dimensions)) if isinstance(learner, BeliefLearner) else origin
+    prior = Prior(np.zeros(swipes.dimensions))
     for _ in range(whole("rounds", rounds, low=1, high=100)):
-        states = replay(learner, swipes, prior=prior, end_last_session=True)
-        prior = population_prior(learner, states.values(), neutral=origin)
-    return prior
+        prior = population_prior(believer, replay(believer, swipes, prior=prior).values(), neutral=origin)
+    return prior if isinstance(learner, ProbabilisticLearner) else _at_length_of(origin, prior.weights)
 
 
 def population_prior(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
@@ -59,11 +61,12 @@ def population_prior(learner: Learner, states: Iterable[State], *, neutral: Prio
     if isinstance(learner, BeliefLearner):
         return _believed(learner, known, origin)
     # Directions, or a long history would outweigh others by its length; the length is the one that steps are made for.
-    mean = np.mean([learner.direction(state) for state in known], axis=0)
-    length = np.linalg.norm(origin.weights)
-    return Prior(length * unit(mean), _NAME, origin.usual_threshold, origin.appeal, origin.covariance, origin.epsilon).named(
-        _NAME
-    )
+    return _at_length_of(origin, np.mean([learner.direction(state) for state in known], axis=0))
+
+
+def _at_length_of(neutral: Prior, weights: Vector) -> Prior:
+    scaled = float(np.linalg.norm(neutral.weights)) * unit(weights)
+    return Prior(scaled, _NAME, neutral.usual_threshold, neutral.appeal, neutral.covariance, neutral.epsilon).named(_NAME)
 
 
 def _believed(learner: BeliefLearner, states: Sequence[State], neutral: Prior) -> Prior:
