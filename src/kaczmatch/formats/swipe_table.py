@@ -134,9 +134,12 @@ def _usual(frame: pl.DataFrame, named: str | None, usual: Sequence[str], path: P
 
 
 def _likes(column: pl.Series, path: Path) -> NDArray[np.bool_]:
-    kind = column.dtype
-    texts = column.cast(pl.Int64, strict=False) if kind.is_float() and (column == column.round()).all() else column
-    known = texts.cast(pl.String).str.to_lowercase().replace_strict(_LIKES, default=None, return_dtype=pl.Boolean)
+    if column.dtype.is_numeric():
+        known = column.cast(pl.Float64).replace_strict(
+            {1.0: True, 0.0: False, -1.0: False}, default=None, return_dtype=pl.Boolean
+        )
+    else:
+        known = column.cast(pl.String).str.to_lowercase().replace_strict(_LIKES, default=None, return_dtype=pl.Boolean)
     if known.null_count():
         row = int(known.is_null().arg_max() or 0)
         raise InvalidInput(
@@ -152,7 +155,10 @@ def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
         wrong = ~(np.abs(seconds) < 1e12)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise InvalidInput(column.name, f"row {row + 1} of {path.name}: {seconds[row]} is not a time in seconds")
+            raise InvalidInput(
+                column.name,
+                f"row {row + 1} of {path.name}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000",
+            )
         return np.rint(seconds * 1e6).astype(np.int64)
     moments = column
     if column.dtype == pl.String:
