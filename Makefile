@@ -21,6 +21,7 @@ test: $(ENVIRONMENT)
 bench: $(ENVIRONMENT)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/evaluation.py
 
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py

@@ -45,7 +45,7 @@ def timed(*arguments: str) -> tuple[float, str]:
     with contextlib.redirect_stderr(io.StringIO()):
         result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    return time.perf_counter() - start, result.output
+    return time.perf_counter() - start, result.stdout
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.report.results import Figure, Part, Table
 
-FEWEST_USERS = 20  # tested at a number of swipes, below which the log says nothing there
+FEWEST_USERS = 20  # tested at a number of swipes, below which a log says little there; of a small log, half of them
 FEWEST_SHARE = 0.1  # of all tested users, likewise
 DRAWN = 9  # lines that a figure can hold
 
@@ -87,7 +87,8 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress) -> Evaluation:
 
 
 def _times(trial: Trial, choices: Choices) -> list[int]:
-    least = 1 if choices.all_times else max(FEWEST_USERS, int(FEWEST_SHARE * len(trial.tested)))
+    tested = len(trial.tested)
+    least = 1 if choices.all_times else max(2, min(FEWEST_USERS, tested // 2), int(FEWEST_SHARE * tested))
     return usable_times(trial, least)
 
 

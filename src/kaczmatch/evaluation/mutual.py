@@ -38,8 +38,8 @@ class Pairs:
     @cached_property
     def candidate_of(self) -> Places:
         """Each user's row among the candidates; -1 where the user is not among them."""
-        place = {key: row for row, key in enumerate(self.trial.table.candidates)}
-        return np.array([place.get(user, -1) for user in self.trial.table.users], np.int64)
+        place = {str(key): row for row, key in enumerate(self.trial.table.candidates)}
+        return np.array([place.get(str(user), -1) for user in self.trial.table.users], np.int64)
 
     @cached_property
     def user_of(self) -> Places:
