@@ -10,6 +10,8 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, BASELINES
 from kaczmatch.evaluation.standing import ALL_ONES, Standing
 
+FAR_SMALLER = 4  # times: where two are within error of each other, that much memory decides
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,12 @@ class Advice:
 
 
 def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
-    """The smallest state among those that nothing beats; appeal alone where nothing beats that."""
+    """The highest mean, or a contender within error of it whose state is far smaller; appeal alone where nothing beats that."""
     sizes = {each.name: each.bytes_a_user for each in contenders}
     best = max(sizes, key=lambda name: standing.mean(name).mean)
     equals = [name for name in sizes if not standing.lead(best, name).above_zero]
-    chosen = min(equals, key=lambda name: (sizes[name], -standing.mean(name).mean))
+    smaller = [name for name in equals if FAR_SMALLER * sizes[name] <= sizes[best]]
+    chosen = max(smaller or [best], key=lambda name: standing.mean(name).mean)
     if not standing.lead(chosen, APPEAL).above_zero:
         if standing.lead(best, APPEAL).above_zero:
             chosen = best
