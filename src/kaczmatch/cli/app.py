@@ -25,6 +25,9 @@ class Experiment(StrEnum):
     COLD_START = "cold-start"
     CONVERGENCE = "convergence"
     CEILING = "ceiling"
+    DRIFT = "drift"
+    CALIBRATION = "calibration"
+    BLOCKS = "blocks"
     CLAIMS = "claims"
     ALL = "all"
 

@@ -180,17 +180,22 @@ def adapted(rows: Matrix, alpha: float, condition: float) -> float:
 
 
 @compiled
-def outside(rows: Matrix, a: Vector) -> float:
-    """The squared length of what the span of the rows leaves of a; 0 where the rows depend on each other."""
-    g = np.dot(rows, rows.T)
-    if not _factor(g):
-        return 0.0
-    c = np.empty(rows.shape[0])
-    for i in range(rows.shape[0]):
-        c[i] = dot(rows[i], a)
-    x = c.copy()
-    _substitute(g, x)
-    return max(0.0, dot(a, a) - dot(c, x))
+def independent(rows: Matrix, novelty: float) -> int:
+    """How many rows come before the first that has less than this share of its squared length outside the span of those."""
+    k: int = rows.shape[0]
+    if novelty == 0.0:
+        return k
+    lower = np.empty((k, k))  # Cholesky's factor of the Gram matrix: its pivots are the squared lengths outside
+    for i in range(k):
+        row = lower[i]
+        for j in range(i):
+            row[j] = (dot(rows[i], rows[j]) - dot(row[:j], lower[j, :j])) / lower[j, j]
+        squared = dot(rows[i], rows[i])
+        pivot = squared - dot(row[:i], row[:i])
+        if pivot < novelty * squared:
+            return i
+        row[i] = math.sqrt(pivot)
+    return k
 
 
 @compiled

@@ -1,8 +1,8 @@
 """Block rules: swipes wait in the state until a session ends or k are pending, then are solved together.
 
 How strongly a block is damped and where it ends can follow the block itself (the paper's future work): α is then the smallest
-with κ(AAᵀ + αI) ≤ κ*, in closed form (λmax − κ* λmin)/(κ* − 1) but never below the setting, and a block is closed early when
-the next candidate says little that its rows do not say together.
+with κ(AAᵀ + αI) ≤ κ*, in closed form (λmax − κ* λmin)/(κ* − 1) but never below the setting, and a block ends before a
+candidate that says little which its rows do not say together: the rest is solved for as the next block, from where it led.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import adapted, add, compiled, cosine_of, dot, outside, products, ridge_step, usable
+from kaczmatch.core.compiled import (
+    adapted,
+    add,
+    compiled,
+    cosine_of,
+    dot,
+    independent,
+    normalise,
+    products,
+    ridge_step,
+    usable,
+)
 from kaczmatch.core.errors import checked, whole
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
@@ -32,7 +43,7 @@ class BlockLearner(HingeLearner):
     alpha: float = 1.0
     k: int = 32
     condition: float = math.inf  # κ*; infinite: α as it is
-    novelty: float = 0.0  # share of a candidate's squared length outside the rows' span below which a block is closed first
+    novelty: float = 0.0  # share of a candidate's squared length outside the rows' span below which it opens the next block
 
     @abstractmethod
     def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:
@@ -56,11 +67,14 @@ class BlockLearner(HingeLearner):
         return max(self.alpha, (float(spectrum.max()) - self.condition * smallest) / (self.condition - 1.0))
 
     @final
-    def outside(self, rows: Matrix, a: Vector) -> float:
-        """The share of ‖a‖² that lies outside the span of the rows."""
-        if not len(rows):
-            return 1.0
-        return float(np.sum((a - rows.T @ np.linalg.lstsq(rows.T, a, rcond=None)[0]) ** 2) / (a @ a))
+    def first_block(self, rows: Matrix) -> int:
+        """How many of the rows are solved for together, before one that adds little to those."""
+        for i in range(1, len(rows) if self.novelty > 0.0 else 0):
+            before, a = rows[:i], rows[i]
+            outside = a - before.T @ np.linalg.lstsq(before.T, a, rcond=None)[0]
+            if outside @ outside < self.novelty * (a @ a):
+                return i
+        return len(rows)
 
     @final
     def fits(self, cells: Vector, dimensions: int) -> bool:
@@ -86,9 +100,6 @@ class BlockLearner(HingeLearner):
         if not seen.features.any():
             return cells
         d = len(seen.features)
-        pending = cells[self.width(d) :].reshape(-1, d + 1)
-        if self.novelty > 0.0 and self.outside(pending[:, :d], seen.features) < self.novelty:
-            cells = self.session_ended(cells, d)
         cells = np.concatenate([cells, seen.features, [sign(label)]])
         cells[d] += 1
         return self.session_ended(cells, d) if cells[d] >= self.k else cells
@@ -96,15 +107,15 @@ class BlockLearner(HingeLearner):
     @final
     def session_ended(self, cells: Vector, dimensions: int) -> Vector:
         """The readable rule for the end of a session: the specification of that kernel."""
-        v, pending = cells[:dimensions], cells[self.width(dimensions) :].reshape(-1, dimensions + 1)
-        rows, labels = pending[:, :dimensions], [1 if y > 0 else -1 for y in pending[:, dimensions]]
-        if not len(rows):
-            return cells
-        theta = self.theta(cells, dimensions)
-        r = np.array([self.hinge.residual(v, a, y, theta) for a, y in zip(rows, labels, strict=True)])
-        moved = [self.hinge.moved(v, a, y, theta) for a, y in zip(rows, labels, strict=True)]
-        own = [float(np.mean(moved))] if self.hinge.step > 0.0 else []
-        return np.concatenate([self.step(v, rows, r), [0.0], own])
+        v, theta = cells[:dimensions], self.theta(cells, dimensions)
+        pending = cells[self.width(dimensions) :].reshape(-1, dimensions + 1)
+        while len(pending):
+            size = self.first_block(pending[:, :dimensions])
+            rows, labels = pending[:size, :dimensions], [1 if y > 0 else -1 for y in pending[:size, dimensions]]
+            r = np.array([self.hinge.residual(v, a, y, theta) for a, y in zip(rows, labels, strict=True)])
+            moved = [self.hinge.moved(v, a, y, theta) for a, y in zip(rows, labels, strict=True)]
+            v, theta, pending = self.step(v, rows, r), float(np.mean(moved)), pending[size:]
+        return np.concatenate([v, [0.0], [theta] if self.hinge.step > 0.0 else []])
 
     @final
     def checked_parameters(self) -> tuple[float, ...]:
@@ -122,20 +133,6 @@ THETA, DELTA, STEP, K, CONDITION, NOVELTY = range(1, 7)
 def _head(d: int, parameters: Vector) -> int:
     """Cells before the pending rows: preference, count and, where there is one, the user's own threshold."""
     return d + (2 if parameters[STEP] > 0.0 else 1)
-
-
-@compiled
-def says_little(cells: Vector, features: Vector, parameters: Vector) -> bool:
-    """Whether a candidate says little that the pending rows do not say together, so that they should be solved first."""
-    d = features.shape[0]
-    pending = int(cells[d])
-    if parameters[NOVELTY] == 0.0 or pending == 0:
-        return False
-    squared = dot(features, features)
-    if squared == 0.0 or not usable(squared):
-        return False
-    rows = cells[_head(d, parameters) :][: pending * (d + 1)].reshape(pending, d + 1)
-    return bool(outside(np.ascontiguousarray(rows[:, :d]), features) < parameters[NOVELTY] * squared)
 
 
 @compiled
@@ -157,16 +154,29 @@ def queued(cells: Vector, features: Vector, label: float, parameters: Vector) ->
 
 
 @compiled
-def solved(cells: Vector, d: int, parameters: Vector) -> bool:
-    """Project onto all pending swipes at once and forget them; False when there are none."""
+def solved(cells: Vector, d: int, unit_length: bool, parameters: Vector) -> None:
+    """Project onto all pending swipes, a block after the other, and forget them."""
     k = int(cells[d])
-    if k == 0:
-        return False
-    v = cells[:d]
     head = _head(d, parameters)
+    pending = cells[head:][: k * (d + 1)].reshape(k, d + 1)
+    first = 0
+    while first < k:
+        rows = pending[first:]
+        rows = rows[: independent(np.ascontiguousarray(rows[:, :d]), parameters[NOVELTY])]
+        _project(cells, d, rows, parameters)
+        if unit_length:
+            normalise(cells[:d])
+        first += rows.shape[0]
+    cells[d] = 0.0
+
+
+@compiled
+def _project(cells: Vector, d: int, rows: Matrix, parameters: Vector) -> None:
+    """One block: the preference and, where there is one, the user's own threshold after it."""
+    k = rows.shape[0]
+    v = cells[:d]
     own = parameters[STEP] > 0.0
     theta = cells[d + 1] if own else parameters[THETA]
-    rows = cells[head:][: k * (d + 1)].reshape(k, d + 1)
     r = np.empty(k)
     moved = 0.0
     for i in range(k):
@@ -178,7 +188,5 @@ def solved(cells: Vector, d: int, parameters: Vector) -> bool:
     # The emptied column would make the d x d form, which larger blocks are solved in, singular.
     block = rows if k <= d else np.ascontiguousarray(rows[:, :d])
     add(v, 1.0, ridge_step(block, r, adapted(block, parameters[0], parameters[CONDITION])))
-    cells[d] = 0.0
     if own:
         cells[d + 1] = moved / k
-    return True

@@ -14,7 +14,7 @@ from kaczmatch.learners.kernels import Kernels
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockAdaptive(BlockLearner):
-    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r), α just large enough that κ ≤ κ*, a block closed before a candidate that adds little.
+    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r), α just large enough that κ ≤ κ*, a block ended before a candidate that adds little.
 
     A short session has a small κ and is solved at the smallest α; a long one, near-singular under label noise, is damped more.
     """

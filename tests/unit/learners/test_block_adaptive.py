@@ -7,8 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.core.compiled import adapted, outside
-from kaczmatch.learners.block import BlockLearner
+from kaczmatch.core.compiled import adapted, independent
 from kaczmatch.learners.monitors import gram_condition
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
@@ -36,22 +35,24 @@ def test_without_a_limit_and_above_it_the_setting_stays() -> None:
     assert adapted(rows_of(1, 30), 1.0, 10.0) > 1.0  # more rows than tags: the Gram matrix is singular
 
 
-def test_what_lies_outside_of_a_span() -> None:
-    rows = np.eye(5)[:2]
-    assert outside(rows, np.array([3.0, 4.0, 0.0, 0.0, 2.0])) == pytest.approx(4.0)
-    assert outside(rows, np.array([3.0, 4.0, 0.0, 0.0, 0.0])) == pytest.approx(0.0)
-    assert outside(np.ones((2, 5)), np.eye(5)[0]) == 0.0
+def test_a_block_ends_before_a_candidate_that_adds_little() -> None:
+    rows = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0.1], [0, 0, 1, 0]])
+    assert independent(rows, 0.0) == 4
+    assert independent(rows, 0.001) == 4
+    assert independent(rows, 0.1) == 2
+    assert independent(np.ones((3, 2)), 0.1) == 1
 
 
-def test_a_block_is_closed_before_a_candidate_that_adds_nothing() -> None:
-    learner = kaczmatch.learner("block-adaptive")
-    assert isinstance(learner, BlockLearner)
-    state = learner.start(np.full(4, 0.5))
-    pending = []
-    for a in (np.eye(4)[0], np.eye(4)[1], np.array([1.0, 1.0, 0.0, 0.0]), np.eye(4)[2]):
-        state = learner.swipe(state, a, "like")
-        pending.append(int(state.cells[4]))
-    assert pending == [1, 2, 1, 2]
+def test_what_is_left_is_the_next_block() -> None:
+    learner = kaczmatch.learner("block-nk", novelty=0.1)
+    rows = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
+    together, apart = (learner.start(np.full(4, 0.5)) for _ in range(2))
+    for place, a in enumerate(rows):
+        together = learner.swipe(together, a, "like")
+        apart = learner.swipe(learner.end_session(apart) if place == 2 else apart, a, "like")
+    assert learner.direction(learner.end_session(together)) == pytest.approx(learner.direction(learner.end_session(apart)))
+    whole = kaczmatch.learner("block-nk")
+    assert learner.direction(learner.end_session(together)) != pytest.approx(whole.direction(whole.end_session(together)))
 
 
 @pytest.mark.parametrize("deck", [2, 5, 32])
