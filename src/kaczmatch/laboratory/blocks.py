@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world

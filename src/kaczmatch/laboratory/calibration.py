@@ -10,10 +10,10 @@ import altair as alt
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, with_flips, world

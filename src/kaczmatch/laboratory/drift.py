@@ -9,10 +9,10 @@ import numpy as np
 
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Vector
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world

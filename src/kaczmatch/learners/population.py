@@ -12,6 +12,7 @@ prior around it, and it is what remains where nobody has a history yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector, unit
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
+from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.probit import Probit
 from kaczmatch.learners.replay import prior_for, replay
@@ -35,17 +37,24 @@ def fit_population(
     """The prior from which `learner` should start everybody else, from the swipes of those in `log`.
 
     `neutral` (by default a weight of one for every tag) is what it is shrunk towards. Each round folds the log once. Its version
-    is made of what it says, so that the same log always gives the same one. Rules without a belief start from the mean that
-    `probit` finds, at the length of `neutral`: their own states average to a poorer one.
+    is made of what it says, so that the same log always gives the same one. It is fitted with `probit`, whose covariance tells
+    the threshold from the tags, whatever the learner; rules without a belief start from its mean, at the length of `neutral`.
     """
     swipes = SwipeLog.of(log)
     origin = prior_for(swipes, neutral)
-    believer = learner if isinstance(learner, BeliefLearner) else Probit()
+    believer = _believer(learner)
     # EM takes tens of rounds to leave a wrong start, and where no tag matters is wrong about none.
     prior = Prior(np.zeros(swipes.dimensions))
     for _ in range(whole("rounds", rounds, low=1, high=100)):
         prior = population_prior(believer, replay(believer, swipes, prior=prior).values(), neutral=origin)
     return prior if isinstance(learner, ProbabilisticLearner) else _at_length_of(origin, prior.weights)
+
+
+def _believer(learner: Learner) -> Probit:
+    """`probit` with the settings of a belief learner, or with its own."""
+    if not isinstance(learner, GaussianLearner):
+        return Probit()
+    return Probit(**{each.name: getattr(learner, each.name) for each in fields(Probit) if each.init})
 
 
 def population_prior(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
