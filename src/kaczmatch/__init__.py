@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kaczmatch.learners.monitors import watch
     from kaczmatch.learners.population import fit_population, population_prior
     from kaczmatch.learners.prior import Prior
+    from kaczmatch.learners.progressive import progressive
     from kaczmatch.learners.registry import LEARNERS, learner
     from kaczmatch.learners.replay import States, replay
     from kaczmatch.learners.state import State
@@ -44,6 +45,7 @@ _HOMES = {
     "influence": "learners.influence",
     "learner": "learners.registry",
     "population_prior": "learners.population",
+    "progressive": "learners.progressive",
     "replay": "learners.replay",
     "watch": "learners.monitors",
 }
@@ -67,6 +69,7 @@ __all__ = [
     "influence",
     "learner",
     "population_prior",
+    "progressive",
     "replay",
     "watch",
 ]
