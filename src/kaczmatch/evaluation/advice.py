@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 from kaczmatch.evaluation.contenders import Contender
-from kaczmatch.evaluation.frozen import APPEAL, BASELINES
+from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE
 from kaczmatch.evaluation.standing import ALL_ONES, Standing
 
 FAR_SMALLER = 4  # times: where two are within error of each other, that much memory decides
@@ -29,11 +29,10 @@ def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
     equals = [name for name in sizes if not standing.lead(best, name).above_zero]
     smaller = [name for name in equals if FAR_SMALLER * sizes[name] <= sizes[best]]
     chosen = max(smaller or [best], key=lambda name: standing.mean(name).mean)
-    if not standing.lead(chosen, APPEAL).above_zero:
-        if standing.lead(best, APPEAL).above_zero:
-            chosen = best
-        else:
-            return _nothing_learned(standing, best)
+    if not (standing.beats(best, APPEAL) and standing.beats(best, OWN_RATE)):
+        return _nothing_learned(standing, best)
+    if not standing.beats(chosen, APPEAL):
+        chosen = best
     times = standing.found.times
     first, last = standing.at(0, chosen).mean, standing.at(len(times) - 1, chosen).mean
     words = [
@@ -54,13 +53,17 @@ def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
 
 
 def _nothing_learned(standing: Standing, best: str) -> Advice:
+    if standing.beats(APPEAL, OWN_RATE):
+        first = "On this log, show people by appeal alone."
+        why = f"Nothing that learns a person's taste beats it beyond luck: {best}, the best of them, differs by"
+    else:
+        first = "On this log nothing ranks better than chance, or there are too few users to tell."
+        why = f"The best is {best}; from appeal alone it differs by"
     words = [
-        "On this log, show people by appeal alone.",
-        f"Nothing that learns a person's taste beats it: {best}, the best of them, differs by {_signed(standing.lead(best, APPEAL))} "
-        f"({standing.users:,} users, 95 % paired interval). More swipes a user or more telling tags may change that.",
+        first,
+        f"{why} {_signed(standing.lead(best, APPEAL))} ({standing.users:,} users, 95 % paired interval before allowing for the choice among "
+        f"{len(standing.found.names)}). More users, more swipes of each or more telling tags may change that.",
     ]
-    if standing.lead(APPEAL, ALL_ONES).mean <= 0.0 and not standing.lead(BASELINES[0], BASELINES[2]).above_zero:
-        words[0] = "On this log nothing ranks better than chance."
     return Advice(APPEAL, words)
 
 

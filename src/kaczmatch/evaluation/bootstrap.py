@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector
 
@@ -47,6 +48,11 @@ class Resamples:
     def difference(self, column: int, other: int) -> Interval:
         """Column minus other column, user by user."""
         return _interval(float(self._mean[column] - self._mean[other]), self._drawn[:, column] - self._drawn[:, other])
+
+    def beats(self, column: int, other: int, among: int) -> bool:
+        """Whether a column that was picked from so many is above the other by more than the luck of the best of them (Bonferroni)."""
+        spread = float(np.std(self._drawn[:, column] - self._drawn[:, other]))
+        return bool(self._mean[column] - self._mean[other] > float(ndtri(1.0 - 0.025 / among)) * spread)
 
 
 def _interval(mean: float, drawn: Vector) -> Interval:

@@ -132,8 +132,10 @@ def _differences(standing: Standing) -> Part:
                 f"over-{key}", difference_chart(rows, title=title, x_title=axis), "95 % intervals, paired bootstrap over users"
             )
         )
+    better = [row["learner"] for row in tables[0].rows if row["verdict"] == "better"]
     words = [
-        "Differences are taken user by user, then averaged: users are easy or hard to rank for all learners alike, and pairing takes that out."
+        "Differences are taken user by user, then averaged: users are easy or hard to rank for all learners alike, and pairing takes that out. "
+        f"Better than appeal alone: {', '.join(better) or 'nobody'}."
     ]
     return Part("differences", "Is that more than luck?", words, tables, figures)
 
@@ -172,7 +174,17 @@ def _matches(trial: Trial, compared: Sequence[Contender], times: Sequence[int], 
         f"neither had decided. After {last} swipes {best['learner']} with the {best['fusion']} fusion has a match AUC of {best['match_auc']:.3f}; the best that looks at "
         f"one side only has {forward[f'after_{last}']:.3f}."
     ]
-    return Part("matches", "Does it find matches?", words, tables)
+    drawn = [row["learner"] for row in tables[0].rows][:6]
+    lines = [
+        {"learner": row["learner"], "swipes": row["swipes"], "match_auc": row["match_auc"]}
+        for row in rows
+        if row["learner"] in drawn and row["fusion"] == best["fusion"] and row["side"] == "everybody"
+    ]
+    chart = line_chart(
+        lines, x="swipes", y="match_auc", title=f"Match AUC, {best['fusion']} fusion", names=drawn, x_title="swipes learned from",
+        y_title="match AUC", height=260,
+    )  # fmt: skip
+    return Part("matches", "Does it find matches?", words, tables, [Figure("matches", chart, "All open pairs together")])
 
 
 def _check(table: Table) -> Part:

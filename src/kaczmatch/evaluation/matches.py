@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.ranking import auc, precision, success
-from kaczmatch.core.vectors import Column, Matrix
+from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.mutual import Mutual
 from kaczmatch.recommend.scoring import FUSIONS
@@ -54,9 +54,13 @@ def _numbers(scores: Matrix, match: Column, viewer: Column, rng: np.random.Gener
         row |= {"auc_a_user": area.mean, "low": area.low, "high": area.high}
         for k, both in tops.items():
             shares, any_found = both[:, place], both[:, len(scores) + place]
-            row |= {f"precision_at_{k}": float(shares.mean()), f"success_at_{k}": float(any_found.mean())}
+            row |= {f"precision_at_{k}": _mean(shares), f"success_at_{k}": _mean(any_found)}
         rows.append(row)
     return rows
+
+
+def _mean(values: Vector) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 @compiled

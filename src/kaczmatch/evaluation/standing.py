@@ -47,6 +47,10 @@ class Standing:
         """Over all t."""
         return self.overall.difference(self._column(name), self._column(other))
 
+    def beats(self, name: str, other: str) -> bool:
+        """Over all t, and not only because the best of many was picked."""
+        return self.overall.beats(self._column(name), self._column(other), len(self.found.names))
+
     def _column(self, name: str) -> int:
         return list(self.found.names).index(name)
 

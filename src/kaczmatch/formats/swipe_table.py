@@ -75,6 +75,9 @@ def read_swipes(swipes: Path, candidates: Path, columns: Columns | None = None, 
     names = columns or Columns()
     log, people = read_table(swipes), read_table(candidates)
     key = names.candidates_key or names.candidate
+    for name, frame, path in (("swipes", log, swipes), ("candidates", people, candidates)):
+        if frame.is_empty():
+            raise InvalidInput(name, f"{path.name} has no rows")
     for name in (names.user, names.candidate, names.like, *others):
         _require(log, name, swipes)
     _require(people, key, candidates)

@@ -109,3 +109,10 @@ def test_what_is_wrong_is_said_with_its_row(
 def test_candidates_without_tags_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="nothing to learn from"):
         read_swipes(*files(tmp_path, SWIPES, {"candidate_id": ["a", "b"]}))
+
+
+def test_a_log_without_swipes_is_refused(tmp_path: Path) -> None:
+    paths = files(tmp_path, SWIPES, PEOPLE)
+    paths[0].write_text("user_id,candidate_id,like\n")
+    with pytest.raises(InvalidInput, match=r"s.csv has no rows"):
+        read_swipes(*paths)
