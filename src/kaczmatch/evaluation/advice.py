@@ -10,6 +10,7 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE
 from kaczmatch.evaluation.standing import ALL_ONES, Standing
 
+EXPECTED = ("probit-diag + population + appeal", "probit + population + appeal")
 FAR_SMALLER = 4  # times: where two are within error of each other, that much memory decides
 
 
@@ -23,16 +24,15 @@ class Advice:
 
 
 def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
-    """The highest mean, or a contender within error of it whose state is far smaller; appeal alone where nothing beats that."""
+    """The best that is proven, or one within error of it whose state is far smaller; appeal alone where nothing beats that."""
     sizes = {each.name: each.bytes_a_user for each in contenders}
-    best = max(sizes, key=lambda name: standing.mean(name).mean)
-    equals = [name for name in sizes if not standing.lead(best, name).above_zero]
+    proven = [name for name in sizes if _proven(standing, name)]
+    if not proven:
+        return _nothing_learned(standing, max(sizes, key=lambda name: standing.mean(name).mean))
+    best = max(proven, key=lambda name: standing.mean(name).mean)
+    equals = [name for name in proven if not standing.lead(best, name).above_zero]
     smaller = [name for name in equals if FAR_SMALLER * sizes[name] <= sizes[best]]
     chosen = max(smaller or [best], key=lambda name: standing.mean(name).mean)
-    if not (standing.beats(best, APPEAL) and standing.beats(best, OWN_RATE)):
-        return _nothing_learned(standing, best)
-    if not standing.beats(chosen, APPEAL):
-        chosen = best
     times = standing.found.times
     first, last = standing.at(0, chosen).mean, standing.at(len(times) - 1, chosen).mean
     words = [
@@ -50,6 +50,13 @@ def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
         others = [name for name in equals if name != chosen]
         words.append(f"Within error of it: {', '.join(others)}.")
     return Advice(chosen, words)
+
+
+def _proven(standing: Standing, name: str) -> bool:
+    """Whether it is above appeal alone and above chance; what we expected to win need not pay for a choice among many."""
+    if name in EXPECTED:
+        return standing.lead(name, APPEAL).above_zero and standing.lead(name, OWN_RATE).above_zero
+    return standing.beats(name, APPEAL) and standing.beats(name, OWN_RATE)
 
 
 def _nothing_learned(standing: Standing, best: str) -> Advice:
