@@ -35,7 +35,7 @@ class GaussianLearner(BeliefLearner):
 
     alpha: float = 0.05  # variance of the noise in a decision
     epsilon: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
-    epsilon_swipes: float = 10.0  # after how many telling swipes a user's own counts as much; infinite: never
+    epsilon_swipes: float = 20.0  # after how many telling swipes a user's own counts as much; infinite: never
     tag_sd: float = 1.0
     threshold_sd: float = 1.0
     appeal_sd: float = 1.0

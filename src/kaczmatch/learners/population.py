@@ -6,7 +6,8 @@ Empirical Bayes for a mixed-effects model, fitted by EM. For belief learners, wi
 
 and ε₀ is the mean of everybody's ε; the log is folded again from each new prior. Everybody counts once, however long their
 history, and the neutral prior counts as one more person: that is the posterior mean under the weakest normal-inverse-Wishart
-prior around it, and it is what remains where nobody has a history yet.
+prior around it, and it is what remains where nobody has a history yet. At the end correlations are shrunk as far as so many
+people leave them uncertain: the share λ* of Schäfer and Strimmer (2005), in closed form.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NAME = "population"
 
 
 def fit_population(
-    learner: Learner, log: SwipeLog | Mapping[str, Any], *, neutral: Prior | ArrayLike | None = None, rounds: int = 10
+    learner: Learner, log: SwipeLog | Mapping[str, Any], *, neutral: Prior | ArrayLike | None = None, rounds: int = 15
 ) -> Prior:
     """The prior from which `learner` should start everybody else, from the swipes of those in `log`.
 
@@ -46,7 +47,9 @@ def fit_population(
     # EM takes tens of rounds to leave a wrong start, and where no tag matters is wrong about none.
     prior = Prior(np.zeros(swipes.dimensions))
     for _ in range(whole("rounds", rounds, low=1, high=100)):
-        prior = population_prior(believer, replay(believer, swipes, prior=prior).values(), neutral=origin)
+        states = _ordered(believer, replay(believer, swipes, prior=prior).values(), origin)
+        prior = _believed(believer, states, origin)
+    prior = _steadied(prior, len(states) - 1, believer)
     return prior if isinstance(learner, ProbabilisticLearner) else _at_length_of(origin, prior.weights)
 
 
@@ -60,17 +63,23 @@ def _believer(learner: Learner) -> Probit:
 def population_prior(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
     """The same from stored states: one round, in which everybody started from whatever prior their state names."""
     origin = Prior.of(neutral)
-    known = [learner.start(origin), *states]
-    for state in known:
-        if state.dimensions != origin.dimensions:
-            raise InvalidInput("states", f"one has {state.dimensions} tags, the neutral prior {origin.dimensions}; grow it first")
-    # In an order of their own, so that sums do not depend on the order of the users, not even in their last bit.
-    weights = np.array([learner.weights(state.cells, state.dimensions) for state in known])
-    known = [known[place] for place in np.lexsort(weights.T)]
+    known = _ordered(learner, states, origin)
     if isinstance(learner, BeliefLearner):
-        return _believed(learner, known, origin)
+        return _steadied(_believed(learner, known, origin), len(known) - 1, learner)
     # Directions, or a long history would outweigh others by its length; the length is the one that steps are made for.
     return _at_length_of(origin, np.mean([learner.direction(state) for state in known], axis=0))
+
+
+def _ordered(learner: Learner, states: Iterable[State], neutral: Prior) -> list[State]:
+    """Everybody and the neutral start, in an order of their own: no sum may depend on that of the users, not in its last bit."""
+    known = [learner.start(neutral), *states]
+    for state in known:
+        if state.dimensions != neutral.dimensions:
+            raise InvalidInput(
+                "states", f"one has {state.dimensions} tags, the neutral prior {neutral.dimensions}; grow it first"
+            )
+    weights = np.array([learner.weights(state.cells, state.dimensions) for state in known])
+    return [known[place] for place in np.lexsort(weights.T)]
 
 
 def _at_length_of(neutral: Prior, weights: Vector) -> Prior:
@@ -91,4 +100,19 @@ def _believed(learner: BeliefLearner, states: Sequence[State], neutral: Prior) -
     epsilon = np.mean([learner.carelessness(state) for state in states])
     appeal = mean[d + 1] if used == d + 2 else neutral.appeal
     symmetric = (covariance + covariance.T) / 2.0
-    return Prior(mean[:d], _NAME, float(mean[d]), float(appeal), symmetric, float(epsilon)).named(_NAME)
+    return Prior(mean[:d], _NAME, float(mean[d]), float(appeal), symmetric, float(epsilon))
+
+
+def _steadied(prior: Prior, people: int, learner: BeliefLearner) -> Prior:
+    """Correlations, each known from so many people to a variance of (1 − r²)²/(n − 1), times 1 − λ*; and a name."""
+    if prior.covariance is None or not people:
+        return prior.named(_NAME)
+    used = len(learner.mean(learner.start(prior)))
+    covariance = prior.covariance.copy()
+    sd = np.sqrt(np.diag(covariance)[:used])
+    apart = ~np.eye(used, dtype=np.bool_)
+    r = covariance[:used, :used] / np.outer(sd, sd)
+    uncertain, size = float(np.sum((1.0 - r[apart] ** 2) ** 2)) / max(people - 1, 1), float(np.sum(r[apart] ** 2))
+    keep = max(0.0, 1.0 - uncertain / size) if size > 0.0 else 0.0
+    covariance[:used, :used][apart] *= keep
+    return Prior(prior.weights, _NAME, prior.threshold, prior.appeal, covariance, prior.epsilon).named(_NAME)

@@ -121,9 +121,9 @@ class Prior:
             return cls(weights)
         covariance = None
         if with_covariance:
-            covariance = np.zeros((d + 2, d + 2))
-            covariance[np.tril_indices(d + 2)] = lower
-            covariance = covariance + np.tril(covariance, -1).T
+            covariance = np.empty((d + 2, d + 2))
+            rows, columns = np.tril_indices(d + 2)
+            covariance[rows, columns] = covariance[columns, rows] = lower
         return cls(weights, version, threshold, appeal, covariance, None if epsilon < 0.0 else epsilon)
 
     @classmethod

@@ -118,3 +118,19 @@ def test_a_fitted_prior_survives_bytes_and_names_its_states() -> None:
     assert again.fingerprint == prior.fingerprint
     state = learner.swipe(learner.start(prior), np.ones(D), "like")
     assert learner.from_bytes(state.to_bytes(), again) == state
+
+
+def test_correlations_that_few_people_cannot_show_are_not_believed() -> None:
+    learner = kaczmatch.learner("probit")
+    columns = people(9, 200, 40, with_appeal=False)
+    columns["features"][:, 5] = columns["features"][:, 4]  # tastes for these two cannot be told apart
+
+    def largest_correlation(users: int) -> float:
+        part = {name: column[columns["user"] < users] for name, column in columns.items()}
+        covariance = fit_population(learner, part).covariance
+        assert covariance is not None
+        sd = np.sqrt(np.diag(covariance))
+        return float(np.abs(covariance / np.outer(sd, sd) - np.eye(D + 2)).max())
+
+    assert largest_correlation(2) < 0.1
+    assert largest_correlation(2) < largest_correlation(200)
