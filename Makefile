@@ -22,6 +22,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/decks.py
+	$(BIN)/python benchmarks/evaluation.py
 
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py

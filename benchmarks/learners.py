@@ -16,6 +16,7 @@ from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
 from kaczmatch.learners.block import BlockLearner
+from kaczmatch.learners.habits import at_first
 from kaczmatch.learners.probit import Probit
 
 USERS, SWIPES, D, POPULATION = 10_000, 64, 60, 2_000
@@ -130,9 +131,9 @@ def readable_probit_seconds(swipes: Swipes) -> float:
     rows = learner.coordinates(np.array(swipes.rows))
 
     def learn() -> None:
-        m, p = np.ones(D + 1), np.eye(D + 1)
+        m, p, habits = np.ones(D + 1), np.eye(D + 1), at_first(learner.epsilon, learner.epsilon_swipes)
         for x, y in zip(rows, swipes.labels, strict=True):
-            m, p = learner.step(m, p, x, 1 if y > 0 else -1)
+            m, p, habits = learner.step(m, p, habits, x, 1 if y > 0 else -1)
 
     return best(3, learn) / len(rows)
 

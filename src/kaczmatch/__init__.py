@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kaczmatch.core.errors import InvalidInput
     from kaczmatch.core.swipes import Seen, SwipeLog
+    from kaczmatch.learners.appeal import Appeal
     from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
     from kaczmatch.learners.hinge import Hinge
     from kaczmatch.learners.influence import Influence, influence
     from kaczmatch.learners.monitors import watch
+    from kaczmatch.learners.population import fit_population, population_prior
     from kaczmatch.learners.prior import Prior
+    from kaczmatch.learners.progressive import progressive
     from kaczmatch.learners.registry import LEARNERS, learner
     from kaczmatch.learners.replay import States, replay
     from kaczmatch.learners.state import State
+    from kaczmatch.learners.threshold import calibrated_hinge
     from kaczmatch.recommend.both_ways import Viewer
     from kaczmatch.recommend.deck import Deck, Recommender
     from kaczmatch.recommend.explanation import explain
@@ -36,6 +40,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Always": "recommend.policy",
+    "Appeal": "learners.appeal",
     "BeliefLearner": "learners.contract",
     "CandidateIndex": "recommend.index.candidate_index",
     "DATING": "recommend.schema",
@@ -64,10 +69,14 @@ _HOMES = {
     "SwipeLog": "core.swipes",
     "Viewer": "recommend.both_ways",
     "Vocabulary": "recommend.vocabulary",
+    "calibrated_hinge": "learners.threshold",
     "explain": "recommend.explanation",
+    "fit_population": "learners.population",
     "gini": "recommend.exposure",
     "influence": "learners.influence",
     "learner": "learners.registry",
+    "population_prior": "learners.population",
+    "progressive": "learners.progressive",
     "rank": "recommend.rank",
     "replay": "learners.replay",
     "sampler": "recommend.samplers.registry",
@@ -81,6 +90,7 @@ __all__ = [
     "MENTORING",
     "SAMPLERS",
     "Always",
+    "Appeal",
     "BeliefLearner",
     "CandidateIndex",
     "Decision",
@@ -105,10 +115,14 @@ __all__ = [
     "SwipeLog",
     "Viewer",
     "Vocabulary",
+    "calibrated_hinge",
     "explain",
+    "fit_population",
     "gini",
     "influence",
     "learner",
+    "population_prior",
+    "progressive",
     "rank",
     "replay",
     "sampler",

@@ -236,6 +236,7 @@ def test_a_like_never_lowers_that_candidates_score(learner: Learner, swipes: Any
     The exemptions are strict: where it is not provable, it does happen.
     """
     exempt = any(isinstance(learner, kind) for kind in MAY_LOWER_IT) and getattr(learner, "k", 0) != 1
+    exempt = exempt or getattr(learner, "false_alarms", 0.0) >= 0.1  # a taste thought to have changed is begun anew
     lowered = 0
     for seed in range(100):
         log = SwipeLog(**swipes(seed, swipes=12, real=bool(seed % 2)))

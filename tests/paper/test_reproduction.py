@@ -7,9 +7,12 @@ import pytest
 
 import kaczmatch
 from kaczmatch.laboratory import published
+from kaczmatch.laboratory.blocks import blocks_part
+from kaczmatch.laboratory.calibration import calibration_part
 from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.convergence import convergence_part, settled
+from kaczmatch.laboratory.drift import drift_part
 from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import CHECKPOINTS, Laboratory, Plan
 from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
@@ -126,3 +129,38 @@ def test_nobody_beats_the_exact_posterior() -> None:
         for metric in ("alignment", "auc"):
             best = max(last, key=lambda name: last[name][metric])
             assert best == "exact posterior"
+
+
+def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> None:
+    table, _ = drift_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    rows = {row["learner"]: row for row in table.rows}
+    for name in ("probit", "probit-diag"):
+        assert rows[name]["after_400"] > 0.80
+        assert rows[f"{name}, not looking"]["after_400"] < 0.60
+        assert rows[name]["end_where_nothing_changed"] > rows[f"{name}, not looking"]["end_where_nothing_changed"] - 0.01
+
+
+def test_a_share_of_careless_swipes_is_learned_and_probabilities_come_true() -> None:
+    table, _ = calibration_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    errors = {(row["learner"], row["flip"], row["swipe"]): row["calibration_error"] for row in table.rows}
+    for name in ("probit", "probit-diag"):
+        assert all(errors[name, 0.2, t] < 0.04 for t in (20, 200, 1_000, 6_400))
+        for flip in (0.05, 0.2, 0.35):
+            assert errors[name, flip, 6_400] <= 0.03
+        assert errors[f"{name}, fixed ε", 0.35, 6_400] > 0.05
+
+
+def test_the_same_defaults_do_under_heavy_noise() -> None:
+    finals = [
+        trace(kaczmatch.learner("probit"), with_flips(world(HONEST, seed), 0.35, seed), followed=False).alignment[:, -1].mean()
+        for seed in range(SEEDS)
+    ]
+    assert np.mean(finals) >= 0.96
+
+
+def test_adaptive_blocks_are_no_worse_than_their_models() -> None:
+    (table,) = blocks_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    rows = {(row["swipes_a_session"], row["learner"]): row for row in table.rows}
+    for size, model in ((2, "tk"), (5, "tk"), (32, "block-nk")):
+        for metric in ("align_at_20", "align_at_200", "align_at_1000", "align_at_3200"):
+            assert rows[size, "block-adaptive"][metric] >= rows[size, model][metric] - 0.002

@@ -24,8 +24,25 @@ _COLOURS = {
     "pa-ii": "#AA4499",
     "pegasos": "#332288",
     "exact posterior": "#C00000",
+    "appeal alone": "#C00000",
+    "own like rate": "#88CCEE",
+    "random": "#B0B7C3",
 }
 _OTHERS = "#999933"
+_PLAIN, _POPULATION, _APPEAL = [2, 3], [7, 3], [1, 0]  # dashes of a learner alone, with a prior, with everything
+_VARIANT = " + "
+
+
+def colour(name: str) -> str:
+    """A learner's colour, whatever it is given on top."""
+    return _COLOURS.get(name.split(_VARIANT)[0], _OTHERS)
+
+
+def dash(name: str) -> list[int]:
+    """Tells apart what one learner is given: it alone is dotted where others have more, all of it is a full line."""
+    if name.endswith("appeal") or name not in _COLOURS:
+        return _POPULATION if name.endswith("population") else _APPEAL
+    return _PLAIN if name.startswith("probit") else _APPEAL
 
 
 def line_chart(
@@ -48,10 +65,13 @@ def line_chart(
             "learner:N",
             sort=list(names),
             title=None,
-            scale=alt.Scale(domain=list(names), range=[_COLOURS.get(name, _OTHERS) for name in names]),
-            legend=alt.Legend(symbolOpacity=1.0, symbolType="stroke", symbolStrokeWidth=3.0),
+            scale=alt.Scale(domain=list(names), range=[colour(name) for name in names]),
+            legend=alt.Legend(symbolOpacity=1.0, symbolType="stroke", symbolStrokeWidth=3.0, labelLimit=260),
         ),
     )
+    if any(_VARIANT in name for name in names):
+        dashes = alt.Scale(domain=list(names), range=[dash(name) for name in names])
+        base = base.encode(strokeDash=alt.StrokeDash("learner:N", sort=list(names), title=None, scale=dashes))
     lines = base.mark_line(strokeWidth=2).encode(y=alt.Y(f"{y}:Q", title=y_title, scale=alt.Scale(zero=False)))
     layers = [lines]
     if rows and "low" in rows[0]:

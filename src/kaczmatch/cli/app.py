@@ -25,6 +25,9 @@ class Experiment(StrEnum):
     COLD_START = "cold-start"
     CONVERGENCE = "convergence"
     CEILING = "ceiling"
+    DRIFT = "drift"
+    CALIBRATION = "calibration"
+    BLOCKS = "blocks"
     CLAIMS = "claims"
     ALL = "all"
 
@@ -34,8 +37,31 @@ class ConditionName(StrEnum):
     HONEST = "honest"
 
 
+class AppealFrom(StrEnum):
+    OTHERS = "others"
+    FIT = "fit"
+
+
+class AppealAt(StrEnum):
+    SPLIT = "split"
+    FIRST = "first"
+
+
 Out = Annotated[Path | None, typer.Option(help="Folder for CSV, JSON, SVG, PNG and report.html.", file_okay=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print the table on standard output.")]
 Seeds = Annotated[int, typer.Option(min=1, help="How many seeds: 0, 1, 2, …")]
+
+Swipes = Annotated[Path, typer.Option(help="One row a swipe (.csv, .jsonl, .parquet).", dir_okay=False)]
+Candidates = Annotated[Path, typer.Option(help="One row a candidate: identifier, then a number a tag.", dir_okay=False)]
+User = Annotated[str, typer.Option(help="Column of the swipes: who swiped.")]
+Candidate = Annotated[str, typer.Option(help="Column of the swipes: on whom.")]
+Like = Annotated[str, typer.Option(help="Column of the swipes: 1/0, like/pass, true/false or 1/-1.")]
+Order = Annotated[str | None, typer.Option(help="Column of each user's order; usually seq, else by time, else as they stand.")]
+Time = Annotated[str | None, typer.Option(help="Column of the time, in seconds or dates; usually timestamp, time or at.")]
+Session = Annotated[str | None, typer.Option(help="Column that says which swipes belong together; usually session.")]
+Key = Annotated[str | None, typer.Option(help="Identifier column of the candidates; usually as --candidate.")]
+Split = Annotated[str, typer.Option(help="user, or a column with one value a user: even ones are fitted on, odd ones tested.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap and of whatever else is random.")]
 
 
 @app.command()
@@ -76,7 +102,7 @@ def simulate(
         Path | None,
         typer.Option(help="Also write a swipe log here (.csv, .jsonl, .parquet), its candidates beside it."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the table on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Let any learners meet any simulated population."""
     from kaczmatch.cli.simulate import run
@@ -97,3 +123,65 @@ def simulate(
         "deck": deck,
     }
     run(learner or ["tk", "block-nk", "probit-diag"], settings, seeds, out=out, log=log, as_json=json)
+
+
+@app.command()
+def evaluate(
+    swipes: Swipes,
+    candidates: Candidates,
+    user: User = "user_id",
+    candidate: Candidate = "candidate_id",
+    like: Like = "like",
+    order: Order = None,
+    time: Time = None,
+    session: Session = None,
+    candidates_key: Key = None,
+    split: Split = "user",
+    at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
+    rest: Annotated[int, typer.Option(min=2, help="Rank at least so many swipes after them.")] = 5,
+    at_least: Annotated[int, typer.Option(min=0, help="Test users with so many swipes in all.")] = 0,
+    appeal_from: Annotated[AppealFrom, typer.Option(help="Appeal from all others, or from fitted users.")] = AppealFrom.OTHERS,
+    appeal_at: Annotated[AppealAt, typer.Option(help="Appeal as known at the split, or at the first swipe.")] = AppealAt.SPLIT,
+    learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; may be repeated; usually all.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
+    both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
+    side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
+    seed: Seed = 0,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Prove on your own swipe log which learner to use."""
+    from kaczmatch.cli.evaluate import Request, run
+
+    columns = {"user": user, "candidate": candidate, "like": like, "order": order, "time": time, "session": session}
+    protocol = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
+    protocol |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value}
+    request = Request(swipes, candidates, columns | {"candidates_key": candidates_key}, protocol, at)
+    run(request, learner or [], config, both_ways=both_ways, side=side, out=out, as_json=json)
+
+
+@app.command()
+def tune(
+    swipes: Swipes,
+    candidates: Candidates,
+    user: User = "user_id",
+    candidate: Candidate = "candidate_id",
+    like: Like = "like",
+    order: Order = None,
+    time: Time = None,
+    session: Session = None,
+    candidates_key: Key = None,
+    split: Split = "user",
+    learner: Annotated[str, typer.Option(help="probit or probit-diag.")] = "probit",
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for kaczmatch.toml, tables, figure and report.", file_okay=False)] = Path(
+        "kaczmatch-tune"
+    ),
+) -> None:
+    """Choose a learner's settings on your own swipe log, or see that the defaults are as good."""
+    from kaczmatch.cli.evaluate import Request
+    from kaczmatch.cli.tune import run
+
+    columns = {"user": user, "candidate": candidate, "like": like, "order": order, "time": time, "session": session}
+    request = Request(swipes, candidates, columns | {"candidates_key": candidates_key}, {"split": split, "seed": seed}, None)
+    run(request, learner, out)

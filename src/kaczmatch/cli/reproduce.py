@@ -10,15 +10,18 @@ from pathlib import Path
 from kaczmatch.cli.session import plain_errors, run_parts, show
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.laboratory.alpha_table import alpha_part
+from kaczmatch.laboratory.blocks import blocks_part
+from kaczmatch.laboratory.calibration import calibration_part
 from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.cold_start import cold_start_part
 from kaczmatch.laboratory.convergence import convergence_part
 from kaczmatch.laboratory.curves import adaptive_part, curves_part, noise_part
 from kaczmatch.laboratory.desiderata import desiderata_part
+from kaczmatch.laboratory.drift import drift_part
 from kaczmatch.laboratory.metrics_table import metrics_part
-from kaczmatch.laboratory.results import Part
 from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.report.results import Part
 
 Make = Callable[[Laboratory], Part]
 
@@ -32,6 +35,9 @@ _PLAIN: dict[str, Make] = {
     "cold-start": cold_start_part,
     "convergence": convergence_part,
     "ceiling": ceiling_part,
+    "drift": drift_part,
+    "calibration": calibration_part,
+    "blocks": blocks_part,
 }
 
 

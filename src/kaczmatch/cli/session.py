@@ -15,8 +15,8 @@ from rich.table import Table as RichTable
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.laboratory.report import write_report
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.report.results import Part, Table
 
 INTERRUPTED = 130
 _LONGEST_WHOLE = 26

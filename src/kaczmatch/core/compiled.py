@@ -169,6 +169,36 @@ def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
 
 
 @compiled
+def adapted(rows: Matrix, alpha: float, condition: float) -> float:
+    """The smallest α, but at least `alpha`, with κ(AAᵀ + αI) at most `condition`."""
+    if condition == math.inf:
+        return alpha
+    k, d = rows.shape
+    spectrum = np.linalg.eigvalsh(np.dot(rows, rows.T) if k <= d else np.dot(rows.T, rows))
+    smallest = max(0.0, float(spectrum[0])) if k <= d else 0.0
+    return max(alpha, (float(spectrum[-1]) - condition * smallest) / (condition - 1.0))
+
+
+@compiled
+def independent(rows: Matrix, novelty: float) -> int:
+    """How many rows come before the first that has less than this share of its squared length outside the span of those."""
+    k: int = rows.shape[0]
+    if novelty == 0.0:
+        return k
+    lower = np.empty((k, k))  # Cholesky's factor of the Gram matrix: its pivots are the squared lengths outside
+    for i in range(k):
+        row = lower[i]
+        for j in range(i):
+            row[j] = (dot(rows[i], rows[j]) - dot(row[:j], lower[j, :j])) / lower[j, j]
+        squared = dot(rows[i], rows[i])
+        pivot = squared - dot(row[:i], row[:i])
+        if pivot < novelty * squared:
+            return i
+        row[i] = math.sqrt(pivot)
+    return k
+
+
+@compiled
 def _combined(rows: Matrix, c: Vector) -> Vector:
     """Aᵀc."""
     total = np.zeros(rows.shape[1])

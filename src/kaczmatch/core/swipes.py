@@ -88,7 +88,7 @@ class SwipeLog:
         self.session = None if session is None else self._column(session, "session")
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
             raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
-        self.at = None if at is None else _microseconds(self._column(at, "at"))
+        self.at = None if at is None else microseconds(self._column(at, "at"))
         self.appeal = None if appeal is None else as_vector(self._column(appeal, "appeal"), "appeal")
         if self.appeal is not None:
             check_appeal(self.appeal)
@@ -115,6 +115,25 @@ class SwipeLog:
     @property
     def dimensions(self) -> int:
         return int(self.features.shape[1])
+
+    def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
+        """The same swipes, each with this appeal as it was seen."""
+        other = object.__new__(SwipeLog)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.appeal = as_vector(self._column(appeal, "appeal"), "appeal")
+        check_appeal(other.appeal)
+        return other
+
+    def rows(self, chosen: ArrayLike) -> SwipeLog:
+        """Some of the rows, by number or by a mask, in the given order."""
+        places = np.asarray(chosen)
+        other = object.__new__(SwipeLog)
+        for name in self.__slots__:
+            column = getattr(self, name)
+            whole = column is None or (name == "features" and self.row is not None)
+            setattr(other, name, column if whole else column[places])
+        return other
 
     def seen(self, row: int) -> Seen:
         """What the swipe in `row` saw."""
@@ -154,7 +173,7 @@ def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> 
     return matrix, rows
 
 
-def _microseconds(at: Column) -> NDArray[np.int64]:
+def microseconds(at: Column) -> NDArray[np.int64]:
     """Times as whole microseconds since any fixed moment; a datetime without a zone is in UTC, as numpy's are."""
     if at.dtype.kind == "O":
         stamps = np.empty(len(at))

@@ -36,7 +36,7 @@ def read_table(path: Path) -> pl.DataFrame:
         raise InvalidInput("path", f"there is no file {path}")
     try:
         if ending == ".csv":
-            return pl.read_csv(path)
-        return pl.read_ndjson(path) if ending == ".jsonl" else pl.read_parquet(path)
+            return pl.read_csv(path, infer_schema_length=None)  # a wrong value in any row is found, and named
+        return pl.read_ndjson(path, infer_schema_length=None) if ending == ".jsonl" else pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InvalidInput("path", f"{path} cannot be read as {ending[1:]}: {error}") from None

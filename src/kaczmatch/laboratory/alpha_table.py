@@ -6,10 +6,10 @@ import numpy as np
 
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.learners.monitors import tikhonov_step_bound
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.replay import replay
+from kaczmatch.report.results import Part, Table
 
 
 def alpha_part() -> Part:

@@ -9,8 +9,8 @@ import numpy as np
 
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Matrix, unit_rows
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import Laboratory, contestants
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import Trace, trace

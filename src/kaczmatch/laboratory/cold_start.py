@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.charts.lines import line_chart
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import RULES, Laboratory, contestants
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace

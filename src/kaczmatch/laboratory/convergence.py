@@ -9,9 +9,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.condition import HONEST, Condition
 from kaczmatch.simulation.trace import Trace, trace
 from kaczmatch.simulation.world import World, world

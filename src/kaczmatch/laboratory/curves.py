@@ -11,10 +11,10 @@ import numpy as np
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Vector
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import RULES, Curve, Laboratory, against, comparable, contestants
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world

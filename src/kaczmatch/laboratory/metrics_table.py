@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import LOSSES, Laboratory, Study, against
+from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST, PAPER
 
 COMPARED = ("like_rate", "align_at_20", "delta_s")

@@ -1,17 +1,13 @@
-"""The report: one self-contained page."""
+"""The laboratory's report."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.study import Plan
+from kaczmatch.report.page import Page
+from kaczmatch.report.results import Part
 
 _VERDICTS = {
     "reproduced": "good",
@@ -23,53 +19,19 @@ _VERDICTS = {
 
 
 def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) -> Path:
-    """`report.html` with everything in it: no other file, no other host."""
-    template = jinja2.Template((Path(__file__).parent / "report.html.j2").read_text(encoding="utf-8"), autoescape=True)
+    """`report.html` with everything in it."""
     seeds = "One seed" if plan.seeds == 1 else f"{plan.seeds} seeds"
     quick = " A quick run with a fifth of the sessions: for a look, not for a comparison." if plan.quick else ""
-    page = template.render(
-        parts=[
-            {
-                "name": part.name,
-                "title": part.title,
-                "words": part.words,
-                "figures": [{"svg": Markup(figure.svg), "caption": figure.caption} for figure in part.figures],  # noqa: S704
-                "tables": [_shown(table) for table in part.tables if table.in_report],
-            }
-            for part in parts
-        ],
+    page = Page(
+        title="The paper, reproduced and examined",
+        lead="Block Kaczmarz methods for online preference learning: every number the paper prints, why it is what it is, and what happens "
+        "when the labels carry a preference.",
         scope=f"{seeds}, {plan.users} users a seed.{quick}",
-        headline=_headline(parts),
         command=command,
+        headline=_headline(parts),
+        verdicts=_VERDICTS,
     )
-    path = folder / "report.html"
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
-    return path
-
-
-def _shown(table: Table) -> dict[str, Any]:
-    names = list(table.rows[0]) if table.rows else []
-    numeric = {name: all(isinstance(row[name], int | float) for row in table.rows) for name in names}
-    return {
-        "title": table.title,
-        "note": table.note,
-        "columns": [{"name": name.replace("_", " "), "number": numeric[name]} for name in names],
-        "rows": [[_cell(name, row[name], number=numeric[name]) for name in names] for row in table.rows],
-    }
-
-
-def _cell(name: str, value: Any, *, number: bool) -> dict[str, Any]:
-    if isinstance(value, float):
-        text = "" if not math.isfinite(value) else f"{value:.3f}" if 1e-9 <= abs(value) < 1e5 or value == 0 else f"{value:.1e}"
-    else:
-        text = str(value)
-    return {
-        "text": text,
-        "number": number,
-        "code": name == "command",
-        "verdict": _VERDICTS.get(text) if name == "verdict" else None,
-    }
+    return page.write(parts, folder)
 
 
 def _headline(parts: Sequence[Part]) -> list[tuple[str, str]]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.laboratory.curves import curve_rows
 from kaczmatch.laboratory.metrics_table import metrics_rows
-from kaczmatch.laboratory.results import Figure, Part, Table
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
+from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.condition import Condition
 
 

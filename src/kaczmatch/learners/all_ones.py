@@ -29,6 +29,10 @@ class AllOnes(ImmediateLearner):
     slug: ClassVar[str] = "all-ones"
     kernels: ClassVar[Kernels] = Kernels(swipe)
 
+    @property
+    def scalars(self) -> int:
+        return 0
+
     def initial(self, prior: Prior) -> Vector:
         return np.ones(prior.dimensions)
 

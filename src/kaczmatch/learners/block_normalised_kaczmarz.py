@@ -5,25 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from kaczmatch.core.compiled import normalise
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.learners.block import BlockLearner, queued, solved
+from kaczmatch.learners.block import BlockLearner, K, queued, solved
 from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    d = features.shape[0]
     pending = queued(cells, features, label, parameters)
-    if pending >= parameters[3] and solved(cells, d, parameters):
-        normalise(cells[:d])
+    if pending >= parameters[K]:
+        solved(cells, features.shape[0], True, parameters)
     return DONE if pending >= 0 else -pending
 
 
 @end_session_kernel
 def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    if solved(cells, dimensions, parameters):
-        normalise(cells[:dimensions])
+    solved(cells, dimensions, True, parameters)
     return DONE
 
 

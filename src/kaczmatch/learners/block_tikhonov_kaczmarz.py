@@ -8,21 +8,21 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.block import BlockLearner, queued, solved
+from kaczmatch.learners.block import BlockLearner, K, queued, solved
 from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
     pending = queued(cells, features, label, parameters)
-    if pending >= parameters[3]:
-        solved(cells, features.shape[0], parameters)
+    if pending >= parameters[K]:
+        solved(cells, features.shape[0], False, parameters)
     return DONE if pending >= 0 else -pending
 
 
 @end_session_kernel
 def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    solved(cells, dimensions, parameters)
+    solved(cells, dimensions, False, parameters)
     return DONE
 
 

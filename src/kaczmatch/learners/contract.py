@@ -16,7 +16,7 @@ from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector, as_rows, as_vector, problem_with, sealed, unit, usable_rows
-from kaczmatch.learners.kernels import DONE, Kernels, kept_after, nothing_pending
+from kaczmatch.learners.kernels import BAD_FEATURES, CHANGED, Kernels, kept_after, nothing_pending
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, StoredState
 
@@ -107,8 +107,11 @@ class Learner(ABC):
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
-        if self.kernels.swipe(work, features, appeal, y, self.parameters) != DONE:
+        answer = self.kernels.swipe(work, features, appeal, y, self.parameters)
+        if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
+        if answer == CHANGED:
+            self.kernels.forget(work, self._start(state), 0.0)
         return self.state(self.compact(work, d), d, state.prior)
 
     @final
@@ -159,8 +162,12 @@ class Learner(ABC):
     def _forgotten(self, state: State, keep: float) -> State:
         d = state.dimensions
         work = self.expand(self._own(state).cells, d)
-        self.kernels.forget(work, self.expand(self.initial(state.prior.grown(d)), d), keep)
+        self.kernels.forget(work, self._start(state), keep)
         return self.state(self.compact(work, d), d, state.prior)
+
+    def _start(self, state: State) -> Vector:
+        """Where the user of `state` started, in the form the kernels work on."""
+        return self.expand(self.initial(state.prior.grown(state.dimensions)), state.dimensions)
 
     def _own(self, state: State) -> State:
         """`state`, if it is one of this rule's."""
@@ -234,6 +241,10 @@ class BeliefLearner(ProbabilisticLearner):
     @abstractmethod
     def covariance(self, state: State) -> Matrix:
         """The belief's covariance, as a full matrix."""
+
+    @abstractmethod
+    def carelessness(self, state: State) -> float:
+        """The share of this user's swipes that say the opposite of what they feel, as far as it shows."""
 
     @abstractmethod
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:

@@ -17,7 +17,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.grouping import Places
-from kaczmatch.learners.kernels import DONE, END_SESSION, FORGET, GIVEN, SWIPE, kept_after
+from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, CHANGED, END_SESSION, FORETELL, FORGET, GIVEN, SWIPE, kept_after
 
 NOTHING_LEFT_OUT = -1
 
@@ -31,6 +31,7 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
         types.FunctionType(SWIPE),
         types.FunctionType(END_SESSION),
         types.FunctionType(FORGET),
+        types.FunctionType(FORETELL),
         types.Array(types.float64, 2, "C"),
         GIVEN,
         _PLACES,
@@ -44,12 +45,14 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
         _PLACES,
         types.float64,
         GIVEN,
+        CELLS,
     )
 )
 def _fold(
     swipe: Any,
     end_session: Any,
     forget: Any,
+    foretell: Any,
     work: Matrix,
     start: Vector,
     begin: Places,
@@ -63,9 +66,11 @@ def _fold(
     gap: Places,
     half_life: float,
     parameters: Vector,
+    foretold: Vector,
 ) -> int:
     """Answers the swipe that could not be folded, or -1."""
     d = features.shape[1]
+    wanted = len(foretold) > 0
     has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
     forgets = len(gap) > 0 and half_life < math.inf
     for u in range(work.shape[0]):
@@ -83,8 +88,14 @@ def _fold(
                 end_session(cells, d, parameters)
             if passed > 0:
                 forget(cells, start, kept_after(passed, half_life))
-            if swipe(cells, features[row[i]], appeal[i] if has_appeal else 0.0, label[i], parameters) != DONE:
+            known = appeal[i] if has_appeal else 0.0
+            if wanted:
+                foretold[i] = foretell(cells, features[row[i]], known, parameters)
+            answer = swipe(cells, features[row[i]], known, label[i], parameters)
+            if answer == BAD_FEATURES:
                 return i
+            if answer == CHANGED:
+                forget(cells, start, 0.0)
             ended = False
             passed = 0
     return -1
@@ -121,9 +132,20 @@ class Sequences:
         )
 
     def fold(
-        self, learner: Learner, work: Matrix, start: Vector, begin: Places, end: Places, left_out: Places | None = None
+        self,
+        learner: Learner,
+        work: Matrix,
+        start: Vector,
+        begin: Places,
+        end: Places,
+        *,
+        left_out: Places | None = None,
+        foretold: Vector | None = None,
     ) -> None:
-        """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`."""
+        """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
+
+        Where `foretold` is given, the probability of a like that each had just before it is learned from is written there.
+        """
         failed = _fold(
             *learner.kernels,
             work,
@@ -139,6 +161,7 @@ class Sequences:
             self.gap,
             learner.half_life,
             learner.parameters,
+            np.empty(0) if foretold is None else foretold,
         )
         if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
             raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.row[failed]])}")

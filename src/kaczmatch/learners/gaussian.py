@@ -24,6 +24,8 @@ from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
+from kaczmatch.learners.habits import HABITS, at_first, note
+from kaczmatch.learners.kernels import CHANGED, DONE
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -33,12 +35,14 @@ class GaussianLearner(BeliefLearner):
     """Mean first, then the covariance in the form a subclass keeps it in."""
 
     alpha: float = 0.05  # variance of the noise in a decision
-    epsilon: float = 0.2  # share of careless swipes
+    epsilon: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
+    epsilon_swipes: float = 20.0  # after how many telling swipes a user's own counts as much; infinite: never
     tag_sd: float = 1.0
     threshold_sd: float = 1.0
     appeal_sd: float = 1.0
     appeal: bool = False  # whether the candidate's appeal is a coordinate
     half_life_days: float = math.inf
+    false_alarms: float = 1e-5  # a swipe, at most, of a changed taste where nothing changed; 0: do not look
 
     @abstractmethod
     def packed(self, covariance: Matrix) -> Vector:
@@ -56,10 +60,10 @@ class GaussianLearner(BeliefLearner):
     def initial(self, prior: Prior) -> Vector:
         n = self.size(prior.dimensions)
         mean = np.append(prior.weights, [prior.usual_threshold, prior.appeal])[:n]
-        if prior.covariance is not None:
-            return np.concatenate([mean, self.packed(prior.covariance[:n, :n])])
-        sds = np.append(np.full(prior.dimensions, self.tag_sd), [self.threshold_sd, self.appeal_sd])[:n]
-        return np.concatenate([mean, self.packed(np.diag(sds**2))])
+        sds = np.append(np.full(prior.dimensions, self.tag_sd), [self.threshold_sd, self.appeal_sd])
+        covariance = np.diag(sds**2) if prior.covariance is None else prior.covariance
+        habits = at_first(self.epsilon if prior.epsilon is None else prior.epsilon, self.epsilon_swipes)
+        return np.concatenate([mean, self.packed(covariance[:n, :n]), habits])
 
     @final
     def grown(self, state: State, prior: Prior) -> Vector:
@@ -69,7 +73,7 @@ class GaussianLearner(BeliefLearner):
         kept = np.r_[:old, new : self.size(new)]
         mean[kept] = self.mean(state)
         covariance[np.ix_(kept, kept)] = self.covariance(state)
-        return np.concatenate([mean, self.packed(covariance)])
+        return np.concatenate([mean, self.packed(covariance), state.cells[-HABITS:]])
 
     @final
     def weights(self, cells: Vector, dimensions: int) -> Vector:
@@ -98,8 +102,12 @@ class GaussianLearner(BeliefLearner):
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(rows_of(features, state.dimensions), appeal)
         z = (x @ self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
-        likely = self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z)
-        return shaped(likely, features)
+        careless = float(state.cells[-HABITS])
+        return shaped(0.5 * careless + (1.0 - careless) * ndtr(z), features)
+
+    @final
+    def carelessness(self, state: State) -> float:
+        return 0.5 * float(self._own(state).cells[-HABITS])
 
     @final
     def probabilities_by(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
@@ -110,9 +118,16 @@ class GaussianLearner(BeliefLearner):
             if state.learner != self.slug or self.size(state.dimensions) != len(x):
                 self._own(state)
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        means, covariances, careless = self.beliefs(states)
+        z = (means @ x) / np.sqrt(covariances @ self.quadratic(x[None])[0] + self.alpha)
+        return np.asarray(0.5 * careless + (1.0 - careless) * ndtr(z))
+
+    @final
+    def beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
+        """Of many users, a row each: means, packed covariances and shares of careless swipes."""
         cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
-        z = (cells[:, : len(x)] @ x) / np.sqrt(cells[:, len(x) :] @ self.quadratic(x[None])[0] + self.alpha)
-        return np.asarray(self.epsilon + (1.0 - 2.0 * self.epsilon) * ndtr(z))
+        n = self.size(states[0].dimensions)
+        return cells[:, :n], cells[:, n:-HABITS], cells[:, -HABITS]
 
     @property
     @final
@@ -120,11 +135,15 @@ class GaussianLearner(BeliefLearner):
         return self.half_life_days * timedelta(days=1).total_seconds()
 
     @final
-    def slope(self, z: float) -> float:
+    def slope(self, z: float, careless: float) -> float:
         """g: the derivative of the log-probability of what was answered."""
         density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-        mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
-        return (1.0 - 2.0 * self.epsilon) * density / (self.epsilon + (1.0 - 2.0 * self.epsilon) * mass)
+        return (1.0 - careless) * density / (0.5 * careless + (1.0 - careless) * float(ndtr(z)))
+
+    @final
+    def noticed(self, cells: Vector) -> bool:
+        """Whether the last swipe made it likely that the taste has changed; the caller then starts anew from the prior."""
+        return bool(cells[-1] >= self.parameters[1])
 
     @final
     def size(self, dimensions: int) -> int:
@@ -139,8 +158,10 @@ class GaussianLearner(BeliefLearner):
             checked(name, getattr(self, name), low=1e-3, high=1e3)
         checked("half_life_days", self.half_life_days, low=0.0, open_low=True)
         # ε > 0: at ε = 0 a surprise of 40 standard deviations divides zero by zero.
-        epsilon = checked("epsilon", self.epsilon, low=1e-9, high=0.499)
-        return checked("alpha", self.alpha, low=1e-6, high=1e6), epsilon, float(self.appeal)
+        checked("epsilon", self.epsilon, low=1e-9, high=0.499)
+        checked("epsilon_swipes", self.epsilon_swipes, low=1.0)
+        rate = checked("false_alarms", self.false_alarms, low=0.0, high=0.5)
+        return checked("alpha", self.alpha, low=1e-6, high=1e6), -math.log(rate) if rate else math.inf, float(self.appeal)
 
 
 def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
@@ -171,23 +192,35 @@ def coordinates(features: Vector, appeal: float, parameters: Vector) -> Vector:
 
 
 @compiled
-def gains(score: float, spread: float, label: float, parameters: Vector) -> tuple[float, float]:
-    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's."""
-    epsilon = parameters[1]
+def likelihood(score: float, spread: float, parameters: Vector, habits: Vector) -> float:
+    """`GaussianLearner.probability` for kernels, from x·m and xᵀPx."""
+    mass = 0.5 * math.erfc(-score / math.sqrt(2.0 * (spread + parameters[0])))
+    return float(0.5 * habits[0] + (1.0 - habits[0]) * mass)
+
+
+@compiled
+def gains(score: float, spread: float, label: float, parameters: Vector, habits: Vector) -> tuple[float, float, int]:
+    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what to answer; notes the habits."""
+    careless = habits[0]
     q = spread + parameters[0]
     z = label * score / math.sqrt(q)
     density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
-    g = (1.0 - 2.0 * epsilon) * density / (epsilon + (1.0 - 2.0 * epsilon) * mass)
-    return label * g / math.sqrt(q), g * (g + z) / q
+    g = (1.0 - careless) * density / (0.5 * careless + (1.0 - careless) * mass)
+    note(habits, label, mass)
+    return label * g / math.sqrt(q), g * (g + z) / q, CHANGED if habits[3] >= parameters[1] else DONE
 
 
 @compiled
 def towards(start: Vector, cells: Vector, keep: float, n: int) -> None:
-    """m ← m₀ + λ(m − m₀) for the first n cells, P ← λ²P + (1 − λ²)P₀ for the rest; λ = 1 changes no bit."""
+    """m ← m₀ + λ(m − m₀) for the first n cells and the habits, P ← λ²P + (1 − λ²)P₀ between; λ = 1 changes no bit."""
     if keep == 1.0:
         return
+    habits = cells.shape[0] - HABITS
     for i in range(n):
         cells[i] = start[i] + keep * (cells[i] - start[i])
-    for i in range(n, cells.shape[0]):
+    for i in range(n, habits):
         cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]
+    for i in range(habits, cells.shape[0]):
+        if cells[i] != start[i]:  # an infinite weight stays
+            cells[i] = start[i] + keep * (cells[i] - start[i])

@@ -37,6 +37,14 @@ def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
     return names, *_counting_sort(codes.astype(np.int64, copy=False), len(names))
 
 
+def numbered(users: Column) -> tuple[list[Hashable], Places]:
+    """The users, and each row's place among them."""
+    names, order, begin = grouped(users)
+    numbers = np.empty(len(users), np.int64)
+    numbers[order] = np.repeat(np.arange(len(names)), np.diff(begin))
+    return names, numbers
+
+
 @compiled
 def _counting_sort(codes: Places, n: int) -> tuple[Places, Places]:
     begin = np.zeros(n + 1, np.int64)

@@ -124,7 +124,7 @@ class _Past:
         work = np.empty((len(left_out), self.learner.room(self.prior.dimensions, len(self.rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(self.rows))
-        self.sequences.fold(self.learner, work, start, np.zeros_like(everything), everything, left_out)
+        self.sequences.fold(self.learner, work, start, np.zeros_like(everything), everything, left_out=left_out)
         if self.end_last_session:
             for cells in work:
                 self.learner.kernels.end_session(cells, self.prior.dimensions, self.learner.parameters)

@@ -1,4 +1,4 @@
-"""The three compiled functions a learner is made of, and their fixed signatures.
+"""The compiled functions a learner is made of, and their fixed signatures.
 
 A kernel changes one user's cells in place. Live calls hand it a copy of a state's cells, replay hands it a row of working
 memory: both reach the same machine code, which is why they agree bit for bit.
@@ -21,15 +21,18 @@ GIVEN = types.Array(types.float64, 1, "C", readonly=True)
 SWIPE = types.int64(CELLS, GIVEN, types.float64, types.float64, GIVEN)
 END_SESSION = types.int64(CELLS, types.int64, GIVEN)
 FORGET = types.int64(CELLS, GIVEN, types.float64)
+FORETELL = types.float64(CELLS, GIVEN, types.float64, GIVEN)
 
-# What a swipe kernel answers: done, or why it left the cells as they were.
+# What a swipe kernel answers: done; why it left the cells as they were; or done, and start anew: the taste has changed.
 DONE = 0
 BAD_FEATURES = 1
+CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES
+swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
 end_session_kernel = compiled_as(END_SESSION)  # (cells, dimensions, parameters) -> DONE
 forget_kernel = compiled_as(FORGET)  # (cells, cells at the start, keep) -> DONE
+foretell_kernel = compiled_as(FORETELL)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
 
 
 @end_session_kernel
@@ -44,6 +47,12 @@ def never_forgets(cells: Vector, start: Vector, keep: float) -> int:
     return DONE
 
 
+@foretell_kernel
+def says_nothing(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    """For rules that only order."""
+    return math.nan
+
+
 @compiled
 def kept_after(microseconds: int, half_life: float) -> float:
     """How much is kept after some time: a half after each half-life (in seconds)."""
@@ -56,3 +65,4 @@ class Kernels(NamedTuple):
     swipe: Callable[[Vector, Vector, float, float, Vector], int]
     end_session: Callable[[Vector, int, Vector], int] = nothing_pending
     forget: Callable[[Vector, Vector, float], int] = never_forgets
+    foretell: Callable[[Vector, Vector, float, Vector], float] = says_nothing

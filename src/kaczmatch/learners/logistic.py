@@ -16,7 +16,7 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector, unit, unit_rows
 from kaczmatch.learners.contract import ProbabilisticLearner, Scores, rows_of, shaped
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.learners.vector import ImmediateLearner
@@ -37,16 +37,27 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     return DONE
 
 
+@foretell_kernel
+def foretell(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    d = features.shape[0]
+    squared = dot(features, features)
+    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+    return 1.0 / (1.0 + math.exp(min(700.0, -float(scale * dot(cells[:d], features) + cells[d]))))
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logistic(ImmediateLearner, ProbabilisticLearner):
     """w + η y σ(−y(w·â + b)) â with â = a/‖a‖, and the same step for the intercept b, which starts at the prior's threshold."""
 
     slug: ClassVar[str] = "logistic"
-    kernels: ClassVar[Kernels] = Kernels(swipe)
-    scalars: ClassVar[int] = 1  # the intercept
+    kernels: ClassVar[Kernels] = Kernels(swipe, foretell=foretell)
 
     eta: float = 0.5
+
+    @property
+    def scalars(self) -> int:
+        return 1  # the intercept
 
     def initial(self, prior: Prior) -> Vector:
         return np.append(prior.weights, prior.usual_threshold)

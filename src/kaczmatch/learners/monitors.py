@@ -113,12 +113,14 @@ class _Gauge:
     def swipe(self, seen: Seen, label: Label) -> bool:
         """Learn, and say whether the swipe was silent."""
         before = self.preference
+        if isinstance(self.learner, HingeLearner):
+            theta = self.learner.theta(self.state.cells, self.state.dimensions)
         self.state = self.learner.swipe(self.state, seen, label)
         if not isinstance(self.learner, HingeLearner):
             return np.array_equal(before, self.preference)
         if not seen.features.any():
             return True
-        r = self.learner.hinge.residual(before, seen.features, label)
+        r = self.learner.hinge.residual(before, seen.features, label, theta)
         self._rows.append(seen.features)
         self._residuals.append(r)
         self._tighten(self.learner)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from kaczmatch.core.compiled import add, normalise
-from kaczmatch.core.labels import Label
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 from kaczmatch.learners.stepping import SteppingLearner, coefficient
@@ -18,8 +17,9 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     if c != c:
         return BAD_FEATURES
     if c != 0.0:
-        add(cells, c, features)
-        normalise(cells)
+        v = cells[: features.shape[0]]
+        add(v, c, features)
+        normalise(v)
     return DONE
 
 
@@ -33,9 +33,8 @@ class NormalisedKaczmarz(SteppingLearner):
 
     eta: float = 0.5
 
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        move = self.move(v, a, label)
-        return unit(v + move) if move.any() else v
+    def step(self, v: Vector, a: Vector, r: float) -> Vector:
+        return unit(v + self.move(a, r)) if r else v
 
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
         return 1.0 if r.any() else norm

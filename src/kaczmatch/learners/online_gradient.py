@@ -8,7 +8,6 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.compiled import add
-from kaczmatch.core.labels import Label
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 from kaczmatch.learners.stepping import SteppingLearner, coefficient
@@ -20,7 +19,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     if c != c:
         return BAD_FEATURES
     if c != 0.0:
-        add(cells, c, features)
+        add(cells[: features.shape[0]], c, features)
     return DONE
 
 
@@ -34,8 +33,8 @@ class OnlineGradient(SteppingLearner):
 
     eta: float = 0.1
 
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        return v + self.move(v, a, label)
+    def step(self, v: Vector, a: Vector, r: float) -> Vector:
+        return v + self.move(a, r)
 
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
         lengths = 1.0 if self.along == "unit" else np.linalg.norm(rows, axis=1)

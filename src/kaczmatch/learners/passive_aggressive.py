@@ -8,9 +8,11 @@ from typing import ClassVar, final
 from kaczmatch.core.compiled import add, products, usable
 from kaczmatch.core.errors import checked
 from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.vector import SequentialLearner
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.vector import ImmediateLearner
 
 
 @swipe_kernel
@@ -26,7 +28,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassiveAggressive(SequentialLearner):
+class PassiveAggressive(ImmediateLearner):
     """v + y ℓ/(‖a‖² + 1/(2C)) a with ℓ = max(0, 1 − y v·a) (Crammer et al. 2006, PA-II)."""
 
     slug: ClassVar[str] = "pa-ii"
@@ -34,8 +36,15 @@ class PassiveAggressive(SequentialLearner):
 
     c: float = 1.0
 
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        y = sign(label)
+    @property
+    def scalars(self) -> int:
+        return 0
+
+    def initial(self, prior: Prior) -> Vector:
+        return prior.weights.copy()
+
+    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
+        v, a, y = cells, seen.features, sign(label)
         return v + y * max(0.0, 1.0 - y * float(v @ a)) / (a @ a + 0.5 / self.c) * a
 
     def checked_parameters(self) -> tuple[float, ...]:

@@ -53,9 +53,12 @@ class Pegasos(ImmediateLearner):
 
     slug: ClassVar[str] = "pegasos"
     kernels: ClassVar[Kernels] = Kernels(swipe)
-    scalars: ClassVar[int] = 1  # t, the swipes so far
 
     regularisation: float = 0.1
+
+    @property
+    def scalars(self) -> int:
+        return 1  # t, the swipes so far
 
     def initial(self, prior: Prior) -> Vector:
         return np.append(prior.weights, 0.0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import struct
 import zlib
 from dataclasses import dataclass
 from typing import final
@@ -19,11 +21,17 @@ _USUAL_COSINE = 0.52
 
 _LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
+_MAGIC = b"kp"
+_FORMAT = 1
+# magic, format, bytes of the version, tags, whether a covariance follows; then version, threshold, appeal, ε (-1: none), weights
+_HEADER = struct.Struct("<2sBBIB")
+_CHECKSUM = struct.Struct("<I")
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """The expected weight of each tag and, for belief learners, threshold, appeal weight and covariance.
+    """The expected weight of each tag and, for belief learners, threshold, appeal weight, covariance and share of flipped swipes.
 
     ``version`` names the prior in stored states and events; a prior made from a plain vector has none and travels inside
     each stored state. ``covariance`` is over (tags, threshold, appeal), so d + 2 on a side.
@@ -34,6 +42,7 @@ class Prior:
     threshold: float | None = None
     appeal: float = 0.0
     covariance: Matrix | None = None
+    epsilon: float | None = None
 
     def __post_init__(self) -> None:
         weights = sealed(finite(as_vector(self.weights, "prior"), "prior").copy())
@@ -47,7 +56,10 @@ class Prior:
         object.__setattr__(self, "appeal", checked("appeal", self.appeal, low=-_LARGEST, high=_LARGEST))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", sealed(self._checked_covariance(self.covariance)))
-        if not self.version and (self.threshold is not None or self.appeal or self.covariance is not None):
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", checked("epsilon", self.epsilon, low=1e-9, high=0.499))
+        says_more = self.appeal or any(each is not None for each in (self.threshold, self.covariance, self.epsilon))
+        if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
 
     def _checked_covariance(self, value: ArrayLike) -> Matrix:
@@ -67,8 +79,52 @@ class Prior:
     @property
     def fingerprint(self) -> int:
         """Tells apart priors that go by the same version."""
-        parts = [self.weights, np.array([self.usual_threshold, self.appeal])]
-        return zlib.crc32(b"".join(part.astype("<f8").tobytes() for part in parts))
+        return zlib.crc32(self._numbers())
+
+    def _numbers(self) -> bytes:
+        parts = [np.array([self.usual_threshold, self.appeal, -1.0 if self.epsilon is None else self.epsilon]), self.weights]
+        if self.covariance is not None:
+            parts.append(self.covariance[np.tril_indices(len(self.covariance))])
+        return b"".join(part.astype("<f8").tobytes() for part in parts)
+
+    def named(self, name: str) -> Prior:
+        """The same prior under a version made of `name` and of what it says: equal priors have equal versions."""
+        version = f"{name}-{hashlib.sha256(self._numbers()).hexdigest()[:12]}"
+        return Prior(self.weights, version, self.usual_threshold, self.appeal, self.covariance, self.epsilon)
+
+    def to_bytes(self) -> bytes:
+        """The prior as bytes; :meth:`from_bytes` is the way back."""
+        version = self.version.encode()
+        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.covariance is not None)
+        body = header + version + self._numbers()
+        return body + _CHECKSUM.pack(zlib.crc32(body))
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Prior:
+        """The prior that :meth:`to_bytes` wrote."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise InvalidInput("prior", f"must be bytes, got {type(data).__name__}")
+        data = bytes(data)
+        if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
+            raise InvalidInput("prior", "these bytes are not a kaczmatch prior")
+        if data[2] != _FORMAT:
+            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads format {_FORMAT}")
+        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
+        if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
+            raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")
+        _, _, length, d, with_covariance = _HEADER.unpack_from(body)
+        version = body[_HEADER.size : _HEADER.size + length].decode()
+        numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)
+        threshold, appeal, epsilon = numbers[:3].tolist()
+        weights, lower = numbers[3 : d + 3], numbers[d + 3 :]
+        if not version:  # a plain vector says its weights only
+            return cls(weights)
+        covariance = None
+        if with_covariance:
+            covariance = np.empty((d + 2, d + 2))
+            rows, columns = np.tril_indices(d + 2)
+            covariance[rows, columns] = covariance[columns, rows] = lower
+        return cls(weights, version, threshold, appeal, covariance, None if epsilon < 0.0 else epsilon)
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
@@ -113,4 +169,4 @@ class Prior:
             added = np.arange(self.dimensions, dimensions)
             covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
         # The threshold belongs to the people, not to the vocabulary: new tags do not move it.
-        return Prior(weights, f"{self.version}+{new}", self.usual_threshold, self.appeal, covariance)
+        return Prior(weights, f"{self.version}+{new}", self.usual_threshold, self.appeal, covariance, self.epsilon)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from scipy.special import ndtr
 
 from kaczmatch.core.compiled import add, compiled, dot
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, towards
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, swipe_kernel
+from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
+from kaczmatch.learners.habits import HABITS, after
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
 from kaczmatch.learners.state import State
 
 
@@ -53,20 +55,31 @@ def swipe(work: Vector, features: Vector, appeal: float, label: float, parameter
     if n == 0:
         return BAD_FEATURES
     length = _padded(n)
-    mean, p = work[:length], work[length:].reshape(n, length)
+    mean, p, habits = work[:length], work[length:-HABITS].reshape(n, length), work[-HABITS:]
     px = _times(p, x)
-    step, shrink = gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters)
+    step, shrink, answer = gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters, habits)
     add(mean, step, px)
     for i in range(n):
         for j in range(length):
             p[i, j] -= (px[i] * px[j]) * shrink  # px first: the same bits on both sides of the diagonal
-    return DONE
+    return answer
+
+
+@foretell_kernel
+def foretell(work: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return math.nan
+    length = _padded(n)
+    px = _times(work[length:-HABITS].reshape(n, length), x)
+    return likelihood(dot(x, work[:n]), dot(x, px[:n]), parameters, work[-HABITS:])
 
 
 @forget_kernel
 def forget(work: Vector, start: Vector, keep: float) -> int:
     length = 4
-    while length * (length + 1) < work.shape[0]:
+    while length * (length + 1) < work.shape[0] - HABITS:
         length += 4
     towards(start, work, keep, length)
     return DONE
@@ -76,14 +89,15 @@ def forget(work: Vector, start: Vector, keep: float) -> int:
 def _expanded(cells: Vector, n: int) -> Vector:
     """Mean and whole covariance, in padded rows, from mean and lower triangle."""
     length = _padded(n)
-    work = np.zeros(length * (n + 1))
-    p = work[length:].reshape(n, length)
+    work = np.zeros(length * (n + 1) + HABITS)
+    p = work[length:-HABITS].reshape(n, length)
     place = n
     for i in range(n):
         work[i] = cells[i]
         for j in range(i + 1):
             p[i, j] = p[j, i] = cells[place + j]
         place += i + 1
+    work[-HABITS:] = cells[-HABITS:]
     return work
 
 
@@ -91,7 +105,7 @@ def _expanded(cells: Vector, n: int) -> Vector:
 def _compacted(work: Vector, n: int) -> Vector:
     """The way back."""
     length = _padded(n)
-    cells = np.empty(n + n * (n + 1) // 2)
+    cells = np.empty(n + n * (n + 1) // 2 + HABITS)
     place = n
     for i in range(n):
         cells[i] = work[i]
@@ -99,6 +113,7 @@ def _compacted(work: Vector, n: int) -> Vector:
         for j in range(i + 1):
             cells[place + j] = row[j]
         place += i + 1
+    cells[-HABITS:] = work[-HABITS:]
     return cells
 
 
@@ -112,23 +127,24 @@ class Probit(GaussianLearner):
     """
 
     slug: ClassVar[str] = "probit"
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget)
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
 
-    def step(self, m: Vector, p: Matrix, x: Vector, label: Label) -> tuple[Vector, Matrix]:
+    def step(self, m: Vector, p: Matrix, habits: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
         y, px = sign(label), p @ x
         q = float(x @ px) + self.alpha
         z = y * float(x @ m) / math.sqrt(q)
-        g = self.slope(z)
-        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * np.outer(px, px)
+        g = self.slope(z, habits[0])
+        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * np.outer(px, px), after(habits, y, float(ndtr(z)))
 
     def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
         n = self.size(len(seen.features))
-        m, p = self.step(cells[:n], _covariance(cells, n), self.coordinates(seen.features, seen.appeal), label)
-        return np.concatenate([m, self.packed(p)])
+        x = self.coordinates(seen.features, seen.appeal)
+        m, p, habits = self.step(cells[:n], _covariance(cells, n), cells[-HABITS:], x, label)
+        return np.concatenate([m, self.packed(p), habits])
 
     def fits(self, cells: Vector, dimensions: int) -> bool:
         n = self.size(dimensions)
-        return len(cells) == n + n * (n + 1) // 2
+        return len(cells) == n + n * (n + 1) // 2 + HABITS
 
     def expand(self, cells: Vector, dimensions: int) -> Vector:
         return _expanded(cells, self.size(dimensions))
@@ -138,7 +154,7 @@ class Probit(GaussianLearner):
 
     def room(self, dimensions: int, swipes: int) -> int:
         n = self.size(dimensions)
-        return _padded(n) * (n + 1)
+        return _padded(n) * (n + 1) + HABITS
 
     def packed(self, covariance: Matrix) -> Vector:
         lower: Vector = covariance[np.tril_indices(len(covariance))]
@@ -161,4 +177,4 @@ class Probit(GaussianLearner):
 
 
 def _covariance(cells: Vector, n: int) -> Matrix:
-    return _expanded(cells, n)[_padded(n) :].reshape(n, -1)[:, :n]
+    return _expanded(cells, n)[_padded(n) : -HABITS].reshape(n, -1)[:, :n]

@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.learners.all_ones import AllOnes
+from kaczmatch.learners.block_adaptive import BlockAdaptive
 from kaczmatch.learners.block_normalised_kaczmarz import BlockNormalisedKaczmarz
 from kaczmatch.learners.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
@@ -33,6 +34,7 @@ LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
             NormalisedKaczmarz,
             BlockTikhonovKaczmarz,
             BlockNormalisedKaczmarz,
+            BlockAdaptive,
             Probit,
             ProbitDiagonal,
             AllOnes,

@@ -45,11 +45,14 @@ class Rocchio(ImmediateLearner):
     slug: ClassVar[str] = "rocchio"
     kernels: ClassVar[Kernels] = Kernels(swipe)
     vectors: ClassVar[int] = 4  # v, v⁰, the sums of liked and of passed candidates
-    scalars: ClassVar[int] = 2  # how many were liked, how many passed
 
     prior_weight: float = 1.0
     like_weight: float = 1.0
     pass_weight: float = 1.0
+
+    @property
+    def scalars(self) -> int:
+        return 2  # how many were liked, how many passed
 
     def initial(self, prior: Prior) -> Vector:
         d = prior.dimensions

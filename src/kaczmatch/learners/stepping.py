@@ -8,9 +8,8 @@ from typing import Literal, final, get_args
 
 from kaczmatch.core.compiled import compiled, cosine_of, products, usable
 from kaczmatch.core.errors import InvalidInput, checked
-from kaczmatch.core.labels import Label
 from kaczmatch.core.vectors import Vector, unit
-from kaczmatch.learners.hinge import SequentialHingeLearner, residual
+from kaczmatch.learners.hinge import SequentialHingeLearner, own_residual
 
 Along = Literal["raw", "unit"]
 
@@ -27,9 +26,9 @@ class SteppingLearner(SequentialHingeLearner):
     along: Along = field(default="raw", metadata={"setting": "direction"})
 
     @final
-    def move(self, v: Vector, a: Vector, label: Label) -> Vector:
+    def move(self, a: Vector, r: float) -> Vector:
         """η r a, or η r a/‖a‖."""
-        return self.eta * self.hinge.residual(v, a, label) * (unit(a) if self.along == "unit" else a)
+        return self.eta * r * (unit(a) if self.along == "unit" else a)
 
     @final
     def checked_parameters(self) -> tuple[float, ...]:
@@ -42,10 +41,11 @@ class SteppingLearner(SequentialHingeLearner):
 @compiled
 def coefficient(cells: Vector, features: Vector, label: float, parameters: Vector) -> float:
     """How much of `features` to add: 0 where there is nothing to learn, NaN where they cannot be used."""
-    va, vv, aa = products(cells, features)
+    d = features.shape[0]
+    va, vv, aa = products(cells[:d], features)
     if not usable(aa):
         return math.nan
     if aa == 0.0:
         return 0.0
-    r = residual(cosine_of(va, vv, aa), label, parameters[2], parameters[3])
+    r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters[2:])
     return float(parameters[0]) * r / (math.sqrt(aa) if parameters[1] > 0.0 else 1.0)

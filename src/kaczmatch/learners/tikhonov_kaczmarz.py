@@ -9,20 +9,22 @@ import numpy as np
 
 from kaczmatch.core.compiled import add, cosine_of, products, usable
 from kaczmatch.core.errors import checked
-from kaczmatch.core.labels import Label
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.hinge import SequentialHingeLearner, residual
+from kaczmatch.learners.hinge import SequentialHingeLearner, own_residual
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    va, vv, aa = products(cells, features)
+    d = features.shape[0]
+    v = cells[:d]
+    va, vv, aa = products(v, features)
     if not usable(aa):
         return BAD_FEATURES
-    r = residual(cosine_of(va, vv, aa), label, parameters[1], parameters[2])
-    if aa > 0.0 and r != 0.0:
-        add(cells, r / (aa + parameters[0]), features)
+    if aa > 0.0:
+        r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters[1:])
+        if r != 0.0:
+            add(v, r / (aa + parameters[0]), features)
     return DONE
 
 
@@ -40,9 +42,8 @@ class TikhonovKaczmarz(SequentialHingeLearner):
 
     alpha: float = 1.0
 
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        r = self.hinge.residual(v, a, label)
-        return v + r / (a @ a + self.alpha) * a if a.any() else v
+    def step(self, v: Vector, a: Vector, r: float) -> Vector:
+        return v + r / (a @ a + self.alpha) * a
 
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
         lengths = np.linalg.norm(rows, axis=1)

@@ -8,20 +8,22 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.compiled import add, cosine_of, products, usable
-from kaczmatch.core.labels import Label
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.hinge import SequentialHingeLearner, residual
+from kaczmatch.learners.hinge import SequentialHingeLearner, own_residual
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    va, vv, aa = products(cells, features)
+    d = features.shape[0]
+    v = cells[:d]
+    va, vv, aa = products(v, features)
     if not usable(aa):
         return BAD_FEATURES
-    r = residual(cosine_of(va, vv, aa), label, parameters[0], parameters[1])
-    if aa > 0.0 and r != 0.0:
-        add(cells, r / aa, features)
+    if aa > 0.0:
+        r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters)
+        if r != 0.0:
+            add(v, r / aa, features)
     return DONE
 
 
@@ -33,9 +35,8 @@ class UnnormalisedKaczmarz(SequentialHingeLearner):
     slug: ClassVar[str] = "k-nonorm"
     kernels: ClassVar[Kernels] = Kernels(swipe)
 
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        r = self.hinge.residual(v, a, label)
-        return v + r / (a @ a) * a if a.any() else v
+    def step(self, v: Vector, a: Vector, r: float) -> Vector:
+        return v + r / (a @ a) * a
 
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
         return norm + float(np.abs(r) @ (1.0 / np.linalg.norm(rows, axis=1)))

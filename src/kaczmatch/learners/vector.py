@@ -10,8 +10,6 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.labels import Label
-from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Vector, unit_rows
 from kaczmatch.learners.contract import FixedCells, Learner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
@@ -23,7 +21,11 @@ class VectorLearner(Learner):
     """Some vectors over the tags, the preference first, then some scalars; scores by the cosine (paper, eq. 2)."""
 
     vectors: ClassVar[int] = 1
-    scalars: ClassVar[int] = 0
+
+    @property
+    @abstractmethod
+    def scalars(self) -> int:
+        """How many scalars follow the vectors."""
 
     @final
     def width(self, dimensions: int) -> int:
@@ -60,20 +62,3 @@ class ImmediateLearner(VectorLearner, FixedCells):
     """Learns at every swipe, so that sessions do not matter."""
 
     __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequentialLearner(ImmediateLearner):
-    """A vector and nothing else."""
-
-    @abstractmethod
-    def step(self, v: Vector, a: Vector, label: Label) -> Vector:
-        """The rule: the next preference vector."""
-
-    @final
-    def initial(self, prior: Prior) -> Vector:
-        return prior.weights.copy()
-
-    @final
-    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
-        return self.step(cells, seen.features, label)

@@ -13,10 +13,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled_as, cosine_of, products
+from kaczmatch.core.compiled import compiled, compiled_as, cosine_of, products
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.kernels import END_SESSION, GIVEN, SWIPE
+from kaczmatch.learners.kernels import CHANGED, END_SESSION, FORGET, GIVEN, SWIPE
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.simulation.world import World
@@ -25,10 +25,17 @@ _CELLS = types.Array(types.float64, 2, "C")
 _CUBE = types.Array(types.float64, 3, "C")
 
 
+@compiled
+def _said(like: bool, turned: int) -> float:
+    """What a swipe says: as felt, the opposite, or a pass for being too tired to like."""
+    return 1.0 if turned != 2 and like != (turned == 1) else -1.0
+
+
 @compiled_as(
     types.void(
         types.FunctionType(SWIPE),
         types.FunctionType(END_SESSION),
+        types.FunctionType(FORGET),
         GIVEN,
         _CELLS,
         types.Array(types.float64, 2, "C", readonly=True),
@@ -51,6 +58,7 @@ _CUBE = types.Array(types.float64, 3, "C")
 def _trace(
     swipe: Any,
     end_session: Any,
+    forget: Any,
     parameters: Vector,
     work: Matrix,
     tags: Matrix,
@@ -74,6 +82,7 @@ def _trace(
     priority = np.empty(pools.shape[2])
     for u in range(work.shape[0]):
         cells = work[u]
+        start = cells.copy()
         v = cells[:d]
         t = 0
         place = 0
@@ -89,15 +98,11 @@ def _trace(
             for c in range(cards):
                 candidate = pool[order[c]] if choose else pool[c]
                 phase = 1 if 0 < drift_at <= t else 0
-                like = likes[phase, u, candidate]
-                if turned[u, t] == 1:
-                    like = not like
-                elif turned[u, t] == 2:
-                    like = False
-                y = 1.0 if like else -1.0
-                swipe(cells, tags[candidate], 0.0, y, parameters)
+                y = _said(likes[phase, u, candidate], turned[u, t])
+                if swipe(cells, tags[candidate], 0.0, y, parameters) == CHANGED:
+                    forget(cells, start, 0.0)
                 shown[u, t] = candidate
-                labels[u, t] = 1 if like else -1
+                labels[u, t] = y
                 if c == cards - 1:
                     end_session(cells, d, parameters)
                     for i in range(d):
@@ -163,6 +168,7 @@ def trace(learner: Learner, world: World, checkpoints: Sequence[int] = (), *, fo
         _trace(
             learner.kernels.swipe,
             learner.kernels.end_session,
+            learner.kernels.forget,
             learner.parameters,
             work[part],
             world.tags,

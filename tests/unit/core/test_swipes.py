@@ -92,3 +92,14 @@ def test_nanoseconds_are_not_taken_for_seconds() -> None:
 def test_appeal_is_a_plausible_number(appeal: Any) -> None:
     with pytest.raises(InvalidInput, match="appeal"):
         Seen(np.ones(2), appeal)
+
+
+def test_rows_and_appeal_of_a_log_can_be_replaced() -> None:
+    log = SwipeLog(user=[1, 2, 1], candidate=[0, 1, 1], candidates=np.eye(2), label=[1, -1, 1], at=[0, 1, 2])
+    some = log.rows(log.user == 1)
+    assert (len(some), some.dimensions) == (2, 2)
+    assert some.seen(1).features.tolist() == [0.0, 1.0]
+    liked = log.with_appeal([0.1, 0.2, 0.3])
+    assert (liked.seen(2).appeal, log.seen(2).appeal) == (0.3, 0.0)
+    with pytest.raises(InvalidInput, match="appeal: has 1 rows"):
+        log.with_appeal([0.1])

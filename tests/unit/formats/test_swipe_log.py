@@ -54,7 +54,7 @@ def test_swipes_are_put_in_their_order(tmp_path: Path) -> None:
     [
         ({"user": [1], "candidate_id": [0], "like": [1]}, "user_id", "missing from s.csv, which has user, candidate_id, like"),
         ({"user_id": [1], "candidate_id": [7], "like": [1]}, "candidate_id", "7 of s.csv is not in c.csv"),
-        ({"user_id": [1], "candidate_id": [0], "like": [3]}, "like", "0 or 1 in every row of s.csv"),
+        ({"user_id": [1], "candidate_id": [0], "like": [3]}, "like", "row 1 of s.csv must be 1 or 0"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, list[int]], field: str, message: str) -> None:

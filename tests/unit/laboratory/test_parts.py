@@ -11,9 +11,9 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.cli.reproduce import parts_of
-from kaczmatch.laboratory.results import Part, Table
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Laboratory, Plan, against, contestants
+from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
 
@@ -25,7 +25,7 @@ def tiny() -> dict[str, Part]:
 
 
 def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, Part]) -> None:
-    assert len(tiny) == 14
+    assert len(tiny) == 17
     for part in tiny.values():
         assert part.words
         for table in part.tables:

@@ -39,6 +39,7 @@ def test_the_usual_threshold_is_the_papers_cosine_for_a_taste_of_that_length() -
         ({"weights": [1.0], "version": "a", "covariance": np.eye(2)}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.triu(np.ones((3, 3)))}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.ones((3, 3))}, "covariance"),
+        ({"weights": [1.0], "version": "a", "epsilon": 0.5}, "epsilon"),
     ],
 )
 def test_a_bad_prior_names_what_is_wrong(arguments: dict[str, Any], field: str) -> None:
@@ -58,3 +59,26 @@ def test_new_tags_are_expected_to_be_like_the_average_one() -> None:
     assert prior.grown(2) is prior
     with pytest.raises(InvalidInput, match="shrink"):
         prior.grown(1)
+
+
+def test_a_prior_survives_bytes() -> None:
+    plain, full = Prior([1.0, 2.0]), Prior(np.array([0.0, 2.0]), "a", 0.5, 0.1, np.diag([1.0, 3.0, 5.0, 7.0]), 0.3)
+    for prior in (plain, full, Prior.ones(5), Prior(np.ones(2), "b", threshold=1.0)):
+        again = Prior.from_bytes(prior.to_bytes())
+        assert again.to_bytes() == prior.to_bytes()
+        assert (again.version, again.epsilon, again.appeal) == (prior.version, prior.epsilon, prior.appeal)
+        assert again.usual_threshold == prior.usual_threshold
+        assert again.fingerprint == prior.fingerprint
+    data = bytearray(full.to_bytes())
+    data[20] ^= 1
+    for wrong in (bytes(data), full.to_bytes()[:-3], b"", b"kp", "text"):
+        with pytest.raises(InvalidInput, match="prior"):
+            Prior.from_bytes(wrong)  # type: ignore[arg-type]
+
+
+def test_a_fingerprint_covers_everything_it_says() -> None:
+    base: dict[str, Any] = {"weights": np.ones(1), "version": "a", "threshold": 0.1, "covariance": np.eye(3), "epsilon": 0.2}
+    others = ({"covariance": 2 * np.eye(3)}, {"epsilon": 0.1}, {"threshold": 0.2}, {"appeal": 1.0}, {"weights": np.zeros(1)})
+    prints = {Prior(**(base | other)).fingerprint for other in ({}, *others)}
+    assert len(prints) == 6
+    assert Prior(**base).named("x").version == Prior(**(base | {"version": "b"})).named("x").version

@@ -80,7 +80,7 @@ def plain_scores(lens: Lens, rows: columns.Columns, tags: int) -> np.ndarray:
     back = mean[:, lens.tags].sum(axis=1) * float(lens.tag) + mean[:, lens.features] @ lens.values
     back = back * rows.unit + rows.offset + rows.pull * float(lens.appeal)
     if lens.probabilities:
-        forward, back = (float(lens.epsilon) + (1 - 2 * float(lens.epsilon)) * ndtr(z) for z in (forward, back))
+        forward, back = (0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(lens.careless), forward), (rows.careless, back)))
     names = {0: "product", 1: "harmonic", 2: "minimum"}
     return np.maximum(forward, 0.0) if lens.fusion == 3 else FUSIONS[names[lens.fusion]](forward, back)
 
@@ -144,7 +144,8 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         cells = start.cells.copy()
         cells[:d] += rng.normal(size=d)
         if slug == "probit-diag":
-            cells[d + 1 :] *= rng.random(d + 1)
+            cells[d + 1 : -4] *= rng.random(d + 1)
+            cells[-4] = rng.uniform(0.1, 0.6)
         states.append(rule.state(cells, d, start.prior))
     index.prefer(dict(enumerate(states)))
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1990, 1, 1), features=features[0])

@@ -96,7 +96,7 @@ def test_information_is_that_of_a_monte_carlo(mean: float, spread: float) -> Non
     tastes = mean + np.sqrt(spread) * np.random.default_rng(0).standard_normal(20_000)
     p = rule.epsilon + (1 - 2 * rule.epsilon) * ndtr(tastes / np.sqrt(rule.alpha))
     expected = entropy(p.mean()) - entropy(p).mean()
-    assert information(rule, np.array([mean]), np.array([spread]))[0] == pytest.approx(expected, abs=0.02)
+    assert information(np.array([mean]), np.array([spread]), rule.alpha, rule.epsilon)[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_information_does_not_ask_the_same_twice() -> None:

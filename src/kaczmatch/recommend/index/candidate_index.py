@@ -152,7 +152,7 @@ class CandidateIndex:
             places, which = other._table.all_places(other._roster.numbers(candidates.ids))
             mean = np.zeros((vocabulary.dimensions, len(which)), np.int8)
             mean[: old.dimensions] = rows.mean[:, which]
-            learned = {name: getattr(rows, name)[..., which] for name in ("appeal", "unit", "offset", "pull")}
+            learned = {name: getattr(rows, name)[..., which] for name in ("appeal", "unit", "offset", "pull", "careless")}
             other._table.change(places, {**learned, "mean": mean})
             for name in ("vocabulary", "prior", "_roster", "_typical", "_tag_places", "_feature_places", "_table"):
                 setattr(self, name, getattr(other, name))

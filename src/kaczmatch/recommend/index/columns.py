@@ -37,6 +37,7 @@ class Columns(NamedTuple):
     unit: Array  # Each over the spread of a typical score: what one of `mean` is worth,
     offset: Array  # the threshold,
     pull: Array  # and the weight of appeal.
+    careless: Array  # the share of careless swipes
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> Columns:
@@ -72,6 +73,7 @@ DTYPES = {
     "unit": np.float32,
     "offset": np.float32,
     "pull": np.float32,
+    "careless": np.float32,
 }
 
 

@@ -37,7 +37,7 @@ class Query(NamedTuple):
 class Lens(NamedTuple):
     """How a viewer is scored both ways, own side first, over the spread of a typical score.
 
-    Probabilities are ε + (1 − 2ε)Φ(score); where the learner has none, scores are cosines.
+    Probabilities are c/2 + (1 − c)Φ(score), c the share of careless swipes; where the learner has none, scores are cosines.
     """
 
     table: Floats  # bytes of tags x 256: what the tags in a byte add up to for the viewer
@@ -49,7 +49,7 @@ class Lens(NamedTuple):
     features: NDArray[np.int64]  # and the coordinates of the viewer's features,
     values: Floats  # with what they are there
     appeal: np.float32
-    epsilon: np.float32
+    careless: np.float32
     probabilities: bool
     fusion: int
 
@@ -147,23 +147,23 @@ def _both_ways(c: Columns, chunk: int, used: int, lens: Lens, found: NDArray[np.
     forward, backward = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     _forward(c, chunk, lens, found, count, forward)
     _liked_back(c.mean[chunk], lens, used, backward)
-    unit, offset, pull = c.unit[chunk], c.offset[chunk], c.pull[chunk]
+    unit, offset, pull, careless = c.unit[chunk], c.offset[chunk], c.pull[chunk], c.careless[chunk]
     if lens.appeal != np.float32(0.0):
         for j in range(count):
             i = found[j]
-            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal)
+            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal, careless[i])
     else:
         for j in range(count):
             i = found[j]
-            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i])
+            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i], careless[i])
 
 
 @compiled
-def _fused(lens: Lens, forward: np.float32, backward: np.float32) -> np.float32:
+def _fused(lens: Lens, forward: np.float32, backward: np.float32, careless: np.float32) -> np.float32:
     """Both sides, first as probabilities or clamped at 0, as one."""
     zero = np.float32(0.0)
-    a = _probability(forward, lens.epsilon) if lens.probabilities else max(forward, zero)
-    b = _probability(backward, lens.epsilon) if lens.probabilities else max(backward, zero)
+    a = _probability(forward, lens.careless) if lens.probabilities else max(forward, zero)
+    b = _probability(backward, careless) if lens.probabilities else max(backward, zero)
     if lens.fusion == PRODUCT:
         return np.float32(a * b)
     if lens.fusion == HARMONIC:
@@ -236,8 +236,8 @@ def _liked_back(mean: NDArray[np.int8], lens: Lens, used: int, backward: Floats)
 
 
 @compiled
-def _probability(z: np.float32, epsilon: np.float32) -> np.float32:
-    """ε + (1 − 2ε)Φ(z) to 3e-4: Abramowitz and Stegun 7.1.27, which needs no exponential and rises everywhere."""
+def _probability(z: np.float32, careless: np.float32) -> np.float32:
+    """c/2 + (1 − c)Φ(z) to 3e-4: Abramowitz and Stegun 7.1.27, which needs no exponential and rises everywhere."""
     x = abs(z) * np.float32(0.70710678)
     t = np.float32(1.0) + x * (
         np.float32(0.278393) + x * (np.float32(0.230389) + x * (np.float32(0.000972) + x * np.float32(0.078108)))
@@ -245,4 +245,4 @@ def _probability(z: np.float32, epsilon: np.float32) -> np.float32:
     t = t * t
     half = np.float32(0.5) - np.float32(0.5) / (t * t)
     signed = half if z > np.float32(0.0) else -half
-    return epsilon + (np.float32(1.0) - np.float32(2.0) * epsilon) * (np.float32(0.5) + signed)
+    return np.float32(0.5) + (np.float32(1.0) - careless) * signed

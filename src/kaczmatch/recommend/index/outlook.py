@@ -27,6 +27,7 @@ class Outlook(NamedTuple):
     threshold: Vector
     appeal_weight: Vector
     certainty: Vector
+    careless: Vector
 
     @classmethod
     def of(cls, learner: Learner, states: Sequence[State], typical: Matrix) -> Outlook:
@@ -34,12 +35,11 @@ class Outlook(NamedTuple):
         n, d = len(states), typical.shape[1]
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
-            return cls(weights, np.zeros(n), np.zeros(n), np.ones(n))
-        size = learner.size(d)
-        cells = np.array([state.cells for state in states]).reshape(n, -1)
-        spread = cells[:, size:] @ learner.quadratic(learner.coordinates(typical)).mean(axis=0)
-        appeal_weight = cells[:, d + 1] if learner.appeal else np.zeros(n)
-        return cls(cells[:, :d], cells[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha))
+            return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
+        means, covariances, careless = learner.beliefs(states)
+        spread = covariances @ learner.quadratic(learner.coordinates(typical)).mean(axis=0)
+        appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
+        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index: means in eight bits, a column a person, in units of a scale."""
@@ -50,6 +50,7 @@ class Outlook(NamedTuple):
             "unit": (scale * self.certainty).astype(np.float32),
             "offset": (self.threshold * self.certainty).astype(np.float32),
             "pull": (self.appeal_weight * self.certainty).astype(np.float32),
+            "careless": self.careless.astype(np.float32),
         }
 
 
@@ -66,7 +67,6 @@ def lens(
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
-    belief = isinstance(learner, GaussianLearner)
     return Lens(
         (tags @ _BITS).astype(np.float32),
         weights[feature_places].astype(np.float32),
@@ -77,8 +77,8 @@ def lens(
         own_features,
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
-        np.float32(learner.epsilon if isinstance(learner, GaussianLearner) else 0.0),
-        belief,
+        np.float32(own.careless[0]),
+        isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
 

@@ -10,7 +10,6 @@ from scipy.special import entr, ndtr
 
 from kaczmatch.core.errors import whole
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows, TwoStageSampler, in_order
 from kaczmatch.recommend.samplers.ranking import ranked
 from kaczmatch.recommend.samplers.tastes import belief_of
@@ -44,10 +43,11 @@ class Information(TwoStageSampler):
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance
         spread = np.einsum("ij,ij->i", px, x)
+        epsilon = learner.carelessness(pool.viewer.state)
         chosen: list[int] = []
         penalty = np.where(pool.capped, 1.0, 0.0)  # more than any answer tells
         for _ in range(min(size, len(pool))):
-            best = int(in_order(information(learner, mean, spread) - penalty, rng)[0])
+            best = int(in_order(information(mean, spread, learner.alpha, epsilon) - penalty, rng)[0])
             chosen.append(best)
             penalty[best] = np.inf
             along = px[best] / np.sqrt(spread[best] + learner.alpha)
@@ -59,18 +59,18 @@ class Information(TwoStageSampler):
         return ranked(np.concatenate([order, rest]), size)
 
 
-def information(learner: GaussianLearner, mean: Vector, spread: Vector) -> Vector:
+def information(mean: Vector, spread: Vector, alpha: float, epsilon: float) -> Vector:
     """What an answer is expected to tell, in nats: its entropy less what carelessness and noise leave of it anyway.
 
     The entropy that a known taste leaves is that of carelessness plus a bump where the taste is undecided. The bump is taken
     for a normal curve of the same height and area, which makes its expectation a formula.
     """
-    careless = float(entropy(np.array(learner.epsilon)))
-    bump = entropy(_like(learner, _GRID)) - careless
+    careless = float(entropy(np.array(epsilon)))
+    bump = entropy(_like(epsilon, _GRID)) - careless
     height = np.log(2.0) - careless
-    width = learner.alpha * (np.trapezoid(bump, _GRID) / height) ** 2 / (2.0 * np.pi)  # squared
+    width = alpha * (np.trapezoid(bump, _GRID) / height) ** 2 / (2.0 * np.pi)  # squared
     left = careless + height * np.sqrt(width / (width + spread)) * np.exp(-0.5 * mean**2 / (width + spread))
-    likely = _like(learner, mean / np.sqrt(spread + learner.alpha))
+    likely = _like(epsilon, mean / np.sqrt(spread + alpha))
     return np.asarray(np.maximum(entropy(likely) - left, 0.0))
 
 
@@ -79,5 +79,5 @@ def entropy(p: Vector) -> Vector:
     return np.asarray(entr(p) + entr(1.0 - p))
 
 
-def _like(learner: GaussianLearner, z: Vector) -> Vector:
-    return np.asarray(learner.epsilon + (1.0 - 2.0 * learner.epsilon) * ndtr(z))
+def _like(epsilon: float, z: Vector) -> Vector:
+    return np.asarray(epsilon + (1.0 - 2.0 * epsilon) * ndtr(z))

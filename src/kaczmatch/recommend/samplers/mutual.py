@@ -38,5 +38,6 @@ class Mutual(Sampler):
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = belief_of(pool, self.slug)
         z = drawn_scores(pool, self.draws, self.temper, rng, self.slug) / np.float32(math.sqrt(learner.alpha))
-        likes = np.float32(learner.epsilon) + np.float32(1.0 - 2.0 * learner.epsilon) * ndtr(z)
+        epsilon = learner.carelessness(pool.viewer.state)
+        likes = np.float32(epsilon) + np.float32(1.0 - 2.0 * epsilon) * ndtr(z)
         return one_of_many(np.where(pool.capped, np.float32(-1.0), likes * pool.backward.astype(np.float32)), size, rng)

@@ -1,0 +1,57 @@
+"""What appeal does to exposure, on real swipes: how unequally candidates come to the top when it is a coordinate, and when not.
+
+    python benchmarks/exposure.py FOLDER        the folder that further.py takes
+
+MovieLens: after 20 swipes everybody is shown the best 20 of the rest of their own list; speed dating: after 5 dates the best 3 of
+the evening's rest. Gini of how often each is shown, a list that has them: 0 for everybody alike, 1 for one only.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import kaczmatch
+from further import Data, dating, movielens
+from kaczmatch import fit_population
+from kaczmatch.core.vectors import Vector
+
+
+def gini(shares: Vector) -> float:
+    ordered = np.sort(shares)
+    n = len(ordered)
+    return float(2.0 * np.arange(1, n + 1) @ ordered / (n * ordered.sum()) - (n + 1) / n)
+
+
+def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
+    """How often each candidate is among the best, divided by how often it could have been."""
+    log = data.log
+    assert log.row is not None
+    learner = kaczmatch.learner("probit", appeal=appeal)
+    prior = fit_population(learner, log.rows(data.fit))
+    counts, lists = np.zeros((2, len(log.features)))
+    for user in data.test:
+        rows = data.rows(user)
+        state = learner.start(prior)
+        for row in rows[:t]:
+            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+        rest = rows[t:]
+        known = data.known[t][rest]
+        scores = learner.score(state, log.features[log.row[rest]], known) if tags else known
+        counts[log.row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
+        lists[log.row[rest]] += 1.0
+    return np.asarray(counts[lists > 0] / lists[lists > 0])
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    for data, t, top in ((movielens(folder), 20, 20), (dating(folder), 5, 3)):
+        for name, tags, appeal in (("tags only", True, False), ("tags and appeal", True, True), ("appeal alone", False, True)):
+            shares = shown(data, t, top, tags=tags, appeal=appeal)
+            print(f"{data.name:>10}  {name:<18} gini {gini(shares):.3f}, never shown {np.mean(shares == 0.0):.1%}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

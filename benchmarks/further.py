@@ -1,0 +1,290 @@
+"""What was tried beyond the population prior and appeal, on real swipes: numbers for docs/further.md.
+
+    python benchmarks/further.py FOLDER        a folder with movielens_small and speed_dating, each candidates.csv and swipes.csv
+
+Fit on even users (MovieLens) or waves (speed dating), test on odd ones; learn on the first t swipes, freeze, rank the rest; mean
+AUC over users. Appeal is what others had decided before: at the user's first swipe on MovieLens, at the moment on speed dating.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+import kaczmatch
+from kaczmatch import Appeal, BeliefLearner, Prior, SwipeLog, fit_population, population_prior, replay
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.simulation.metrics import auc
+
+PROBIT = kaczmatch.learner("probit", appeal=True)
+DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
+
+# Given a test user and their rows, a function that learns from a row and one that scores rows, with their appeal.
+Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Vector], Vector]]
+
+
+@dataclass
+class Data:
+    name: str
+    log: SwipeLog  # with the appeal of the moment
+    fit: NDArray[np.bool_]  # rows
+    test: list[int]
+    times: tuple[int, ...]
+    known: dict[int, Vector]  # each row's appeal as known to its user after t swipes
+
+    def rows(self, user: int) -> NDArray[np.int64]:
+        return np.flatnonzero(self.log.user == user)
+
+    def table(self, name: str, teach: Callable[[int], Taught]) -> None:
+        areas = np.full((len(self.test), len(self.times)), np.nan)
+        for place, user in enumerate(self.test):
+            rows, seen = self.rows(user), 0
+            learn, score = teach(user)
+            for column, t in enumerate(self.times):
+                if t >= len(rows):
+                    break
+                for row in rows[seen:t]:
+                    learn(row)
+                seen, rest = t, rows[t:]
+                likes = self.log.label[rest] > 0
+                areas[place, column] = auc(np.round(score(rest, self.known[t][rest]), 12)[None], likes[None])[0]
+        print(f"{self.name:>10}  {name:<44}" + "  ".join(f"{area:.3f}" for area in np.nanmean(areas, axis=0)), flush=True)
+
+
+def movielens(folder: Path) -> Data:
+    log, table = _read(folder / "movielens_small", pl.col("timestamp"))
+    user, counts = np.unique(log.user, return_counts=True)
+    first = {each: int(log.at[log.user == each].min()) / 1e6 for each in user}  # type: ignore[index]
+    at = np.array([first[each] for each in log.user])
+    known = Appeal().known(log, viewer=log.user, candidate=table, at=at)
+    test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
+    times = (0, 5, 20, 50, 100, 200)
+    return Data("movielens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
+
+
+def dating(folder: Path) -> Data:
+    log, table = _read(folder / "speed_dating", pl.col("wave") * 86_400.0 * 7 + pl.col("order") * 300.0)
+    wave = pl.read_csv(folder / "speed_dating" / "swipes.csv").sort("user_id", "seq")["wave"].to_numpy()
+    users, times = np.unique(log.user), (0, 5, 10)
+    rows = {each: np.flatnonzero(log.user == each) for each in users}
+    known = {}
+    for t in times:
+        at = np.empty(len(log))
+        for own in rows.values():
+            at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
+        known[t] = Appeal().known(log, viewer=log.user, candidate=table, at=at)
+    test = np.unique(log.user[wave % 2 == 1]).tolist()
+    return Data("dating", log.with_appeal(Appeal().before(log)), wave % 2 == 0, test, times, known)
+
+
+def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
+    people = pl.read_csv(folder / "candidates.csv")
+    swipes = pl.read_csv(folder / "swipes.csv").sort("user_id", "seq").with_columns(at.alias("at"))
+    place = {key: row for row, key in enumerate(people["candidate_id"].to_list())}
+    rows = np.array([place[key] for key in swipes["candidate_id"].to_list()])
+    log = SwipeLog(
+        user=swipes["user_id"].to_numpy(), candidate=rows, candidates=people.drop("candidate_id").to_numpy().astype(float),
+        label=2 * swipes["like"].to_numpy() - 1, at=swipes["at"].to_numpy(),
+    )  # fmt: skip
+    return log, rows
+
+
+def plain(
+    data: Data, learner: BeliefLearner, prior_of: Callable[[int], Prior], log: SwipeLog | None = None
+) -> Callable[[int], Taught]:
+    """A learner as it is, from a prior that may depend on the user."""
+    log = data.log if log is None else log
+
+    def teach(user: int) -> Taught:
+        state = learner.start(prior_of(user))
+
+        def learn(row: int) -> None:
+            nonlocal state
+            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+
+        return learn, lambda rows, appeal: learner.score(state, _features(log, rows), appeal)
+
+    return teach
+
+
+def _features(log: SwipeLog, rows: NDArray[np.int64]) -> Matrix:
+    return log.features[rows if log.row is None else log.row[rows]]
+
+
+# Archetypes: a mixture of population priors
+
+
+def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
+    """Users in groups by the prior under which their swipes were likeliest, each group with a prior of its own."""
+    log = data.log.rows(data.fit)
+    states = replay(PROBIT, log, prior=prior)
+    users = list(states)
+    means = np.array([PROBIT.mean(states[user]) for user in users])
+    rng = np.random.default_rng(0)
+    group = np.argmin(np.linalg.norm(means[:, None] - means[rng.choice(len(users), count, replace=False)], axis=2), axis=1)
+    priors = [prior] * count
+    for _ in range(4):
+        for each in range(count):
+            members = np.isin(log.user, np.array(users)[group == each])
+            mine = replay(PROBIT, log.rows(members), prior=priors[each])
+            priors[each] = population_prior(PROBIT, mine.values(), neutral=prior)
+        evidence = np.array([[_evidence(log, user, each) for each in priors] for user in users])
+        group = np.argmax(evidence, axis=1)
+    return priors
+
+
+def _evidence(log: SwipeLog, user: Hashable, prior: Prior) -> float:
+    state, total = PROBIT.start(prior), 0.0
+    for row in np.flatnonzero(log.user == user)[:100]:
+        seen, label = log.seen(row), int(log.label[row])
+        total += _surprise(PROBIT, state, seen, label)
+        state = PROBIT.swipe(state, seen, label)
+    return total
+
+
+def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.Seen, label: int) -> float:
+    likely = float(learner.probability(state, seen.features, seen.appeal))
+    return float(np.log(likely if label > 0 else 1.0 - likely))
+
+
+def mixture(data: Data, priors: Sequence[Prior]) -> Callable[[int], Taught]:
+    def teach(_: int) -> Taught:
+        states, logs = [PROBIT.start(prior) for prior in priors], np.zeros(len(priors))
+
+        def learn(row: int) -> None:
+            seen, label = data.log.seen(row), int(data.log.label[row])
+            for place, state in enumerate(states):
+                logs[place] += _surprise(PROBIT, state, seen, label)
+                states[place] = PROBIT.swipe(state, seen, label)
+
+        def score(rows: NDArray[np.int64], appeal: Vector) -> Vector:
+            weights = np.exp(logs - logs.max())
+            likely = [PROBIT.probability(state, _features(data.log, rows), appeal) for state in states]
+            return np.asarray(weights @ np.array(likely))
+
+        return learn, score
+
+    return teach
+
+
+# Covariances between full and diagonal
+
+
+def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], basis: Matrix) -> Callable[[int], Taught]:
+    """probit whose covariance is brought to a cheaper form, in some basis, after every swipe."""
+
+    def teach(_: int) -> Taught:
+        start = PROBIT.start(prior)
+        m, p = basis.T @ PROBIT.mean(start), project(basis.T @ PROBIT.covariance(start) @ basis)
+        careless, alpha = 2.0 * PROBIT.carelessness(start), float(PROBIT.parameters[0])
+
+        def learn(row: int) -> None:
+            nonlocal m, p
+            seen, y = data.log.seen(row), float(data.log.label[row])
+            x = basis.T @ PROBIT.coordinates(seen.features, seen.appeal)
+            px = p @ x
+            q = float(x @ px) + alpha
+            z = y * float(x @ m) / np.sqrt(q)
+            g = (1 - careless) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / (careless / 2 + (1 - careless) * float(ndtr(z)))
+            m, p = m + y * g / np.sqrt(q) * px, project(p - g * (g + z) / q * np.outer(px, px))
+
+        return learn, lambda rows, appeal: PROBIT.coordinates(_features(data.log, rows), appeal) @ basis @ m
+
+    return teach
+
+
+def low_rank(rank: int) -> Callable[[Matrix], Matrix]:
+    """The diagonal as it is, and of what is beside it the part of this rank."""
+
+    def project(p: Matrix) -> Matrix:
+        values, vectors = np.linalg.eigh(p - np.diag(np.diag(p)))
+        largest = np.argsort(-np.abs(values))[:rank]
+        beside = (vectors[:, largest] * values[largest]) @ vectors[:, largest].T
+        return np.asarray(np.diag(np.diag(p)) + 0.99 * (beside - np.diag(np.diag(beside))))
+
+    return project
+
+
+def diagonal(p: Matrix) -> Matrix:
+    return np.diag(np.diag(p))
+
+
+# The user's own profile (speed dating: users are candidates too)
+
+
+def profiles(data: Data, folder: Path) -> Matrix:
+    """A row for each swipe: the tags of who swiped."""
+    people = pl.read_csv(folder / "speed_dating" / "candidates.csv")
+    place = {key: row for row, key in enumerate(people["candidate_id"].to_list())}
+    return np.array(
+        [data.log.features[place[user]] if user in place else np.zeros(data.log.dimensions) for user in data.log.user]
+    )
+
+
+def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callable[[int], Prior]:
+    """The prior's mean moved by a ridge regression of tastes on own tags."""
+    states = replay(PROBIT, data.log.rows(data.fit), prior=prior)
+    first = {user: own[data.rows(user)[0]] for user in np.unique(data.log.user)}
+    a = np.array([first[user] for user in states])
+    centre, average = a.mean(axis=0), PROBIT.mean(PROBIT.start(prior))
+    tastes = np.array([PROBIT.mean(state) for state in states.values()]) - average
+    b = np.linalg.solve((a - centre).T @ (a - centre) + ridge * np.eye(a.shape[1]), (a - centre).T @ tastes)
+
+    def prior_of(user: int) -> Prior:
+        mean = average + (first[user] - centre) @ b
+        d = prior.dimensions
+        return Prior(mean[:d], "profile", float(mean[d]), float(mean[d + 1]), prior.covariance, prior.epsilon)
+
+    return prior_of
+
+
+def widened(data: Data, extra: Matrix) -> SwipeLog:
+    features = np.hstack([_features(data.log, np.arange(len(data.log))), extra])
+    return SwipeLog(user=data.log.user, features=features, label=data.log.label, appeal=data.log.appeal)
+
+
+def tries(folder: Path) -> Iterator[None]:
+    for data in (movielens(folder), dating(folder)):
+        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        for name, learner in (("probit, prior and appeal", PROBIT), ("probit-diag, prior and appeal", DIAGONAL)):
+            fitted = fit_population(learner, data.log.rows(data.fit))
+            data.table(name, plain(data, learner, lambda _, fitted=fitted: fitted))  # type: ignore[misc]
+        for count in (2, 4):
+            data.table(f"mixture of {count} archetypes", mixture(data, archetypes(data, prior, count)))
+        d = prior.dimensions + 2
+        data.table("diagonal", structured(data, prior, diagonal, np.eye(d)))
+        for rank in (2, 8):
+            data.table(f"diagonal and rank {rank}", structured(data, prior, low_rank(rank), np.eye(d)))
+        assert prior.covariance is not None
+        data.table("diagonal in the prior's eigenbasis", structured(data, prior, diagonal, np.linalg.eigh(prior.covariance)[1]))
+        yield
+    own = profiles(data, folder)
+    for ridge in (10.0, 100.0, 1_000.0):
+        data.table(f"mean from own profile, ridge {ridge:g}", plain(data, PROBIT, from_profile(data, prior, own, ridge)))
+    shown = _features(data.log, np.arange(len(data.log)))
+    for name, extra in (
+        ("tags and shared tags", shown * own),
+        ("tags and differing tags", np.abs(shown - own)),
+        ("tags and how many are shared", (shown * own).sum(axis=1, keepdims=True)),
+    ):
+        log = widened(data, extra)
+        wider = fit_population(PROBIT, log.rows(data.fit))
+        data.table(name, plain(data, PROBIT, lambda _, wider=wider: wider, log))  # type: ignore[misc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    for _ in tries(parser.parse_args().folder):
+        print()
+
+
+if __name__ == "__main__":
+    main()

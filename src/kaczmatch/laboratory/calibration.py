@@ -1,0 +1,117 @@
+"""Whether said probabilities come true, under label noise that nobody is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.laboratory.study import Laboratory
+from kaczmatch.learners.contract import ProbabilisticLearner
+from kaczmatch.learners.registry import learner
+from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.trace import priors_of, trace
+from kaczmatch.simulation.world import World, with_flips, world
+
+FLIPS = (0.05, 0.2, 0.35)
+TIMES = (20, 200, 1_000, 6_400)
+BINS = 10
+
+
+def sayers() -> dict[str, ProbabilisticLearner]:
+    """Everybody who says a probability, and both belief learners with ε as it was set."""
+    return {
+        "probit": learner("probit"),
+        "probit, fixed ε": learner("probit", epsilon_swipes=float("inf")),
+        "probit-diag": learner("probit-diag"),
+        "probit-diag, fixed ε": learner("probit-diag", epsilon_swipes=float("inf")),
+        "logistic": learner("logistic"),
+    }
+
+
+def calibration_part(laboratory: Laboratory) -> Part:
+    """Expected calibration error on unseen candidates, ten equal bins, pooled over users and seeds."""
+    sized = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
+    times = [t for t in TIMES if t <= sized.swipes]
+    pooled: dict[tuple[str, float, int], list[Vector]] = {}
+    for seed in range(laboratory.plan.seeds):
+        plain = world(sized, seed)
+        for flip in FLIPS:
+            here = with_flips(plain, flip, seed)
+            for name, one in sayers().items():
+                laboratory.tick(f"{name}, p = {flip:.2f}, seed {seed}")
+                for t, pairs in _said(one, here, times).items():
+                    pooled.setdefault((name, flip, t), []).append(pairs)
+    rows: list[dict[str, Any]] = []
+    reliability: list[dict[str, Any]] = []
+    for (name, flip, t), each in pooled.items():
+        bins = _bins(np.concatenate(each))
+        error = sum(row["share"] * abs(row["said"] - row["happened"]) for row in bins)
+        rows.append({"learner": name, "flip": flip, "swipe": t, "calibration_error": error})
+        reliability += [{"learner": name, "flip": flip, "swipe": t} | row for row in bins]
+    last = [row for row in reliability if row["swipe"] == times[-1] and not row["learner"].endswith("ε")]
+    chart = (
+        alt.Chart({"values": last}, width=170, height=170)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("said:Q", title="said"), y=alt.Y("happened:Q", title="happened"), color=alt.Color("learner:N", title=None)
+        )
+        .facet(column=alt.Column("flip:Q", title="share of flipped swipes"))
+        .properties(title=f"Reliability after {times[-1]:,} swipes")
+    )
+    return Part(
+        "calibration",
+        "Do probabilities come true?",
+        _words(rows, times),
+        [
+            Table("calibration", "Expected calibration error on unseen candidates", rows),
+            Table("reliability", "Said and happened, by bin", reliability, in_report=False),
+        ],
+        [Figure("calibration", chart, "the diagonal would be perfect")],
+    )
+
+
+def _said(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[int, Vector]:
+    """What was said of every unseen candidate beside how often it would be answered with a like, a row each."""
+    found = trace(one, here, times, followed=False)
+    likely = np.where(here.unseen_likes[0], 1.0 - here.condition.flip, here.condition.flip)
+    return {
+        t: np.stack(
+            [np.ravel([one.probability(state, here.unseen) for state in found.states(t, priors_of(one, here))]), likely.ravel()],
+            axis=1,
+        )
+        for t in times
+    }
+
+
+def _bins(pairs: Vector) -> list[dict[str, float]]:
+    place = np.minimum((pairs[:, 0] * BINS).astype(int), BINS - 1)
+    return [
+        {
+            "share": float(np.mean(place == b)),
+            "said": float(pairs[place == b, 0].mean()),
+            "happened": float(pairs[place == b, 1].mean()),
+        }
+        for b in np.unique(place)
+    ]
+
+
+def _words(rows: list[dict[str, Any]], times: list[int]) -> list[str]:
+    def worst(name: str) -> dict[str, Any]:
+        return max((row for row in rows if row["learner"] == name and row["swipe"] >= TIMES[0]), key=_error)
+
+    learned, fixed = worst("probit"), worst("probit, fixed ε")
+    return [
+        f"Honest labels with 5, 20 and 35 % of the swipes flipped; the learners are told 20 %. With ε learned per user the worst calibration error of probit after "
+        f"{times[0]} or more swipes is {_error(learned):.3f} (p = {learned['flip']:.2f}, {learned['swipe']:,} swipes), with ε as set {_error(fixed):.3f} "
+        f"(p = {fixed['flip']:.2f}, {fixed['swipe']:,} swipes)."
+    ]
+
+
+def _error(row: dict[str, Any]) -> float:
+    return float(row["calibration_error"])

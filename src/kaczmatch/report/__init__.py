@@ -1,0 +1,1 @@
+"""Tables, figures and words as files, and as one page that holds them all."""

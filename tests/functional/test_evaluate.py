@@ -1,0 +1,135 @@
+"""`kaczmatch evaluate` and `kaczmatch tune`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import kaczmatch
+from kaczmatch.cli.app import app
+from kaczmatch.formats.configuration import read_configuration
+from kaczmatch.formats.tables import ENDINGS, write_table
+
+FEW = ["--learner", "tk", "--learner", "probit-diag"]
+
+
+def command(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People with tastes and charm who swipe on each other, everybody once a round."""
+    folder = tmp_path_factory.mktemp("log")
+    rng = np.random.default_rng(0)
+    people, tags = 90, 8
+    features = (rng.random((people, tags)) < 0.4).astype(int)
+    taste, charm = 1.2 * rng.normal(size=tags) + rng.normal(size=(people, tags)), rng.normal(size=people)
+    rows = [
+        {"user_id": one, "seq": turn, "candidate_id": (turn - one) % people, "timestamp": 60 * turn, "side": one % 3}
+        for turn in range(40)
+        for one in range(people)
+        if one != (turn - one) % people
+    ]
+    for row in rows:
+        felt = taste[row["user_id"]] @ features[row["candidate_id"]] + charm[row["candidate_id"]]
+        row["like"] = int(felt + rng.logistic() > 0.0)
+    for ending in ENDINGS:
+        write_table(pl.DataFrame(rows), folder / f"swipes{ending}")
+        named = pl.DataFrame(features, schema=[f"tag_{i}" for i in range(tags)])
+        write_table(named.insert_column(0, pl.Series("candidate_id", np.arange(people))), folder / f"candidates{ending}")
+    return folder
+
+
+def files(log: Path, ending: str = ".csv") -> list[object]:
+    return ["--swipes", log / f"swipes{ending}", "--candidates", log / f"candidates{ending}"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_format_gives_the_same_answer(log: Path, ending: str) -> None:
+    done = command("evaluate", *files(log, ending), *FEW, "--json", "--one-way")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)
+    assert {row["learner"] for row in rows} >= {"tk", "probit-diag + population + appeal", "all-ones", "appeal alone", "random"}
+    best = next(row for row in rows if row["learner"] == "probit-diag + population + appeal" and row["swipes"] == 20)
+    assert best["auc"] > 0.6
+    assert best["over_all_ones_low"] > 0.0
+    reference = json.loads(command("evaluate", *files(log), *FEW, "--json", "--one-way").stdout)
+    assert rows == reference
+
+
+def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        done = command("evaluate", *files(log), *FEW, "--side", "side", "--out", tmp_path / name)
+        assert done.exit_code == 0, done.output
+    one, two = tmp_path / "one", tmp_path / "two"
+    names = {path.name for path in one.iterdir()}
+    for stem in ("auc", "ndcg", "auc-everyone", "ranking", "probabilities", "reliability", "matches", "fusions", "shuffled"):
+        assert {f"{stem}.csv", f"{stem}.json"} <= names
+    assert {"auc.svg", "auc.png", "over-appeal.svg", "reliability.svg", "report.html"} <= names
+    for name in names:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+    page = (one / "report.html").read_text(encoding="utf-8")
+    for outside in ("src=", 'href="http', "@import", "<script", "<link"):
+        assert outside not in page
+    assert page.index('<section class="advice">') < page.index("<svg")  # the recommendation comes first
+    fusions = {row["fusion"] for row in json.loads((one / "matches.json").read_text())}
+    assert fusions == {"own side only", "geometric", "harmonic", "minimum", "product"}
+    sides = {row["side"] for row in json.loads((one / "matches.json").read_text())}
+    assert sides == {"everybody", "0", "1", "2"}
+
+
+def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path) -> None:
+    done = command("evaluate", *files(log), *FEW, "--at", "0,10", "--one-way")
+    assert done.exit_code == 0, done.output
+    assert re.match(r"Use probit-diag \+ population", done.stdout)
+    assert "As it must be: the AUC farthest from 0.5" in " ".join(done.stdout.split())
+    assert "after" in done.stdout
+
+
+def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path: Path) -> None:
+    done = command("tune", *files(log), "--learner", "probit-diag", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert re.match(r"(Keep the defaults of|Change) probit-diag", done.stdout)
+    assert {"kaczmatch.toml", "tuning.csv", "tuning.json", "tuning.svg", "report.html"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+    found = read_configuration(tmp_path / "kaczmatch.toml")
+    assert isinstance(kaczmatch.learner(found.slug, **found.settings), kaczmatch.BeliefLearner)
+    done = command("evaluate", *files(log), "--config", tmp_path / "kaczmatch.toml", "--one-way", "--json", "--at", "5")
+    assert done.exit_code == 0, done.output
+    assert "probit-diag + population + appeal" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--like", "liked"], "liked: this column is missing from swipes.csv"),
+        (["--time", "like"], "is earlier than the same user's swipe before it"),
+        (["--split", "timestamp"], "user 0 has more than one 'timestamp'"),
+        (["--split", "wave"], "wave: this column is missing"),
+        (["--at", "0,five"], "at: must be whole numbers with commas between them"),
+        (["--at", "900"], "lower --at, --rest or --at-least"),
+        (["--learner", "probt"], "did you mean 'probit'"),
+        (["--config", "nowhere.toml"], "config: there is no file nowhere.toml"),
+    ],
+)
+def test_wrong_words_are_answered_in_one_line(log: Path, arguments: list[str], says: str) -> None:
+    done = command("evaluate", *files(log), *arguments)
+    assert done.exit_code == 2
+    assert says in " ".join(done.stderr.split())
+
+
+def test_both_ways_cannot_be_wished_for(tmp_path: Path, log: Path) -> None:
+    swipes = pl.read_csv(log / "swipes.csv").with_columns(pl.col("user_id") + 1_000)
+    write_table(swipes, tmp_path / "swipes.csv")
+    done = command("evaluate", "--swipes", tmp_path / "swipes.csv", "--candidates", log / "candidates.csv", "--both-ways", *FEW)
+    assert done.exit_code == 2
+    assert "no candidate of the log swipes on who swiped on them" in " ".join(done.stderr.split())

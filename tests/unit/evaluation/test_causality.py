@@ -1,0 +1,127 @@
+"""No score knows what came after its moment, nor its own user's decisions through the back door."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kaczmatch.evaluation.contenders import Contender, contenders
+from kaczmatch.evaluation.frozen import rankings
+from kaczmatch.evaluation.mutual import Pairs, mutual
+from kaczmatch.evaluation.shuffled import shuffled_trial
+from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.formats.swipe_table import SwipeTable
+
+from .logs import mutual_table, small_table
+
+T = 5
+WAYS = [{}, {"appeal_at": "first"}, {"appeal_from": "fit"}, {"appeal_from": "fit", "appeal_at": "first"}]
+
+
+def trial_of(table: SwipeTable, **protocol: Any) -> Trial:
+    return Trial(table, Protocol(**{"times": (0, T), "rest": 2} | protocol))
+
+
+def compared(trial: Trial) -> list[Contender]:
+    return contenders(trial, ["tk", "probit-diag"], tick=lambda _: None)
+
+
+def scores(trial: Trial, among: list[Contender], t: int) -> dict[int, np.ndarray]:
+    """Every user's scores of the rest after t swipes, but for those at random."""
+    found = rankings(trial, among, [t], np.flatnonzero(~trial.fit), advance=lambda _: None)
+    return {one.user: one.scores[:-1] for _, one in found}
+
+
+def relabelled(table: SwipeTable, rows: np.ndarray, rng: np.random.Generator) -> SwipeTable:
+    like = table.like.copy()
+    like[rows] = rng.random(int(rows.sum())) < 0.5
+    return replace(table, like=like)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_answers_at_or_after_the_split_change_no_score(way: dict[str, str], seed: int) -> None:
+    table = small_table(seed)
+    trial = trial_of(table, **way)
+    among = compared(trial)
+    before = scores(trial, among, T)
+    for user in list(before)[:3]:
+        moment = trial.clock[trial.begin[user] + T]
+        own_later = (table.user == user) & (np.arange(len(table)) >= trial.begin[user] + T)
+        later = (trial.clock >= moment) & (table.user != user) | own_later
+        other = trial_of(relabelled(table, later, np.random.default_rng(seed)), **way)
+        after = scores(other, among, T)
+        if user in after:
+            assert np.array_equal(before[user], after[user])
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_a_users_own_swipes_never_enter_the_appeal_they_see(seed: int) -> None:
+    table = small_table(seed, candidates=6)  # few, so that everybody meets candidates again
+    trial = trial_of(table)
+    for user in (1, 3):
+        mine = table.user == user
+        other = trial_of(relabelled(table, mine, np.random.default_rng(seed)))
+        assert trial.seen[mine] == pytest.approx(other.seen[mine], abs=1e-12)  # up to rounding: it is added and taken out
+        rest = trial.rest_rows(np.array([user]), T)
+        assert trial.ranked_appeal(rest, T) == pytest.approx(other.ranked_appeal(rest, T), abs=1e-12)
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10_000))
+def test_tested_users_do_not_enter_the_population(seed: int) -> None:
+    table = small_table(seed)
+    trial = trial_of(table, appeal_from="fit")
+    tested = ~trial.fit[table.user]
+    other = trial_of(relabelled(table, tested, np.random.default_rng(seed)), appeal_from="fit")
+    for one, again in zip(compared(trial), compared(other), strict=True):
+        assert one.prior.fingerprint == again.prior.fingerprint
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 10_000))
+def test_matches_are_foretold_before_either_side_has_decided(seed: int) -> None:
+    table = mutual_table(seed)
+    trial = trial_of(table)
+    among = compared(trial)
+    before = mutual(trial, among, T, advance=lambda _: None)
+    for user in np.unique(before.viewer)[:2]:
+        moment = trial.clock[trial.begin[user] + T]
+        later = trial.clock >= moment
+        after = mutual(trial_of(relabelled(table, later, np.random.default_rng(seed))), among, T, advance=lambda _: None)
+        here, there = before.viewer == user, after.viewer == user
+        assert np.array_equal(before.forward[:-1, here], after.forward[:-1, there])
+        assert np.array_equal(before.backward[:-1, here], after.backward[:-1, there])
+
+
+def test_shuffling_keeps_every_users_likes_and_nothing_else() -> None:
+    trial = trial_of(small_table(3))
+    mixed = shuffled_trial(trial)
+    for user in range(len(trial.table.users)):
+        rows = slice(trial.begin[user], trial.begin[user + 1])
+        assert trial.table.like[rows].sum() == mixed.table.like[rows].sum()
+    assert (trial.table.like != mixed.table.like).any()
+    assert np.array_equal(trial.table.candidate, mixed.table.candidate)
+
+
+def test_a_pair_that_one_side_has_decided_already_is_not_ranked() -> None:
+    table = mutual_table(0)
+    early = table.time.copy() if table.time is not None else np.empty(0)
+    early[table.user == 0] = 0  # user 0 decides about everybody before anything else happens
+    trial = trial_of(replace(table, time=early))
+    found = mutual(trial, [], T, advance=lambda _: None)
+    answers = Pairs(trial).answer
+    assert (answers >= 0).all()
+    for user in np.unique(found.viewer):
+        rows = trial.rest_rows(np.array([user]), T)
+        moment = trial.clock[trial.begin[user] + T]
+        open_ones = int((trial.clock[answers[rows]] >= moment).sum())
+        assert int((found.viewer == user).sum()) == open_ones
+        assert 0 not in table.candidate[rows[trial.clock[answers[rows]] >= moment]]

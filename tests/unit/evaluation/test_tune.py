@@ -1,0 +1,67 @@
+"""Settings are chosen on some users and checked on others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kaczmatch import InvalidInput
+from kaczmatch.evaluation import tune as tuning
+from kaczmatch.evaluation.progress import Unwatched
+from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.tune import tune
+from kaczmatch.formats.swipe_table import SwipeTable
+
+from .logs import small_table
+
+
+def decided(table: SwipeTable, noise: float) -> SwipeTable:
+    """Everybody has a taste of their own, and decides by it with this much noise."""
+    rng = np.random.default_rng(0)
+    taste = 3.0 * rng.normal(size=(len(table.users), table.features.shape[1]))
+    felt = np.einsum("ij,ij->i", taste[table.user], table.features[table.candidate])
+    return replace(table, like=felt + noise * rng.normal(size=len(felt)) > 0.0)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.05, 20.0), "epsilon": (0.05, 0.2), "appeal_half_life_days": (1825.0, 9.0)})
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_defaults_are_kept_where_nothing_is_better() -> None:
+    trial = Trial(decided(small_table(0, users=120, swipes=30), 1.0), Protocol())
+    found = tune(trial, "probit-diag", Unwatched())
+    assert found.words[0] == "Keep the defaults of probit-diag."
+    assert not found.changed
+    assert found.configuration.settings["alpha"] == 0.05
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_log_that_is_all_noise_asks_for_more_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "MATTERS", 0.0)
+    table = small_table(1, users=160, swipes=30)
+    found = tune(Trial(table, Protocol()), "probit-diag", Unwatched())
+    assert found.changed
+    assert found.words[0] == "Change probit-diag: alpha = 20."
+    assert found.configuration.settings["alpha"] == 20.0
+    best = [row for row in found.part.tables[0].rows if row["role"] == "best" and row["setting"] == "alpha"]
+    assert best[0]["difference"] < 0.0
+
+
+def test_who_is_chosen_on_is_neither_fitted_nor_checked_on() -> None:
+    trial = Trial(small_table(2, users=100), Protocol())
+    chosen, checked = tuning._groups(trial)
+    assert not set(chosen) & set(checked)
+    assert not trial.fit[chosen].any()
+    assert not trial.fit[checked].any()
+
+
+def test_what_cannot_be_tuned_is_said() -> None:
+    trial = Trial(small_table(3), Protocol())
+    with pytest.raises(InvalidInput, match="tune 'probit' or 'probit-diag'"):
+        tune(trial, "tk", Unwatched())
+    with pytest.raises(InvalidInput, match="needs 40 users beside those"):
+        tune(trial, "probit", Unwatched())

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch import InvalidInput
+from kaczmatch.core.compiled import adapted, independent
+from kaczmatch.learners.monitors import gram_condition
+from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.trace import trace
+from kaczmatch.simulation.world import world
+
+
+def rows_of(seed: int, k: int, d: int = 20) -> np.ndarray:
+    return (np.random.default_rng(seed).random((k, d)) < 0.5).astype(float)
+
+
+@pytest.mark.parametrize("condition", [2.0, 10.0, 100.0])
+@pytest.mark.parametrize("k", [1, 3, 12, 20])
+def test_damping_is_the_smallest_that_keeps_the_condition_number(k: int, condition: float) -> None:
+    rows = rows_of(k, k)
+    alpha = adapted(rows, 0.001, condition)
+    assert gram_condition(rows, alpha) <= condition * (1 + 1e-6)
+    if alpha > 0.001:
+        assert gram_condition(rows, alpha * 0.99) > condition
+
+
+def test_without_a_limit_and_above_it_the_setting_stays() -> None:
+    rows = rows_of(0, 8)
+    assert adapted(rows, 0.7, np.inf) == 0.7
+    assert adapted(rows, 1e6, 10.0) == 1e6
+    assert adapted(rows_of(1, 30), 1.0, 10.0) > 1.0  # more rows than tags: the Gram matrix is singular
+
+
+def test_a_block_ends_before_a_candidate_that_adds_little() -> None:
+    rows = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0.1], [0, 0, 1, 0]])
+    assert independent(rows, 0.0) == 4
+    assert independent(rows, 0.001) == 4
+    assert independent(rows, 0.1) == 2
+    assert independent(np.ones((3, 2)), 0.1) == 1
+
+
+def test_what_is_left_is_the_next_block() -> None:
+    learner = kaczmatch.learner("block-nk", novelty=0.1)
+    rows = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
+    together, apart = (learner.start(np.full(4, 0.5)) for _ in range(2))
+    for place, a in enumerate(rows):
+        together = learner.swipe(together, a, "like")
+        apart = learner.swipe(learner.end_session(apart) if place == 2 else apart, a, "like")
+    assert learner.direction(learner.end_session(together)) == pytest.approx(learner.direction(learner.end_session(apart)))
+    whole = kaczmatch.learner("block-nk")
+    assert learner.direction(learner.end_session(together)) != pytest.approx(whole.direction(whole.end_session(together)))
+
+
+@pytest.mark.parametrize("deck", [2, 5, 32])
+def test_short_sessions_are_no_worse_than_tk_and_full_ones_no_worse_than_block_nk(deck: int) -> None:
+    """On the same swipes, honest labels; TK is the bar up to five a session, Block-NK at 32."""
+    bar = kaczmatch.learner("tk" if deck <= 5 else "block-nk")
+    finals = {}
+    for name, learner in (("adaptive", kaczmatch.learner("block-adaptive")), ("bar", bar)):
+        found = [
+            trace(learner, world(replace(HONEST, users=40, deck=deck, sessions=3_200 // deck), seed)).alignment.mean(axis=0)
+            for seed in range(2)
+        ]
+        finals[name] = np.mean(found, axis=0)
+    for t in (20, 200, 1_000, 3_200):
+        assert finals["adaptive"][t - 1] >= finals["bar"][t - 1] - 0.003, t
+    assert finals["adaptive"][-1] > finals["bar"][-1] + 0.01
+
+
+@pytest.mark.parametrize("bad", [{"condition": 1.0}, {"condition": float("nan")}, {"novelty": 1.5}, {"novelty": -0.1}])
+def test_settings_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kaczmatch.learner("block-nk", **bad)
+    assert caught.value.field in bad
