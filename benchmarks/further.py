@@ -1,6 +1,8 @@
 """What was tried beyond the population prior and appeal, on real swipes: numbers for docs/further.md.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/further.py FOLDER        a folder with movielens_small and speed_dating, each candidates.csv and swipes.csv
+    OPENBLAS_NUM_THREADS=1 python benchmarks/further.py FOLDER
+
+FOLDER has movielens_small and speed_dating, each with candidates.csv and swipes.csv.
 
 Fit on even users (MovieLens) or waves (speed dating), test on odd ones; learn on the first t swipes, freeze, rank the rest; mean
 AUC over users. Appeal is what others had decided before: at the user's first swipe on MovieLens, at the moment on speed dating.
