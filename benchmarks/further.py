@@ -1,6 +1,8 @@
 """What was tried beyond the population prior and appeal, on real swipes: numbers for docs/further.md.
 
-    python benchmarks/further.py FOLDER        a folder with movielens_small and speed_dating, each candidates.csv and swipes.csv
+    OPENBLAS_NUM_THREADS=1 python benchmarks/further.py FOLDER
+
+FOLDER has movielens_small and speed_dating, each with candidates.csv and swipes.csv.
 
 Fit on even users (MovieLens) or waves (speed dating), test on odd ones; learn on the first t swipes, freeze, rank the rest; mean
 AUC over users. Appeal is what others had decided before: at the user's first swipe on MovieLens, at the moment on speed dating.
@@ -25,6 +27,7 @@ from kaczmatch.simulation.metrics import auc
 
 PROBIT = kaczmatch.learner("probit", appeal=True)
 DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
+APPEAL = Appeal()
 
 # Given a test user and their rows, a function that learns from a row and one that scores rows, with their appeal.
 Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Vector], Vector]]
@@ -58,18 +61,18 @@ class Data:
         print(f"{self.name:>10}  {name:<44}" + "  ".join(f"{area:.3f}" for area in np.nanmean(areas, axis=0)), flush=True)
 
 
-def movielens(folder: Path) -> Data:
+def movielens(folder: Path, appeal: Appeal = APPEAL) -> Data:
     log, table = _read(folder / "movielens_small", pl.col("timestamp"))
     user, counts = np.unique(log.user, return_counts=True)
     first = {each: int(log.at[log.user == each].min()) / 1e6 for each in user}  # type: ignore[index]
     at = np.array([first[each] for each in log.user])
-    known = Appeal().known(log, viewer=log.user, candidate=table, at=at)
+    known = appeal.known(log, viewer=log.user, candidate=table, at=at)
     test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
     times = (0, 5, 20, 50, 100, 200)
     return Data("movielens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
 
 
-def dating(folder: Path) -> Data:
+def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
     log, table = _read(folder / "speed_dating", pl.col("wave") * 86_400.0 * 7 + pl.col("order") * 300.0)
     wave = pl.read_csv(folder / "speed_dating" / "swipes.csv").sort("user_id", "seq")["wave"].to_numpy()
     users, times = np.unique(log.user), (0, 5, 10)
@@ -79,9 +82,9 @@ def dating(folder: Path) -> Data:
         at = np.empty(len(log))
         for own in rows.values():
             at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
-        known[t] = Appeal().known(log, viewer=log.user, candidate=table, at=at)
+        known[t] = appeal.known(log, viewer=log.user, candidate=table, at=at)
     test = np.unique(log.user[wave % 2 == 1]).tolist()
-    return Data("dating", log.with_appeal(Appeal().before(log)), wave % 2 == 0, test, times, known)
+    return Data("dating", log.with_appeal(appeal.before(log)), wave % 2 == 0, test, times, known)
 
 
 def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
@@ -250,6 +253,54 @@ def widened(data: Data, extra: Matrix) -> SwipeLog:
     return SwipeLog(user=data.log.user, features=features, label=data.log.label, appeal=data.log.appeal)
 
 
+# Smaller choices
+
+
+def appeal_alone(_: int) -> Taught:
+    return lambda _: None, lambda _, appeal: appeal
+
+
+def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:
+    """probit ranked by the probability of a like instead of by the mean."""
+
+    def teach(_: int) -> Taught:
+        state = PROBIT.start(prior)
+
+        def learn(row: int) -> None:
+            nonlocal state
+            state = PROBIT.swipe(state, data.log.seen(row), int(data.log.label[row]))
+
+        return learn, lambda rows, appeal: PROBIT.probability(state, _features(data.log, rows), appeal)
+
+    return teach
+
+
+def fitted_from(data: Data, start: Prior, rounds: int) -> Prior:
+    """EM from another start than where no tag matters."""
+    log, prior = data.log.rows(data.fit), start
+    for _ in range(rounds):
+        prior = population_prior(PROBIT, replay(PROBIT, log, prior=prior).values(), neutral=Prior.ones(log.dimensions))
+    return prior
+
+
+def smaller(folder: Path) -> None:
+    for make in (movielens, dating):
+        for name, appeal in (
+            ("appeal alone", APPEAL),
+            ("appeal alone, σ = 0.3", Appeal(spread=0.3)),
+            ("appeal alone, σ = 3", Appeal(spread=3.0)),
+            ("appeal alone, half gone in a year", Appeal(half_life_days=365.0)),
+        ):
+            make(folder, appeal).table(name, appeal_alone)
+        data = make(folder)
+        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        data.table("probit", plain(data, PROBIT, lambda _, prior=prior: prior))  # type: ignore[misc]
+        data.table("probit, ranked by probability", by_probability(data, prior))
+        from_ones = fitted_from(data, Prior.ones(prior.dimensions), 15)
+        data.table("probit, population fitted from all ones", plain(data, PROBIT, lambda _, prior=from_ones: prior))  # type: ignore[misc]
+        print()
+
+
 def tries(folder: Path) -> Iterator[None]:
     for data in (movielens(folder), dating(folder)):
         prior = fit_population(PROBIT, data.log.rows(data.fit))
@@ -282,7 +333,9 @@ def tries(folder: Path) -> Iterator[None]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    for _ in tries(parser.parse_args().folder):
+    folder = parser.parse_args().folder
+    smaller(folder)
+    for _ in tries(folder):
         print()
 
 

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,9 @@ from kaczmatch.learners.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianLearner(BeliefLearner):
-    """Mean first, then the covariance in the form a subclass keeps it in."""
+    """Mean first, then the covariance in the form a subclass keeps it in, then the user's habits."""
+
+    state_version: ClassVar[int] = 2  # 1 had no habits
 
     alpha: float = 0.05  # variance of the noise in a decision
     epsilon: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise

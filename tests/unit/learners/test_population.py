@@ -134,3 +134,19 @@ def test_correlations_that_few_people_cannot_show_are_not_believed() -> None:
 
     assert largest_correlation(2) < 0.1
     assert largest_correlation(2) < largest_correlation(200)
+
+
+def test_the_diagonal_learner_starts_from_what_the_full_covariance_finds() -> None:
+    """A diagonal belief cannot tell the threshold from tags that everybody likes, and would fit a poorer prior."""
+    rng = np.random.default_rng(0)
+    candidates = (rng.random((80, 6)) < 0.5).astype(float)
+    rows = rng.integers(0, 80, 900)
+    log = {
+        "user": np.repeat(np.arange(30), 30),
+        "candidate": rows,
+        "candidates": candidates,
+        "label": np.where(candidates[rows].sum(axis=1) + rng.logistic(size=900) > 3.0, 1, -1),
+    }
+    full, diagonal = (kaczmatch.fit_population(kaczmatch.learner(slug), log) for slug in ("probit", "probit-diag"))
+    assert full.version == diagonal.version
+    assert diagonal.weights.min() > 0.0
