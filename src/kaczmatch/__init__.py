@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kaczmatch.learners.state import State
     from kaczmatch.learners.threshold import calibrated_hinge
     from kaczmatch.recommend.both_ways import Viewer
-    from kaczmatch.recommend.deck import Deck, Recommender
+    from kaczmatch.recommend.cards import Card, Deck, Opening, Reason
+    from kaczmatch.recommend.deck import Recommender
     from kaczmatch.recommend.explanation import explain
     from kaczmatch.recommend.exposure import Exposure, gini, top_share
     from kaczmatch.recommend.index.candidate_index import CandidateIndex
@@ -45,7 +46,10 @@ _HOMES = {
     "CandidateIndex": "recommend.index.candidate_index",
     "DATING": "recommend.schema",
     "Decision": "recommend.policy",
-    "Deck": "recommend.deck",
+    "Card": "recommend.cards",
+    "Deck": "recommend.cards",
+    "Opening": "recommend.cards",
+    "Reason": "recommend.cards",
     "Experience": "recommend.policy",
     "Exposure": "recommend.exposure",
     "Hinge": "learners.hinge",
@@ -93,6 +97,7 @@ __all__ = [
     "Appeal",
     "BeliefLearner",
     "CandidateIndex",
+    "Card",
     "Decision",
     "Deck",
     "Experience",
@@ -103,10 +108,12 @@ __all__ = [
     "Learner",
     "Location",
     "MutualPolicy",
+    "Opening",
     "PaperPolicy",
     "Prior",
     "ProbabilisticLearner",
     "Profile",
+    "Reason",
     "Recommender",
     "Schema",
     "Seen",

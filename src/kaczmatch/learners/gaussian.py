@@ -22,7 +22,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled, dot, usable
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.swipes import check_appeal
-from kaczmatch.core.vectors import Matrix, Vector, as_vector, unit_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_vector, times, unit_rows
 from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
 from kaczmatch.learners.habits import HABITS, at_first, note
 from kaczmatch.learners.kernels import CHANGED, DONE
@@ -98,12 +98,12 @@ class GaussianLearner(BeliefLearner):
     @final
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(rows_of(features, state.dimensions), appeal)
-        return shaped(x @ self.mean(state), features)
+        return shaped(times(x, self.mean(state)), features)
 
     @final
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(rows_of(features, state.dimensions), appeal)
-        z = (x @ self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
+        z = times(x, self.mean(state)) / np.sqrt(self.spread(state, x) + self.alpha)
         careless = float(state.cells[-HABITS])
         return shaped(0.5 * careless + (1.0 - careless) * ndtr(z), features)
 
@@ -121,7 +121,7 @@ class GaussianLearner(BeliefLearner):
                 self._own(state)
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         means, covariances, careless = self.beliefs(states)
-        z = (means @ x) / np.sqrt(covariances @ self.quadratic(x[None])[0] + self.alpha)
+        z = times(means, x) / np.sqrt(times(covariances, self.quadratic(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * careless + (1.0 - careless) * ndtr(z))
 
     @final

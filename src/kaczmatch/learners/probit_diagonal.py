@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.vectors import Matrix, Vector, times
 from kaczmatch.learners.contract import FixedCells
 from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
 from kaczmatch.learners.habits import HABITS, after
@@ -87,7 +87,7 @@ class ProbitDiagonal(GaussianLearner, FixedCells):
         return np.diag(self._variances(state))
 
     def spread(self, state: State, x: Matrix) -> Vector:
-        return self.quadratic(x) @ self._variances(state)
+        return times(self.quadratic(x), self._variances(state))
 
     def quadratic(self, x: Matrix) -> Matrix:
         return x**2

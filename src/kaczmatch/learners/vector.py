@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.vectors import Vector, unit_rows
+from kaczmatch.core.vectors import Vector, times, unit_rows
 from kaczmatch.learners.contract import FixedCells, Learner, Scores, rows_of, shaped
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -50,7 +50,7 @@ class VectorLearner(Learner):
 
     @final
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        return shaped(unit_rows(rows_of(features, state.dimensions)) @ self.direction(state), features)
+        return shaped(times(unit_rows(rows_of(features, state.dimensions)), self.direction(state)), features)
 
     @property
     @final

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Matrix, Vector, unit
+from kaczmatch.core.vectors import Matrix, Vector, times, unit
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.profile import Profile
@@ -44,13 +44,16 @@ class Viewer:
         """How each of many takes to the viewer."""
         if isinstance(self.learner, BeliefLearner):
             return self.learner.probabilities_by(states, self.profile.features, self.appeal)
+        d = self.state.dimensions
+        for state in states:
+            if state.learner != self.learner.slug or state.dimensions != d:
+                raise InvalidInput("states", f"one is {state!r}, the viewer's is {self.state!r}")
         if not states:
             return np.empty(0)
-        d = self.state.dimensions
         weights = np.concatenate([state.cells[:d] for state in states]).reshape(-1, d)  # the preference comes first in a state
         lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
-        likes: Vector = np.divide(weights @ unit(self.profile.features), lengths, out=np.zeros(len(states)), where=lengths > 0.0)
-        return likes
+        likes, nothing = times(weights, unit(self.profile.features)), np.zeros(len(states))
+        return np.asarray(np.divide(likes, lengths, out=nothing, where=lengths > 0.0))
 
 
 def usual_fusion(learner: Learner) -> str:

@@ -15,10 +15,10 @@ def cooling(recent: Mapping[Hashable, datetime], now: datetime, period: timedelt
 
     A time that lies in the future counts as now: a wrong clock does not shorten the wait.
     """
-    if now.tzinfo is None:
-        raise InvalidInput("now", "must say its time zone, such as datetime.now(UTC)")
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        raise InvalidInput("now", f"must be a time with its zone, such as datetime.now(UTC), got {now!r}")
     for identifier, at in recent.items():
-        if at.tzinfo is None:
-            raise InvalidInput("recent", f"the time of {identifier!r} must say its time zone")
+        if not isinstance(at, datetime) or at.tzinfo is None:
+            raise InvalidInput("recent", f"{identifier!r}: must be a time with its zone, got {at!r}")
     still = [(at, place, identifier) for place, (identifier, at) in enumerate(recent.items()) if now - at < period]
     return [identifier for _, _, identifier in sorted(still, key=lambda one: one[:2])]

@@ -7,7 +7,6 @@ uniformly. Somebody can come in by any of them, so the probability is that of at
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -17,9 +16,6 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.index.view import Numbers
 from kaczmatch.recommend.policy import Decision
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows
-
-# People at random: how many, and whom to leave out.
-AtRandom = Callable[[int, Numbers], Numbers]
 
 
 @final
@@ -49,29 +45,32 @@ class Part:
 
 
 def deal(
-    decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: AtRandom, rng: np.random.Generator
+    decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: Numbers, rng: np.random.Generator
 ) -> Hand:
-    """`size` different people; the uniform ones are drawn from `uniformly` many, the main pool or those it was taken from."""
+    """`size` different people; `at_random` are some of `uniformly` many in random order, for the uniform ones."""
     explored, more = _split(decision.floor * size)
     explore = explored + int(rng.random() < more)
     quota = min(math.floor(decision.admirers * size), len(admirers.pool), size - explore)
     liked = decision.sampler.draw(admirers.pool, quota, rng) if quota else _NOTHING
     drawn = decision.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[liked.rows]
+    # How far down the sampler's order one has to go for so many who are not chosen already.
     fresh = ~np.isin(main.numbers[drawn.rows], chosen)
-    depth = int(np.searchsorted(np.cumsum(fresh), size - explore - len(chosen))) + 1 if size - explore > len(chosen) else 0
-    depth = min(depth, len(drawn.rows))
-    taken = main.numbers[drawn.rows[:depth][fresh[:depth]]]
+    reached = np.append(0, np.cumsum(fresh))
+
+    def depth(cards: int) -> int:
+        return int(np.searchsorted(reached, max(min(size - cards - quota, int(reached[-1])), 0)))
+
+    taken = main.numbers[drawn.rows[: depth(explore)][fresh[: depth(explore)]]]
     chosen = np.concatenate([chosen, taken])
-    uniform = at_random(size - len(chosen), chosen)
+    uniform = at_random[~np.isin(at_random, chosen)][: size - len(chosen)]
     numbers = np.concatenate([chosen, uniform])
     chances = np.zeros(len(numbers))
     in_main, in_admirers = main.rows(numbers), admirers.rows(numbers)
     for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
         if likely > 0.0:
-            main_size = max(depth + explore - cards, 0)
             alone = np.full(len(numbers), min(cards / max(uniformly - (size - cards), 1), 1.0))
-            chances += likely * _any(_taken(drawn.chances(main_size), in_main, 0.0), alone)
+            chances += likely * _any(_taken(drawn.chances(depth(cards)), in_main, 0.0), alone)
     if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
         chances = np.maximum(chances, len(uniform) / max(uniformly - len(chosen), 1))
     chances = _any(_taken(main.entry, in_main, 1.0) * chances, _taken(liked.chances(quota), in_admirers, 0.0))
@@ -88,6 +87,12 @@ def _taken(values: Vector, rows: Rows, missing: float) -> Vector:
 
 def _any(one: Vector, other: Vector) -> Vector:
     return 1.0 - (1.0 - one) * (1.0 - other)
+
+
+def most_explored(decision: Decision, size: int) -> int:
+    """The largest number of cards of a deck that are drawn uniformly."""
+    least, more = _split(decision.floor * size)
+    return least + (more > 0.0)
 
 
 def _split(expected: float) -> tuple[int, float]:

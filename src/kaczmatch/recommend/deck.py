@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -15,70 +13,25 @@ from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer, usual_fusion
+from kaczmatch.recommend.cards import Card, Deck, Reason
 from kaczmatch.recommend.cooldown import COOLDOWN
-from kaczmatch.recommend.dealing import Hand, Part, deal
+from kaczmatch.recommend.dealing import Hand, Part, deal, most_explored
 from kaczmatch.recommend.eligible import Eligible
+from kaczmatch.recommend.excuse import excuse
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.view import Numbers
+from kaczmatch.recommend.index.view import Numbers, People
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
-from kaczmatch.recommend.profile import OLDEST
-from kaczmatch.recommend.samplers.contract import Pool, Reach, TwoStageSampler, in_order
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
 from kaczmatch.recommend.scoring import fusion
 
 _NOBODY: Numbers = np.empty(0, np.int32)
 
 
-class Reason(StrEnum):
-    """How somebody came into a deck."""
-
-    SAMPLED = "sampled"  # chosen by the sampler
-    EXPLORED = "explored"  # drawn uniformly, so that everybody is seen by somebody
-    RELAXED = "relaxed"  # met within the cooldown, and nobody else was left
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Card:
-    """Somebody to show. `chance` is the probability they had of being in this deck; `score` is for operators, not for users:
-    whoever sees a both-way score can read other people's taste off it."""
-
-    id: Hashable
-    reason: Reason
-    why: str
-    chance: float
-    score: float = field(repr=False)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How many people could be shown if the viewer's own side of a filter were opened."""
-
-    filter: str
-    people: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Deck:
-    """Cards in the order to show them. `eligible` people could have been shown. Where there is nobody, `empty` says why, and
-    `openings` what to widen, the most helpful first."""
-
-    cards: tuple[Card, ...]
-    decision: Decision
-    eligible: int
-    empty: str = ""
-    openings: tuple[Opening, ...] = ()
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recommender:
-    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
-
-    `states` is called while the index is read: it must not change the index.
-    """
+    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier."""
 
     index: CandidateIndex
     states: Callable[[Sequence[Hashable]], Sequence[State]]
@@ -89,6 +42,9 @@ class Recommender:
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
         fusion(self.fusion)
+        self._decided(Experience())
+        if not isinstance(self.cooldown, timedelta) or self.cooldown < timedelta(0):
+            raise InvalidInput("cooldown", f"must be a timedelta of at least 0, got {self.cooldown!r}")
 
     def deck(
         self,
@@ -108,99 +64,125 @@ class Recommender:
         `blocked` are never shown: who blocked or was blocked by the viewer, matched, was reported. `recent` says when the
         viewer last met somebody, `admirers` who has liked the viewer.
         """
+        self._check(viewer, size, blocked, admirers)
+        decision = self._decided(experience)
+        with self.index.reading() as view:
+            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            over = exposure.over(len(view), now) if exposure is not None and decision.capped else ()
+            table = _Table(self, viewer, decision, size, view.numbers(over))
+            table.lay(who, admirers, rng)
+            if not table.eligible and not len(who.cooled):
+                return Deck((), self.policy.slug, decision, 0, *excuse(who))
+        # The index has been let go: nobody who wants to change it waits for the states to be looked up.
+        shown, hand = table.dealt(rng)
+        scores = table.pool(shown).score
+        explored, chances = np.isin(shown.numbers, hand.explored), np.append(hand.chances, np.ones(len(table.cooled)))
+        cards = [
+            _card(shown.ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
+            for i in in_order(scores, rng).tolist()
+        ]
+        return Deck(tuple(cards), self.policy.slug, decision, table.eligible)
+
+    def _decided(self, experience: Experience) -> Decision:
+        decision = self.policy.decide(experience)
+        if isinstance(decision.sampler, BeliefSampler):
+            decision.sampler.belief(self.index.learner)
+        return decision
+
+    def _check(self, viewer: Viewer, size: int, blocked: Collection[Hashable], admirers: Collection[Hashable]) -> None:
         whole("size", size, low=1, high=10_000)
         if viewer.learner != self.index.learner:
             raise InvalidInput("viewer", f"learns by {viewer.learner}, the index by {self.index.learner}")
-        decision = self.policy.decide(experience)
-        with self.index.reading() as view:
-            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            table = _Table(self, viewer, decision, who, exposure.over(len(view), now) if exposure and decision.capped else ())
-            hand, relaxed, eligible = table.hand(size, admirers, rng)
-            numbers = np.concatenate([hand.numbers, relaxed])
-            if not len(numbers):
-                return Deck((), decision, 0, *table.excuse())
-            ids, scores = view.ids(numbers), table.pool(numbers).score
-            explored = np.isin(numbers, hand.explored)
-            chances = np.concatenate([hand.chances, np.ones(len(relaxed))])
-        cards = [
-            _card(ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
-            for i in in_order(scores, rng).tolist()
-        ]
-        return Deck(tuple(cards), decision, eligible)
+        known, names = viewer.state.dimensions, self.index.vocabulary.dimensions
+        if known != names:
+            raise InvalidInput("viewer", f"knows {known} names, the index {names}; grow profile and state")
+        for name, ids in (("blocked", blocked), ("admirers", admirers)):
+            if isinstance(ids, str):
+                raise InvalidInput(name, f"must be a collection of identifiers, got the text {ids!r}")
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """One deck in the making."""
+    """One deck in the making: who could be dealt is laid out from the index, then dealt from without it."""
 
-    recommender: Recommender
-    viewer: Viewer
-    decision: Decision
-    who: Eligible
-    over: Collection[Hashable]
+    main: People
+    liked: People
+    spare: People  # drawn uniformly from all who are eligible
+    cooled: People  # who comes by relaxing the cooldown
+    entry: Vector  # the probability with which each of `main` came to lie here
+    eligible: int
 
-    def hand(self, size: int, admirers: Collection[Hashable], rng: np.random.Generator) -> tuple[Hand, Numbers, int]:
-        """Who is dealt, who comes by relaxing the cooldown, and how many could have been dealt."""
-        who, sampler = self.who, self.decision.sampler
+    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Numbers) -> None:
+        self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
+        self._hand: Hand | None = None
+        self._states: dict[Hashable, State] = {}
+
+    def lay(self, who: Eligible, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
+        """Read from the index all that the deck can need."""
+        view, sampler, size = who.view, self.decision.sampler, self.size
         liked = who.of_these(admirers) if self.decision.admirers else _NOBODY
-        if sampler.reach is Reach.EVERYBODY:
+        spare, everybody = _NOBODY, sampler.reach is Reach.EVERYBODY
+        if everybody:
             main = who.everybody()
-            eligible = len(main)
+            self.eligible = len(main)
         else:
             ranked_by = "forward" if sampler.reach is Reach.LIKED else self.recommender.fusion
-            want = max(sampler.shortlist, 4 * size, size + len(liked))
-            main, found = who.search(self.recommender.index.lens(self.viewer, ranked_by), want, rng)
-            eligible = who.count(found)
-        if eligible <= size:
-            return Hand(main, np.ones(len(main)), _NOBODY), who.cooled[: size - eligible], eligible
-        if isinstance(sampler, TwoStageSampler):
-            main, entry = _first_stage(main, liked, sampler.some(size), rng)
-        else:
-            entry = np.ones(len(main))
+            lens = self.recommender.index.lens(self.viewer, ranked_by)
+            main, found = who.search(lens, max(sampler.shortlist, 4 * size, size + len(liked)), self.over, rng)
+            self.eligible = who.count(found)
+            if self.decision.floor and self.eligible > size:
+                spare = who.at_random(found, most_explored(self.decision, size) + size, rng)
+        self.entry = np.ones(len(main))
+        if self.eligible > size and isinstance(sampler, TwoStageSampler):
+            main, self.entry = _first_stage(main, liked, sampler.some(size), rng)
+            spare = rng.permutation(main)
+        elif self.eligible > size and everybody:  # such a sampler asks for nothing but norms: deal at once
+            pools = [self._of_norms(some, view.squared_norms(some)) for some in (main, liked)]
+            parts = Part(main, pools[0], self.entry), Part(liked, pools[1], np.ones(len(liked)))
+            self._hand = deal(self.decision, size, self.eligible, *parts, rng.permutation(main), rng)
+            main, liked = self._hand.numbers, _NOBODY
+        cooled = who.cooled[: max(size - self.eligible, 0)]
+        self.main, self.liked, self.spare, self.cooled = (view.people(some) for some in (main, liked, spare, cooled))
 
-        def at_random(count: int, without: Numbers) -> Numbers:
-            if sampler.reach is not Reach.EVERYBODY:
-                return who.at_random(found, count, without, rng)
-            return np.asarray(rng.choice(main[~np.isin(main, without)], count, replace=False), np.int32)
+    def dealt(self, rng: np.random.Generator) -> tuple[People, Hand]:
+        """The people of the deck, whoever comes by relaxing the cooldown last; and the others' probabilities."""
+        if self.eligible <= self.size:
+            return self.main.joined(self.cooled), Hand(self.main.numbers, np.ones(len(self.main)), _NOBODY)
+        hand = self._hand
+        if hand is None:
+            main, liked = (Part(some.numbers, self.pool(some), np.ones(len(some))) for some in (self.main, self.liked))
+            two_stage = isinstance(self.decision.sampler, TwoStageSampler)
+            uniformly = len(self.main) if two_stage else self.eligible
+            main = Part(main.numbers, main.pool, self.entry)
+            hand = deal(self.decision, self.size, uniformly, main, liked, self.spare.numbers, rng)
+        laid = self.main.joined(self.liked, self.spare)
+        place = {number: row for row, number in enumerate(laid.numbers.tolist())}
+        return laid.taken(np.array([place[number] for number in hand.numbers.tolist()], np.int64)), hand
 
-        uniformly = len(main) if sampler.reach is Reach.EVERYBODY else eligible
-        parts = Part(main, self.pool(main), entry), Part(liked, self.pool(liked), np.ones(len(liked)))
-        return deal(self.decision, size, uniformly, *parts, at_random, rng), _NOBODY, eligible
-
-    def pool(self, numbers: Numbers) -> Pool:
-        view = self.who.view
+    def pool(self, people: People) -> Pool:
         return Pool(
             self.viewer,
             fusion(self.recommender.fusion),
-            squared_norms=view.squared_norms(numbers),
-            features=lambda: (view.features(numbers), view.appeal(numbers)),
-            states=lambda: self.recommender.states(view.ids(numbers)),
-            capped=np.isin(numbers, view.numbers(self.over)),
+            squared_norms=people.squared_norms,
+            features=lambda: (people.features, people.appeal),
+            states=lambda: self._known(people.ids),
+            capped=np.isin(people.numbers, self.over),
         )
 
-    def excuse(self) -> tuple[str, tuple[Opening, ...]]:
-        """Why nobody can be shown, and what each of the viewer's own filters costs; all of them together if none alone helps."""
-        profile = self.who.profile
-        if not profile.old_enough(self.who.day):
-            return f"one must be {profile.schema.minimum_age} to take part", ()
-        wider: dict[str, dict[str, Any]] = {
-            "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
-            "age": {"ages": (0, OLDEST)},
-            "distance": {"within_km": math.inf},
-        }
-        single = [Opening(name, self._with(change)) for name, change in wider.items()]
-        helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)
-        if helpful:
-            return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
-        together = self._with({name: value for change in wider.values() for name, value in change.items()})
-        if together:
-            return "nobody passes the filters; only widening several of them would help", (Opening("several", together),)
-        return "nobody who is here now looks for somebody like you", ()
+    def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:
+        """A pool of so many people that nothing else is read of them."""
+        nobody = People(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
+        return self.pool(nobody)
 
-    def _with(self, change: dict[str, Any]) -> int:
-        """How many there would be with another profile."""
-        return len(replace(self.who, profile=replace(self.who.profile, **change)).everybody())
+    def _known(self, ids: list[Hashable]) -> list[State]:
+        """The states of some people, each looked up once."""
+        new = [identifier for identifier in ids if identifier not in self._states]
+        if new:
+            found = self.recommender.states(new)
+            if len(found) != len(new):
+                raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
+            self._states.update(zip(new, found, strict=True))
+        return [self._states[identifier] for identifier in ids]
 
 
 def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.Generator) -> tuple[Numbers, Vector]:

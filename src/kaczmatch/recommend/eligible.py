@@ -10,7 +10,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.cooldown import cooling
 from kaczmatch.recommend.filters import compatible, every
 from kaczmatch.recommend.index.fused import Lens
@@ -44,8 +43,6 @@ class Eligible:
         recent: Mapping[Hashable, datetime],
         cooldown: timedelta,
     ) -> Eligible:
-        if now.tzinfo is None:
-            raise InvalidInput("now", "must say its time zone, such as datetime.now(UTC)")
         day = now.astimezone(UTC).date()
         never = np.unique(view.numbers([profile.id, *blocked]))
         met = view.numbers(cooling(recent, now, cooldown))
@@ -57,10 +54,12 @@ class Eligible:
     def everybody(self) -> Numbers:
         return self._here(self.view.everybody(self.profile, self.day))
 
-    def search(self, lens: Lens, want: int, rng: np.random.Generator) -> tuple[Numbers, Found]:
-        """About the best `want`, and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.profile, self.day, lens, want + len(self.away), rng)
-        return self._here(found.best)[:want], found
+    def search(self, lens: Lens, want: int, last: Numbers, rng: np.random.Generator) -> tuple[Numbers, Found]:
+        """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
+        found = self.view.search(self.profile, self.day, lens, want + len(self.away) + len(last), rng)
+        best = self._here(found.best)
+        later = np.isin(best, last)
+        return np.concatenate([best[~later], best[later]])[:want], found
 
     def count(self, found: Found) -> int:
         return found.size - self.passing_away
@@ -70,14 +69,19 @@ class Eligible:
         numbers = self._here(np.unique(self.view.numbers(ids)))
         return numbers[_pass(self.view, self.profile, self.day, numbers)]
 
-    def at_random(self, found: Found, count: int, without: Numbers, rng: np.random.Generator) -> Numbers:
-        """Some of all who may be shown, each alike, `without` a few more."""
-        if count == 0:
+    def at_random(self, found: Found, count: int, rng: np.random.Generator) -> Numbers:
+        """Some of all who may be shown, each alike."""
+        count = min(count, self.count(found))
+        if count <= 0:
             return np.empty(0, np.int32)
-        spare = len(self.away) + len(without)
-        ranks = rng.choice(found.size, min(count + spare, found.size), replace=False)
-        picked = self._here(self.view.pick(found, ranks))
-        return picked[~np.isin(picked, without)][:count]
+        # A few more than that, since some will be left out; all of them where that was not enough.
+        more = count + 8 + 2 * count * self.passing_away // found.size
+        for tries in (more, found.size):
+            ranks = rng.choice(found.size, min(tries, found.size), replace=False)
+            picked = self._here(self.view.pick(found, ranks))
+            if len(picked) >= count:
+                break
+        return picked[:count]
 
     def _here(self, numbers: Numbers) -> Numbers:
         return numbers[~np.isin(numbers, self.away)]

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
 from kaczmatch.learners.influence import without_each
@@ -44,6 +45,9 @@ def explain(
     """
     shown = as_vector(features, "features")
     state = viewer.state
+    if not len(shown) == vocabulary.dimensions == state.dimensions:
+        sizes = f"{len(shown)} values, {vocabulary.dimensions} names and a state of {state.dimensions}"
+        raise InvalidInput("features", f"must fit vocabulary and state, got {sizes}")
     parts = viewer.learner.weights(state.cells, state.dimensions) * unit(shown)
     order = np.argsort(-parts, kind="stable")
     named = [(vocabulary.names[place].name, float(parts[place])) for place in order.tolist() if shown[place] != 0.0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Hashable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import final
 
 import numpy as np
@@ -27,49 +28,61 @@ class Exposure:
     def __init__(self, *, cap: float = 3.0, half_life_days: float = 7.0) -> None:
         self.cap = checked("cap", cap, low=1.0)
         self._rate = math.log(2.0) / (_DAY * checked("half_life_days", half_life_days, low=0.0, open_low=True))
+        self._lock = threading.Lock()
         # Cards are kept in units that grow with time as fast as old ones fade, so that only new ones are ever written.
-        self._cards: dict[Hashable, float] = {}
-        self._total = 0.0
         self._origin: datetime | None = None
-        self._over: set[Hashable] = set()
+        self._places: dict[Hashable, int] = {}
+        self._ids: list[Hashable] = []
+        self._cards = np.zeros(64)
 
     def shown(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count a card for each."""
-        card = self._unit(at)
-        for identifier in ids:
-            self._cards[identifier] = self._cards.get(identifier, 0.0) + card
-            self._total += card
-            self._over.add(identifier)
+        with self._lock:
+            card = self._unit(at)
+            for identifier in ids:
+                if identifier not in self._places:
+                    self._places[identifier] = len(self._ids)
+                    self._ids.append(identifier)
+                    if len(self._ids) > len(self._cards):
+                        self._cards = np.append(self._cards, np.zeros(len(self._cards)))
+                self._cards[self._places[identifier]] += card
 
     def forget(self, identifier: Hashable) -> None:
-        """Somebody who left."""
-        self._total -= self._cards.pop(identifier, 0.0)
-        self._over.discard(identifier)
+        """Somebody who left; whoever stands last takes their place."""
+        with self._lock:
+            place = self._places.pop(identifier, None)
+            if place is None:
+                return
+            last = self._ids.pop()
+            if last != identifier:
+                self._ids[place], self._places[last] = last, place
+                self._cards[place] = self._cards[len(self._ids)]
+            self._cards[len(self._ids)] = 0.0
 
-    def over(self, people: int, at: datetime) -> set[Hashable]:
+    def over(self, people: int, at: datetime) -> list[Hashable]:
         """Who has had their share, in a population of so many."""
-        limit = self.cap * (self._unit(at) + self._total / max(people, 1))
-        self._over = {identifier for identifier in self._over if self._cards[identifier] > limit}
-        return set(self._over)
+        with self._lock:
+            limit = self.cap * (self._unit(at) + float(self._cards.sum()) / max(people, 1))
+            return [self._ids[place] for place in np.flatnonzero(self._cards > limit).tolist()]
 
     def of(self, identifier: Hashable, at: datetime) -> float:
         """Cards of one person, old ones faded."""
-        return self._cards.get(identifier, 0.0) / self._unit(at)
+        with self._lock:
+            unit = self._unit(at)
+            place = self._places.get(identifier)
+            return 0.0 if place is None else float(self._cards[place]) / unit
 
     def _unit(self, at: datetime) -> float:
         """What a card at this moment counts, in the units kept."""
-        if at.tzinfo is None:
-            raise InvalidInput("at", "must say its time zone, such as datetime.now(UTC)")
+        if not isinstance(at, datetime) or at.tzinfo is None:
+            raise InvalidInput("at", f"must be a time with its zone, such as datetime.now(UTC), got {at!r}")
         if self._origin is None:
-            self._origin = at.astimezone(UTC)
+            self._origin = at
         grown = self._rate * (at - self._origin).total_seconds()
         if grown > 300.0:  # start the units anew before they leave float64
-            scale = math.exp(-grown)
-            self._cards = {identifier: cards * scale for identifier, cards in self._cards.items() if cards * scale > 0.0}
-            self._over &= self._cards.keys()
-            self._total *= scale
-            self._origin, grown = at.astimezone(UTC), 0.0
-        return math.exp(grown)
+            self._cards *= math.exp(-grown)
+            self._origin, grown = at, 0.0
+        return math.exp(max(grown, -300.0))
 
 
 def gini(cards: ArrayLike) -> float:

@@ -17,8 +17,6 @@ from kaczmatch.recommend.schema import Schema
 
 Flags = NDArray[np.bool_]
 
-FILTERS = ("self", "blocked", "minimum age", "looks for", "age", "distance")
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

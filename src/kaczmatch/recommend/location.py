@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import checked, whole
 
 _EARTH_KM = 6371.0088
 GRID_DEGREES = 0.1  # about 11 km from north to south
@@ -33,6 +33,10 @@ class Location:
 
     row: int
     column: int
+
+    def __post_init__(self) -> None:
+        whole("row", self.row, low=0, high=ROWS - 1)
+        whole("column", self.column, low=0, high=COLUMNS - 1)
 
     @classmethod
     def snapped(cls, latitude: float, longitude: float) -> Location:

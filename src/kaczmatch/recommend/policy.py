@@ -74,6 +74,10 @@ class PaperPolicy(Policy):
     enough: int = 200
     stable: float = 0.7
 
+    def __post_init__(self) -> None:
+        whole("enough", self.enough, low=0, high=10**9)
+        checked("stable", self.stable, low=-1.0, high=1.0)
+
     def decide(self, experience: Experience) -> Decision:
         if experience.swipes < self.enough:
             return Decision(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.enough}")

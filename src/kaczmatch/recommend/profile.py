@@ -38,14 +38,20 @@ class Profile:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", sealed(finite(as_vector(self.features, "features"), "features").copy()))
+        if self.id is None:
+            raise InvalidInput("id", "must be given")
         for name in ("i_am", "i_look_for"):
             self.schema.mask(getattr(self, name), name)
             object.__setattr__(self, name, frozenset(getattr(self, name)))
         if not isinstance(self.born, date):
             raise InvalidInput("born", f"must be a date, got {self.born!r}")
+        if not isinstance(self.ages, tuple | list) or len(self.ages) != 2:
+            raise InvalidInput("ages", f"must be the youngest and the oldest age, got {self.ages!r}")
         youngest, oldest = (whole("ages", age, low=0, high=OLDEST) for age in self.ages)
         if youngest > oldest:
             raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
+        if self.location is not None and not isinstance(self.location, Location):
+            raise InvalidInput("location", f"must be a Location, such as Location.snapped(48.1, 11.6), got {self.location!r}")
         checked("within_km", self.within_km, low=0.0)
         if self.within_km < math.inf and self.location is None:
             raise InvalidInput("location", "is needed to look for people within a distance")

@@ -18,6 +18,8 @@ class Schema:
     minimum_age: int = 18
 
     def __post_init__(self) -> None:
+        if isinstance(self.kinds, str):
+            raise InvalidInput("kinds", f"must be several texts, got the text {self.kinds!r}")
         if not 1 <= len(self.kinds) <= 32 or len(set(self.kinds)) != len(self.kinds):
             raise InvalidInput("kinds", f"must be 1 to 32 different texts, got {self.kinds!r}")
         whole("minimum_age", self.minimum_age, low=0, high=120)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -74,9 +75,9 @@ class Vocabulary:
             values[self._used(tag, "tags", is_tag=True)] = 1.0
         for name, value in (features or {}).items():
             place = self._used(name, "features", is_tag=False)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
-            values[place] = value
+            values[place] = float(value)
         return values
 
     def _place(self, name: str) -> int:

@@ -14,13 +14,18 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.cards import Reason
 from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.deck import Reason
+from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
-from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.schema import DATING, MENTORING
+from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 POLICIES = {
@@ -174,6 +179,82 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
     assert counts["bare"] > 0
 
 
+def test_the_cap_holds_where_the_whole_shortlist_is_popular() -> None:
+    """More people have what everybody likes than a shortlist holds: still nobody gets far beyond the cap."""
+    rng = np.random.default_rng(0)
+    rule, n = learner("probit-diag"), 1500
+    taste = rule.start(np.array([4.0, 0.0, 0.0]))
+    index = CandidateIndex(Vocabulary.of(["loved", "a", "b"]), rule)
+    tags = np.column_stack([np.arange(n) < 600, rng.random((n, 2)) < 0.5]).astype(float)
+    about: dict[str, Any] = {"i_am": {"woman"}, "i_look_for": {"woman"}, "born": date(1990, 1, 1)}
+    profiles = [Profile(id=i, features=tags[i], **about) for i in range(n)]
+    index.put(*profiles)
+    index.prefer(dict.fromkeys(range(n), taste))
+    recommender = Recommender(index=index, states=lambda ids: [taste] * len(ids))
+    exposure = Exposure(cap=3.0)
+    for viewer in rng.integers(0, n, 900).tolist():
+        deck = recommender.deck(Viewer(profiles[viewer], rule, taste), 10, now=NOW, rng=rng, exposure=exposure)
+        exposure.shown([card.id for card in deck.cards], NOW)
+    counts = np.array([exposure.of(i, NOW) for i in range(n)])
+    assert counts.max() <= 3.0 * (1.0 + counts.mean()) + 1.0 + 4.0  # and a few by the floor
+
+
+def test_a_deck_for_mentors() -> None:
+    rule = learner("probit-diag")
+    index = CandidateIndex(Vocabulary.of(["python", "law"]), rule, schema=MENTORING)
+    start = rule.start(np.zeros(2))
+
+    def one(name: str, kind: str, other: str, **more: Any) -> Profile:
+        about: dict[str, Any] = {"born": date(1990, 1, 1), "features": np.array([1.0, 0.0]), "schema": MENTORING} | more
+        return Profile(id=name, i_am={kind}, i_look_for={other}, **about)
+
+    mentee = one("mentee", "mentee", "mentor", born=date(2009, 1, 1))
+    index.put(mentee, one("mentor", "mentor", "mentee"), one("strict", "mentor", "mentee", ages=(30, 60)))
+    index.put(one("other", "mentee", "mentor"))
+    recommender = Recommender(index=index, states=lambda ids: [start] * len(ids))
+    deck = recommender.deck(Viewer(mentee, rule, start), 5, now=NOW, rng=np.random.default_rng(0))
+    assert [card.id for card in deck.cards] == ["mentor"]
+
+
+def test_states_may_be_looked_up_by_somebody_who_changes_the_index(people: Any) -> None:
+    """The lookup runs after the index was let go."""
+
+    def states(ids: Any) -> Any:
+        people.index.put(people.profiles[250])
+        return people.states_of(ids)
+
+    arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
+    assert Recommender(index=people.index, states=states).deck(people.viewer(3), 5, **arguments).cards
+    too_few = Recommender(index=people.index, states=lambda ids: people.states_of(ids[:1]))
+    with pytest.raises(InvalidInput, match="1 were found for"):
+        too_few.deck(people.viewer(3), 5, **arguments)
+
+
+@pytest.mark.parametrize("slug", ["greedy", "uniform", "row-norm", "cosine"])
+@pytest.mark.parametrize(("people_in_pool", "size"), [(4, 3), (7, 2), (12, 5)])
+def test_small_pools_with_quota_and_floor_state_true_probabilities(slug: str, people_in_pool: int, size: int) -> None:
+    rng = np.random.default_rng(5)
+    rule = learner("tk")
+    index = CandidateIndex(Vocabulary.of(["a", "b", "c", "d"]), rule)
+    about: dict[str, Any] = {"i_am": {"man"}, "i_look_for": {"man"}, "born": date(1990, 1, 1)}
+    tags = (rng.random((people_in_pool + 1, 4)) < 0.6).astype(float)
+    profiles = [Profile(id=i, features=tags[i], **about) for i in range(people_in_pool + 1)]
+    index.put(*profiles)
+    states = {i: rule.start(rng.random(4) + 0.2) for i in range(people_in_pool + 1)}
+    index.prefer(states)
+    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.5)
+    recommender = Recommender(index=index, states=lambda ids: [states[i] for i in ids], policy=Always(decision=decision))
+    viewer, rounds = Viewer(profiles[0], rule, states[0]), 1500
+    shown, weighed = np.zeros(people_in_pool + 1), np.zeros(people_in_pool + 1)
+    for _ in range(rounds):
+        for card in recommender.deck(viewer, size, now=NOW, rng=rng, admirers=[1, 2]).cards:
+            shown[card.id] += 1
+            weighed[card.id] += 1.0 / card.chance
+    noise = 1.0 / np.sqrt(np.maximum(shown[1:], 1.0))
+    assert np.all(np.abs(weighed[1:] / rounds - 1.0) < 4.0 * noise + 0.12)
+    assert weighed[1:].mean() / rounds == pytest.approx(1.0, abs=0.06)
+
+
 def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
     viewer = next(i for i in range(300) if people.profiles[i].location and len(allowed_ids(people, i)) > 20)
     narrow = replace(people.profiles[viewer], ages=(149, 150))
@@ -205,31 +286,40 @@ def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any])
     assert "several" in deck.empty
     people.index.put(replace(he, i_look_for={"man"}))
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
-    assert (deck.openings, deck.empty) == ((), "nobody who is here now looks for somebody like you")
+    assert (deck.openings, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
 
 
 def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:
     recent = {"a": NOW - COOLDOWN, "b": NOW - COOLDOWN + timedelta(microseconds=1), "c": NOW + timedelta(days=3), "d": NOW}
     assert cooling(recent, NOW) == ["b", "d", "c"]
     assert cooling(recent, NOW, timedelta(0)) == ["c"]
-    with pytest.raises(InvalidInput, match="time zone"):
+    with pytest.raises(InvalidInput, match="its zone"):
         cooling(recent, NOW.replace(tzinfo=None))
-    with pytest.raises(InvalidInput, match="'a' must say its time zone"):
+    with pytest.raises(InvalidInput, match="'a': must be a time"):
         cooling({"a": NOW.replace(tzinfo=None)}, NOW)
 
 
 def test_a_viewer_of_another_learner_is_refused(people: Any) -> None:
     other = learner("tk")
     viewer = replace(people.viewer(0), learner=other, state=other.start(np.ones(13)))
+    tk = CandidateIndex(people.index.vocabulary, other)
+    with pytest.raises(InvalidInput, match="'mutual' needs a learner"):
+        Recommender(index=tk, states=people.states_of)
     with pytest.raises(InvalidInput, match="learns by"):
         people.recommender().deck(viewer, 5, now=NOW, rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="grow it"):
         replace(people.viewer(0), state=people.learner.start(np.ones(3)))
     with pytest.raises(InvalidInput, match="size"):
         people.recommender().deck(people.viewer(0), 0, now=NOW, rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="blocked: must be a collection"):
+        people.recommender().deck(people.viewer(0), 5, now=NOW, rng=np.random.default_rng(0), blocked="bob")
+    with pytest.raises(InvalidInput, match="recent: 4: must be a time"):
+        people.recommender().deck(people.viewer(0), 5, now=NOW, rng=np.random.default_rng(0), recent={4: NOW.date()})
+    with pytest.raises(InvalidInput, match="cooldown"):
+        people.recommender(cooldown=14)
     with pytest.raises(InvalidInput, match="did you mean 'harmonic'"):
         people.recommender(fusion="harmonics")
-    with pytest.raises(InvalidInput, match="now: must say"):
+    with pytest.raises(InvalidInput, match="now: must be a time"):
         people.recommender().deck(people.viewer(0), 5, now=NOW.replace(tzinfo=None), rng=np.random.default_rng(0))
 
 

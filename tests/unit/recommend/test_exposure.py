@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -55,9 +56,48 @@ def test_over_is_who_exceeds_the_cap(shown: list[int], cap: float) -> None:
     for identifier in shown:
         exposure.shown([identifier], NOW)
         limit = cap * (1.0 + sum(exposure.of(i, NOW) for i in range(10)) / 10)
-        assert exposure.over(10, NOW) == {i for i in range(10) if exposure.of(i, NOW) > limit}
+        assert set(exposure.over(10, NOW)) == {i for i in range(10) if exposure.of(i, NOW) > limit}
+
+
+def test_a_growing_population_brings_back_who_was_not_over() -> None:
+    exposure = Exposure()
+    exposure.shown(["a"] * 20 + ["b"] * 20, NOW)
+    assert exposure.over(2, NOW) == []
+    assert set(exposure.over(1000, NOW)) == {"a", "b"}
+    exposure.forget("a")
+    assert exposure.over(1000, NOW) == ["b"]
+    assert exposure.of("a", NOW) == 0.0
+
+
+def test_asking_long_after_and_long_before_gives_faded_counts() -> None:
+    exposure = Exposure(half_life_days=0.01)
+    exposure.shown(["a"], NOW)
+    exposure.shown(["b"], NOW + timedelta(days=1000))
+    assert exposure.of("b", NOW + timedelta(days=1000)) == 1.0
+    assert exposure.of("a", NOW + timedelta(days=1000)) == 0.0
+    exposure = Exposure()
+    exposure.shown(["a"], NOW)
+    exposure.shown(["a"], NOW + timedelta(days=3029))
+    assert exposure.of("a", NOW + timedelta(days=3032)) == pytest.approx(0.5 ** (3 / 7))
+    assert exposure.of("a", NOW - timedelta(days=9000)) > 0.0
+
+
+def test_threads_may_count_at_once() -> None:
+    exposure = Exposure()
+
+    def work() -> None:
+        for _ in range(500):
+            exposure.shown(range(20), NOW)
+            exposure.over(10, NOW)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [exposure.of(i, NOW) for i in range(20)] == [2000.0] * 20
 
 
 def test_times_need_a_zone() -> None:
-    with pytest.raises(InvalidInput, match="time zone"):
+    with pytest.raises(InvalidInput, match="its zone"):
         Exposure().shown(["a"], NOW.replace(tzinfo=None))

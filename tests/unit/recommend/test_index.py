@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import tempfile
 import threading
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -21,8 +26,10 @@ from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.filters import Candidates, compatible, every
 from kaczmatch.recommend.index import columns
+from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.index.gate import Gate
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import FUSIONS
@@ -199,6 +206,12 @@ class Changes(RuleBasedStateMachine):
         for identifier in set(ids) & self.model.keys():
             self.liked[identifier] = taste
 
+    @rule()
+    def save_and_open(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.index.save(Path(folder) / "index")
+            self.index = CandidateIndex.open(Path(folder) / "index", self.rule)
+
     @invariant()
     def holds_what_the_model_holds(self) -> None:
         assert len(self.index) == len(self.model)
@@ -336,6 +349,11 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InvalidInput, match="not a saved index; name a new folder"):
+        people.index.save(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()
     index = CandidateIndex(people.index.vocabulary, people.learner)
     index.put(replace(people.profiles[0], id=(1, 2)))
     with pytest.raises(InvalidInput, match="texts and whole numbers"):
@@ -360,10 +378,122 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
     assert np.array_equal(rows.mean[: old.dimensions], mean)
     state = people.learner.grow(people.states[3], new.dimensions)
     index.prefer({3: state})
-    with pytest.raises(InvalidInput, match="continue"):
-        index.adopt(old)
+    for stranger in (old, Vocabulary.of([f"other {i}" for i in range(12)], ["a", "b", "c"])):
+        with pytest.raises(InvalidInput, match="continue"):
+            index.adopt(stranger)
     with pytest.raises(InvalidInput, match="states: 4 has a"):
         index.prefer({4: people.states[4]})
+
+
+def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(300)
+    canary = 1234.5677
+    marked = people.profiles[7].features.copy()
+    marked[-1] = canary
+    people.index.put(replace(people.profiles[7], id="canary-7", features=marked))
+    people.index.save(tmp_path / "before")
+    people.index.remove("canary-7")
+    people.index.save(tmp_path / "after")
+    needles = (np.float32(canary).tobytes(), b"canary-7")
+    for folder, there in (("before", True), ("after", False)):
+        raw = b"".join(path.read_bytes() for path in (tmp_path / folder).iterdir())
+        assert [needle in raw for needle in needles] == [there, there]
+
+
+def test_editing_a_profile_a_thousand_times_takes_no_room(crowd: Callable[..., Any]) -> None:
+    people = crowd(5)
+    for _ in range(1000):
+        people.index.put(people.profiles[3])
+    assert len(people.index._roster.all()) == len(people.index._table.home) == len(people.index) == 5
+
+
+def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path: Path) -> None:
+    people = crowd(3, "tk")
+    taste = np.linspace(-1.0, 1.0, 13)
+    index = CandidateIndex(people.index.vocabulary, people.learner, prior=taste)
+    index.save(tmp_path / "index")
+    opened = CandidateIndex.open(tmp_path / "index", people.learner)
+    opened.put(people.profiles[0])
+    with opened.reading() as view:
+        rows = view.rows(view.numbers([0]))
+    np.testing.assert_allclose(rows.mean[:, 0] * rows.unit[0], taste / np.linalg.norm(taste), atol=0.01)
+
+
+def test_a_gate_that_was_left_in_a_hurry_still_opens() -> None:
+    """Ctrl-C while a writer waits for readers: readers get in afterwards."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    gate, reading, done = Gate(), threading.Event(), threading.Event()
+    handler = signal.signal(signal.SIGALRM, interrupt)
+
+    def hold() -> None:
+        with gate.reading():
+            reading.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    reading.wait()
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(KeyboardInterrupt), gate.writing():
+            pytest.fail("somebody is reading")
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+    with gate.reading():
+        done.set()
+    thread.join()
+    with gate.writing():
+        assert not thread.is_alive()
+
+
+def test_readers_get_in_between_writers_and_the_other_way_round() -> None:
+    gate, stop = Gate(), threading.Event()
+    turns = {"read": 0, "write": 0}
+
+    def again(name: str, side: Callable[[], Any]) -> None:
+        while not stop.is_set():
+            with side():
+                turns[name] += 1
+                time.sleep(0.0005)
+
+    threads = [threading.Thread(target=again, args=("write", gate.writing)) for _ in range(2)]
+    threads += [threading.Thread(target=again, args=("read", gate.reading)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    stop.wait(0.5)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert min(turns.values()) > 0.1 * max(turns.values())
+
+
+def test_whoever_reads_may_read_again_but_not_write(crowd: Callable[..., Any]) -> None:
+    people = crowd(5)
+    with people.index.reading():
+        with people.index.reading() as view:
+            assert len(view) == 5
+        with pytest.raises(RuntimeError, match="cannot change it"):
+            people.index.remove(1)
+    people.index.remove(1)
+    assert len(people.index) == 4
+
+
+def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(view_module, "_THREADS", 2)
+    people = crowd(50)
+    profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
+    expected = everybody(people.index, profile)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads about is what this is about
+        child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        os._exit(0 if everybody(people.index, profile) == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize(
@@ -372,6 +502,7 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
         (np.ones((1, 3)), "must be 1 x 13"),
         (np.full((1, 13), np.nan), "entry 0 is nan"),
         (np.full((1, 13), 0.5), "tag 'tag 0' must be 0 or 1"),
+        (np.append(np.ones((1, 12)), [[1e39]], axis=1), "'feature 1' must be within"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features: np.ndarray, message: str) -> None:

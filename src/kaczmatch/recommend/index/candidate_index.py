@@ -30,7 +30,8 @@ from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING, Schema
 from kaczmatch.recommend.vocabulary import Name, Vocabulary
 
-_TYPICAL = 256  # people whose profiles say what a typical candidate is
+_TYPICAL = 64  # made-up profiles that say how sure a typical score is
+_LARGEST = 1e15  # of a feature: float32 holds its square
 
 
 @final
@@ -50,10 +51,10 @@ class CandidateIndex:
             raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
         self._gate = Gate()
         self._roster = Roster()
-        self._typical = np.empty((0, vocabulary.dimensions))
         self._tag_places = np.array([i for i, name in enumerate(vocabulary.names) if name.is_tag], np.int64)
         self._feature_places = np.array([i for i, name in enumerate(vocabulary.names) if not name.is_tag], np.int64)
         self._table = Table(len(self._tag_places), len(self._feature_places))
+        self._typical = _typical(vocabulary)
 
     def __len__(self) -> int:
         return len(self._roster)
@@ -69,8 +70,7 @@ class CandidateIndex:
 
     def lens(self, viewer: Viewer, ranked_by: str) -> Lens:
         """A viewer's side of a search: by a fusion of both sides, or by "forward", the viewer's alone."""
-        typical = self._typical if len(self._typical) else np.zeros((1, self.vocabulary.dimensions))
-        return lens(viewer, ranked_by, typical, self._tag_places, self._feature_places)
+        return lens(viewer, ranked_by, self._typical, self._tag_places, self._feature_places)
 
     def put(self, *profiles: Profile) -> None:
         """Add people, or change them; whoever is there already keeps what they were found to like."""
@@ -86,8 +86,6 @@ class CandidateIndex:
         last = {identifier: row for row, identifier in enumerate(candidates.ids)}
         rows = _rows(candidates, values, self._tag_places, self._feature_places).taken(np.fromiter(last.values(), np.int64))
         with self._gate.writing():
-            if len(self._typical) < _TYPICAL:
-                self._typical = np.concatenate([self._typical, values[: _TYPICAL - len(self._typical)]])
             start = Outlook.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical)
             rows = rows._replace(**start.columns())
             known = [(row, number) for row, i in enumerate(last) if (number := self._roster.number(i)) is not None]
@@ -138,7 +136,7 @@ class CandidateIndex:
         """
         old = self.vocabulary
         kept = [name.is_tag for name in vocabulary.names[: old.dimensions]]
-        if vocabulary.version < old.version or kept != [name.is_tag for name in old.names]:
+        if vocabulary != old and (vocabulary.version <= old.version or kept != [name.is_tag for name in old.names]):
             raise InvalidInput("vocabulary", f"version {vocabulary.version} does not continue version {old.version}")
         other = CandidateIndex(vocabulary, self.learner, prior=self.prior.grown(vocabulary.dimensions), schema=self.schema)
         with self._gate.writing():
@@ -167,19 +165,19 @@ class CandidateIndex:
             "learner": repr(self.learner),
         }
         with self._gate.reading():
-            storage.write(Path(folder), self._table, self._roster, self._typical, about)
+            storage.write(Path(folder), self._table, self._roster, self.prior.to_bytes(), about)
 
     @classmethod
-    def open(cls, folder: Path | str, learner: Learner, *, prior: Prior | ArrayLike | None = None) -> CandidateIndex:
+    def open(cls, folder: Path | str, learner: Learner) -> CandidateIndex:
         """The index that was saved in a folder, mapped from there: it is there at once, and the files stay as they are."""
-        table, roster, typical, about = storage.read(Path(folder))
+        table, roster, prior, about = storage.read(Path(folder))
         if about["learner"] != repr(learner):
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
         version, names = about["vocabulary"]
         kinds, minimum_age = about["schema"]
         vocabulary = Vocabulary(tuple(Name(*name) for name in names), version)
-        index = cls(vocabulary, learner, prior=prior, schema=Schema(tuple(kinds), minimum_age))
-        index._table, index._roster, index._typical = table, roster, typical
+        index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(kinds), minimum_age))
+        index._table, index._roster = table, roster
         return index
 
     def _view(self) -> View:
@@ -192,12 +190,24 @@ class CandidateIndex:
         bad = np.flatnonzero(~usable_rows(features))
         if bad.size:
             raise InvalidInput("features", f"{candidates.ids[bad[0]]!r}: {problem_with(features[bad[0]])}")
+        row, place = np.nonzero(np.abs(features) > _LARGEST)
+        if row.size:
+            name = self.vocabulary.names[place[0]].name
+            raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: {name!r} must be within ±{_LARGEST:g}; rescale it")
         tags = features[:, self._tag_places]
         row, tag = np.nonzero((tags != 0.0) & (tags != 1.0))
         if row.size:
             name = self.vocabulary.names[self._tag_places[tag[0]]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: tag {name!r} must be 0 or 1, got {tags[row[0], tag[0]]}")
         return features
+
+
+def _typical(vocabulary: Vocabulary) -> Matrix:
+    """Profiles with a quarter of all tags and standard-normal features, nobody's."""
+    rng = np.random.default_rng(0)
+    tags = np.array([name.is_tag for name in vocabulary.names])
+    shape = _TYPICAL, vocabulary.dimensions
+    return np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
 
 
 _KEPT = Columns._fields.index("appeal")  # from here on, columns are not the profile's but learned

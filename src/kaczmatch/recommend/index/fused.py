@@ -17,6 +17,7 @@ from kaczmatch.recommend.index.columns import CHUNK, Columns
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
 
 Places = NDArray[np.int64]
+Flags = NDArray[np.uint8]
 Floats = NDArray[np.float32]
 
 
@@ -50,14 +51,14 @@ class Lens(NamedTuple):
     values: Floats  # with what they are there
     appeal: np.float32
     careless: np.float32
+    ceiling: np.float32  # no candidate can be liked more by the viewer
     probabilities: bool
     fusion: int
 
 
 @compiled
-def passing(c: Columns, chunk: int, kind: int, used: int, q: Query, found: NDArray[np.int32]) -> int:
-    """The rows of a chunk that pass every filter, into `found`; how many. Without branches, so that it runs at full width."""
-    flags = np.empty(CHUNK, np.uint8)
+def admitted(c: Columns, chunk: int, kind: int, used: int, q: Query, flags: Flags) -> None:
+    """Which rows of a chunk pass every filter. Without branches, so that it runs at full width."""
     look, am, born = c.i_look_for[chunk], c.i_am[chunk], c.born[chunk]
     youngest, oldest = c.youngest[chunk], c.oldest[chunk]
     bit, one, zero = np.uint32(1) << np.uint32(kind), np.uint32(1), np.uint32(0)
@@ -76,6 +77,11 @@ def passing(c: Columns, chunk: int, kind: int, used: int, q: Query, found: NDArr
     for i in range(used):
         east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
         flags[i] &= east * east + north * north + up * up <= min(reach[i], q.reach)
+
+
+@compiled
+def listed(flags: Flags, used: int, found: NDArray[np.int32]) -> int:
+    """The rows that are flagged, into `found`; how many."""
     count = 0
     for i in range(used):
         found[count] = i
@@ -90,10 +96,11 @@ def everyone(c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray
     for chunk in chunks:
         total += used[chunk]
     places = np.empty(total, np.int64)
-    found = np.empty(CHUNK, np.int32)
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
     total = 0
     for chunk in chunks:
-        count = passing(c, chunk, kinds[chunk], used[chunk], q, found)
+        admitted(c, chunk, kinds[chunk], used[chunk], q, flags)
+        count = listed(flags, used[chunk], found)
         for j in range(count):
             places[total + j] = chunk * CHUNK + found[j]
         total += count
@@ -101,24 +108,57 @@ def everyone(c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray
 
 
 @compiled
+def at_ranks(
+    c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray[np.int32], q: Query, ends: Places, ranks: Places
+) -> Places:
+    """The places of those who stand at some ranks, in rising order, among all who pass; `ends` counts them chunk by chunk."""
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
+    places = np.empty(len(ranks), np.int64)
+    k, listed_chunk = 0, -1
+    for j in range(len(ranks)):
+        while ends[k] <= ranks[j]:
+            k += 1
+        if k != listed_chunk:
+            admitted(c, chunks[k], kinds[chunks[k]], used[chunks[k]], q, flags)
+            listed(flags, used[chunks[k]], found)
+            listed_chunk = k
+        before = ends[k - 1] if k > 0 else 0
+        places[j] = chunks[k] * CHUNK + found[ranks[j] - before]
+    return places
+
+
+@compiled
 def best(
     c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray[np.int32], q: Query, lens: Lens, want: int
 ) -> tuple[NDArray[np.int32], Floats, Places]:
-    """How many pass in each chunk, and the scores and places of the best `want` of them all, or a few more."""
-    found = np.empty(CHUNK, np.int32)
-    scores = np.empty(CHUNK, np.float32)
+    """How many pass in each chunk, and the scores and places of the best `want` of them all, or a few more.
+
+    The backward score of a whole chunk is cheap, the forward score of a row is not: it is looked up only where the best that
+    the viewer could say would still get the row among the best so far.
+    """
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
+    forward, backward = np.empty(CHUNK, np.float32), np.ones(CHUNK, np.float32)
     counts = np.empty(len(chunks), np.int32)
     room = 4 * want + CHUNK
     kept, places = np.empty(room, np.float32), np.empty(room, np.int64)
     n, limit = 0, np.float32(-1.0)
     for k in range(len(chunks)):
-        chunk = chunks[k]
-        count = passing(c, chunk, kinds[chunk], used[chunk], q, found)
+        chunk, rows = chunks[k], used[chunks[k]]
+        admitted(c, chunk, kinds[chunk], rows, q, flags)
+        count = 0
+        for i in range(rows):
+            count += flags[i]
         counts[k] = count
-        _both_ways(c, chunk, used[chunk], lens, found, count, scores)
+        if lens.fusion != FORWARD:
+            _backward(c, chunk, rows, lens, backward)
+        for i in range(rows):
+            flags[i] &= _fused(lens.fusion, lens.ceiling, backward[i]) > limit
+        count = listed(flags, rows, found)
+        _forward(c, chunk, lens, found, count, forward)
         for j in range(count):
-            if scores[j] > limit:  # rare, once the limit is up
-                kept[n], places[n] = scores[j], chunk * CHUNK + found[j]
+            score = _fused(lens.fusion, forward[j], backward[found[j]])
+            if score > limit:  # rare, once the limit is up
+                kept[n], places[n] = score, chunk * CHUNK + found[j]
                 n += 1
         if n > 4 * want:
             limit = np.partition(kept[:n], n - want)[n - want]
@@ -142,39 +182,37 @@ def _at_least(limit: np.float32, kept: Floats, places: Places, n: int, want: int
 
 
 @compiled
-def _both_ways(c: Columns, chunk: int, used: int, lens: Lens, found: NDArray[np.int32], count: int, scores: Floats) -> None:
-    """The fused score of each row found, in an order that is the fusion's (the geometric mean's is the product's)."""
-    forward, backward = np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32)
-    _forward(c, chunk, lens, found, count, forward)
-    _liked_back(c.mean[chunk], lens, used, backward)
-    unit, offset, pull, careless = c.unit[chunk], c.offset[chunk], c.pull[chunk], c.careless[chunk]
-    if lens.appeal != np.float32(0.0):
-        for j in range(count):
-            i = found[j]
-            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal, careless[i])
-    else:
-        for j in range(count):
-            i = found[j]
-            scores[j] = _fused(lens, forward[j], backward[i] * unit[i] + offset[i], careless[i])
+def _fused(fusion: int, forward: np.float32, backward: np.float32) -> np.float32:
+    """Both sides as one, in an order that is the fusion's (the geometric mean's is the product's)."""
+    if fusion == PRODUCT:
+        return np.float32(forward * backward)
+    if fusion == HARMONIC:
+        return np.float32(forward * backward / max(forward + backward, np.float32(1e-30)))
+    if fusion == MINIMUM:
+        return np.float32(min(forward, backward))
+    return forward
 
 
 @compiled
-def _fused(lens: Lens, forward: np.float32, backward: np.float32, careless: np.float32) -> np.float32:
-    """Both sides, first as probabilities or clamped at 0, as one."""
-    zero = np.float32(0.0)
-    a = _probability(forward, lens.careless) if lens.probabilities else max(forward, zero)
-    b = _probability(backward, careless) if lens.probabilities else max(backward, zero)
-    if lens.fusion == PRODUCT:
-        return np.float32(a * b)
-    if lens.fusion == HARMONIC:
-        return np.float32(a * b / max(a + b, np.float32(1e-30)))
-    if lens.fusion == MINIMUM:
-        return np.float32(min(a, b))
-    return np.float32(a)
+def _backward(c: Columns, chunk: int, used: int, lens: Lens, backward: Floats) -> None:
+    """How every row's person takes to the viewer: a probability, or a cosine clamped at 0."""
+    _liked_back(c.mean[chunk], lens, used, backward)
+    unit, offset, pull, careless = c.unit[chunk], c.offset[chunk], c.pull[chunk], c.careless[chunk]
+    if not lens.probabilities:
+        for i in range(used):
+            backward[i] = max(backward[i] * unit[i], np.float32(0.0))
+        return
+    if lens.appeal == np.float32(0.0):
+        for i in range(used):
+            backward[i] = _probability(backward[i] * unit[i] + offset[i], careless[i])
+    else:
+        for i in range(used):
+            backward[i] = _probability(backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal, careless[i])
 
 
 @compiled
 def _forward(c: Columns, chunk: int, lens: Lens, found: NDArray[np.int32], count: int, forward: Floats) -> None:
+    """How the viewer takes to each row found: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for j in range(count):
         forward[j] = np.float32(0.0)
@@ -190,6 +228,8 @@ def _forward(c: Columns, chunk: int, lens: Lens, found: NDArray[np.int32], count
     if lens.pull != np.float32(0.0):
         for j in range(count):
             forward[j] += lens.pull * appeal[found[j]]
+    for j in range(count):
+        forward[j] = _probability(forward[j], lens.careless) if lens.probabilities else max(forward[j], np.float32(0.0))
 
 
 @compiled

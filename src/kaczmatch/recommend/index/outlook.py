@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.contract import Learner
@@ -78,9 +79,24 @@ def lens(
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
         np.float32(own.careless[0]),
+        np.float32(_ceiling(own, isinstance(learner, GaussianLearner), tag_places, feature_places)),
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
+
+
+def _ceiling(own: Outlook, belief: bool, tag_places: Array, feature_places: Array) -> float:
+    """The most that any profile can be liked, and a little more, since the pass rounds."""
+    weights = own.mean[0]
+    if len(feature_places):
+        most = float(np.linalg.norm(weights))
+    else:  # of k tags at most the k largest weights over √k
+        highest = np.sort(weights[tag_places])[::-1]
+        most = max(0.0, float((np.cumsum(highest) / np.sqrt(np.arange(1, len(highest) + 1))).max()))
+    if not belief:
+        return most + 1e-3
+    z = np.inf if own.appeal_weight[0] else (most + own.threshold[0]) * own.certainty[0]
+    return float(0.5 * own.careless[0] + (1.0 - own.careless[0]) * ndtr(z)) + 1e-3
 
 
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)  # 8 x 256, first tag highest

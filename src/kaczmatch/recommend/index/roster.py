@@ -24,13 +24,11 @@ class Roster:
     def __contains__(self, identifier: Hashable) -> bool:
         return identifier in self._numbers
 
-    @property
-    def highest(self) -> int:
-        """One more than the largest number in use."""
-        return len(self._ids)
-
     def enter(self, identifier: Hashable) -> int:
-        """The number of somebody new."""
+        """The number of somebody, a new one for who is new."""
+        known = self._numbers.get(identifier)
+        if known is not None:
+            return known
         if self._free:
             number = self._free.pop()
             self._ids[number] = identifier

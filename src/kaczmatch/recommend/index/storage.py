@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
 import uuid
+from collections.abc import Hashable
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +23,16 @@ _FORMAT = 1
 _ABOUT = "index.json"
 
 
-def write(folder: Path, table: Table, roster: Roster, typical: Array, about: dict[str, Any]) -> None:
+def write(folder: Path, table: Table, roster: Roster, prior: bytes, about: dict[str, Any]) -> None:
     """A new folder is written and synced beside the old one, then takes its name: a crash leaves either or none, no mixture."""
-    ids = roster.all()
-    for identifier in ids:
-        if identifier is not None and (isinstance(identifier, bool) or not isinstance(identifier, str | int)):
-            raise InvalidInput("id", f"only texts and whole numbers can be saved, got {identifier!r}")
+    if folder.is_symlink() or (folder.exists() and not _is_index(folder)):
+        raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
+    ids = [_savable(identifier) for identifier in roster.all()]
     new = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     new.mkdir(parents=True)
     try:
         arrays = dict(zip(table.columns._fields, table.columns, strict=True))
-        arrays |= {"used": table.used, "kind": table.kind, "home": table.home, "typical": typical}
+        arrays |= {"used": table.used, "kind": table.kind, "home": table.home}
         for name, array in arrays.items():
             _synced(new / f"{name}.npy", lambda file, array=array: np.save(file, array, allow_pickle=False))
         about = {
@@ -41,6 +43,7 @@ def write(folder: Path, table: Table, roster: Roster, typical: Array, about: dic
             "free": table.free,
             "copies": [[*key, place] for key, place in table.copies.items()],
             "ids": ids,
+            "prior": base64.b64encode(prior).decode(),
         }
         _synced(new / _ABOUT, lambda file: file.write(json.dumps(about).encode()))
         old = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
@@ -53,21 +56,39 @@ def write(folder: Path, table: Table, roster: Roster, typical: Array, about: dic
         shutil.rmtree(new, ignore_errors=True)
 
 
-def read(folder: Path) -> tuple[Table, Roster, Array, dict[str, Any]]:
+def read(folder: Path) -> tuple[Table, Roster, bytes, dict[str, Any]]:
     """What `write` wrote; changes stay in memory and never reach the files."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
         if about["format"] != _FORMAT:
             raise InvalidInput("folder", f"{folder}: saved in format {about['format']}, this release reads {_FORMAT}")
-        arrays = {name: _mapped(folder, name) for name in (*DTYPES, "used", "kind", "home", "typical")}
+        arrays = {name: _mapped(folder, name) for name in (*DTYPES, "used", "kind", "home")}
         table = Table(about["tags"], about["features"])
         table.columns = Columns(*(arrays[name] for name in DTYPES))
         table.used, table.kind, table.home = (np.array(arrays[name]) for name in ("used", "kind", "home"))
         table.begins, table.chunks, table.free = about["begins"], about["order"], about["free"]
         table.copies = {(number, kind): place for number, kind, place in about["copies"]}
-    except (OSError, ValueError, KeyError) as problem:
+        ids, prior = about["ids"], base64.b64decode(about["prior"])
+        here = [number for number, identifier in enumerate(ids) if identifier is not None]
+        if len({ids[number] for number in here}) != len(here) or not np.array_equal(np.flatnonzero(table.home >= 0), here):
+            raise ValueError("identifiers and rows do not fit together")
+        for part in ("vocabulary", "schema", "learner"):
+            about[part]
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as problem:
         raise InvalidInput("folder", f"{folder}: is not a saved index, or a damaged one ({problem}); build it anew") from problem
-    return table, Roster(about["ids"]), np.array(arrays["typical"]), about
+    return table, Roster(ids), prior, about
+
+
+def _is_index(folder: Path) -> bool:
+    return folder.is_dir() and ((folder / _ABOUT).exists() or not any(folder.iterdir()))
+
+
+def _savable(identifier: Hashable) -> str | int | None:
+    if identifier is None or (isinstance(identifier, str | Integral) and not isinstance(identifier, bool)):
+        return int(identifier) if isinstance(identifier, Integral) else identifier
+    raise InvalidInput("id", f"only texts and whole numbers can be saved, got {identifier!r}")
 
 
 def _mapped(folder: Path, name: str) -> Array:

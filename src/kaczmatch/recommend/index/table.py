@@ -64,6 +64,8 @@ class Table:
             kind = int(self.kind[chunk])
             if row != last:
                 self._write(chunk, row, self.columns.chunk(chunk, slice(last, last + 1)))
+            for column in self.columns:  # nothing of who left stays in memory or in a saved file
+                column[chunk][..., last] = 0
             self.used[chunk] = last
             if last == 0:
                 at = self.chunks[kind].index(chunk)
@@ -138,6 +140,8 @@ class Table:
             return
         full = [self.columns.chunk(chunk, slice(0, self.used[chunk])) for chunk in chunks]
         everybody = Columns(*(np.concatenate(parts, axis=-1) for parts in zip(*full, strict=True)))
+        for column in self.columns:
+            column[chunks] = 0
         self.free.extend(reversed(chunks))
         parts = np.array_split(np.argsort(everybody.born, kind="stable"), -(-rows // _FILL))
         self.chunks[kind] = [self._new_chunk(kind) for _ in parts]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import TypeVar, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import fused
-from kaczmatch.recommend.index.columns import CHUNK, Columns, unpacked
+from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
 from kaczmatch.recommend.index.fused import Lens, Query
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
@@ -27,8 +28,7 @@ Numbers = NDArray[np.int32]
 T = TypeVar("T")
 
 _THREADS = os.cpu_count() or 1
-_WORTH_A_THREAD = 64  # chunks
-_pool = ThreadPoolExecutor(_THREADS, "kaczmatch-index")
+_WORTH_A_THREAD = 16  # chunks
 
 
 @final
@@ -44,6 +44,37 @@ class Found:
     @property
     def size(self) -> int:
         return int(self.counts.sum())
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Some people as they are in the index, a row each."""
+
+    numbers: Numbers
+    ids: list[Hashable]
+    squared_norms: Vector
+    features: Matrix
+    appeal: Vector
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def taken(self, rows: Array) -> People:
+        """Some of them."""
+        ids = [self.ids[row] for row in rows.tolist()]
+        return People(self.numbers[rows], ids, self.squared_norms[rows], self.features[rows], self.appeal[rows])
+
+    def joined(self, *others: People) -> People:
+        """These and others."""
+        every = (self, *others)
+        return People(
+            np.concatenate([one.numbers for one in every]),
+            [identifier for one in every for identifier in one.ids],
+            np.concatenate([one.squared_norms for one in every]),
+            np.concatenate([one.features for one in every]),
+            np.concatenate([one.appeal for one in every]),
+        )
 
 
 @final
@@ -78,15 +109,17 @@ class View:
 
     def pick(self, found: Found, ranks: NDArray[np.int64]) -> Numbers:
         """Those who stand at some places among all who pass."""
-        ends = np.cumsum(found.counts)
-        where = np.searchsorted(ends, ranks, side="right")
-        picked = np.empty(len(ranks), np.int64)
-        rows, table = np.empty(CHUNK, np.int32), self._table
-        for i, (at, rank) in enumerate(zip(where.tolist(), ranks.tolist(), strict=True)):
-            chunk = int(found.chunks[at])
-            fused.passing(table.columns, chunk, table.kind[chunk], table.used[chunk], found.query, rows)
-            picked[i] = chunk * CHUNK + rows[rank - int(ends[at]) + int(found.counts[at])]
-        return self._numbers(picked)
+        table = self._table
+        order = np.argsort(ranks, kind="stable")
+        places = np.empty(len(ranks), np.int64)
+        places[order] = fused.at_ranks(
+            table.columns, found.chunks, table.kind, table.used, found.query, np.cumsum(found.counts), ranks[order]
+        )
+        return self._numbers(places)
+
+    def people(self, numbers: Numbers) -> People:
+        """Their rows."""
+        return People(numbers, self.ids(numbers), self.squared_norms(numbers), self.features(numbers), self.appeal(numbers))
 
     def candidates(self, numbers: Numbers) -> Candidates:
         """Their filter columns."""
@@ -152,4 +185,14 @@ def _in_parts(chunks: NDArray[np.int64], work: Callable[[NDArray[np.int64]], T])
     parts = min(_THREADS, 1 + len(chunks) // _WORTH_A_THREAD)
     if parts == 1:
         return [work(chunks)]
-    return list(_pool.map(work, np.array_split(chunks, parts)))
+    first, *others = np.array_split(chunks, parts)
+    started = [_threads().submit(work, other) for other in others]  # this thread does its part too
+    return [work(first), *(one.result() for one in started)]
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_THREADS, "kaczmatch-index")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork

@@ -12,7 +12,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.scoring import Fusion
@@ -116,6 +119,21 @@ class TwoStageSampler(Sampler):
     @abstractmethod
     def some(self, size: int) -> int:
         """How many it chooses `size` from."""
+
+
+class BeliefSampler(Sampler):
+    """One that asks how sure the viewer's learner is."""
+
+    __slots__ = ()
+
+    @final
+    def belief(self, learner: Learner) -> GaussianLearner:
+        """The learner, if it knows."""
+        if not isinstance(learner, GaussianLearner):
+            raise InvalidInput(
+                "sampler", f"{self.slug!r} needs a learner that knows how sure it is, such as 'probit-diag', not {learner.slug!r}"
+            )
+        return learner
 
 
 def in_order(scores: Floats, rng: np.random.Generator) -> Rows:

@@ -10,16 +10,15 @@ from scipy.special import entr, ndtr
 
 from kaczmatch.core.errors import whole
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows, TwoStageSampler, in_order
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Rows, TwoStageSampler, in_order
 from kaczmatch.recommend.samplers.ranking import ranked
-from kaczmatch.recommend.samplers.tastes import belief_of
 
 _GRID = np.linspace(-8.0, 8.0, 641)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Information(TwoStageSampler):
+class Information(TwoStageSampler, BeliefSampler):
     """One card after the other, each with the largest expected information about the taste once the ones before are answered.
 
     The information of an answer y is I(y; w) = H(y) − E_w[H(y | w)] (Houlsby et al. 2011). An answer shrinks the belief along
@@ -38,7 +37,7 @@ class Information(TwoStageSampler):
         return max(size, self.among)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        learner = belief_of(pool, self.slug)
+        learner = self.belief(pool.viewer.learner)
         x = learner.coordinates(pool.features, pool.appeal)
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance

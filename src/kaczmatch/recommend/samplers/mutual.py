@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from kaczmatch.core.errors import checked, whole
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
 from kaczmatch.recommend.samplers.ranking import one_of_many
-from kaczmatch.recommend.samplers.tastes import belief_of, drawn_scores
+from kaczmatch.recommend.samplers.tastes import drawn_scores
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mutual(Sampler):
+class Mutual(BeliefSampler):
     """Rank by P(like | w) · P(liked back) with w drawn from the belief, its spread scaled by `temper`.
 
     Where both sides choose, the other's probability matters more than exploring one's own taste: hence the tempering.
@@ -36,8 +36,8 @@ class Mutual(Sampler):
         whole("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        learner = belief_of(pool, self.slug)
-        z = drawn_scores(pool, self.draws, self.temper, rng, self.slug) / np.float32(math.sqrt(learner.alpha))
+        learner = self.belief(pool.viewer.learner)
+        z = drawn_scores(learner, pool, self.draws, self.temper, rng) / np.float32(math.sqrt(learner.alpha))
         epsilon = learner.carelessness(pool.viewer.state)
         likes = np.float32(epsilon) + np.float32(1.0 - 2.0 * epsilon) * ndtr(z)
         return one_of_many(np.where(pool.capped, np.float32(-1.0), likes * pool.backward.astype(np.float32)), size, rng)

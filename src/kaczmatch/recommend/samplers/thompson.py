@@ -8,14 +8,14 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.errors import whole
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
 from kaczmatch.recommend.samplers.ranking import one_of_many
 from kaczmatch.recommend.samplers.tastes import drawn_scores
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thompson(Sampler):
+class Thompson(BeliefSampler):
     """Rank by w·x with w ~ N(m, P): explores where the viewer's own taste is uncertain, and asks nobody else's."""
 
     slug: ClassVar[str] = "thompson"
@@ -28,5 +28,5 @@ class Thompson(Sampler):
         whole("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        scores = drawn_scores(pool, self.draws, 1.0, rng, self.slug)
+        scores = drawn_scores(self.belief(pool.viewer.learner), pool, self.draws, 1.0, rng)
         return one_of_many(np.where(pool.capped, np.float32(-np.inf), scores), size, rng)
