@@ -117,7 +117,7 @@ class GaussianLearner(BeliefLearner):
         if not states:
             return np.empty(0)
         for state in states:
-            if state.learner != self.slug or self.size(state.dimensions) != len(x):
+            if len(state.cells) != len(states[0].cells) or state.learner != self.slug or self.size(state.dimensions) != len(x):
                 self._own(state)
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         means, covariances, careless = self.beliefs(states)

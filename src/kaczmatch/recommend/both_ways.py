@@ -5,6 +5,7 @@ Learners with a belief answer with probabilities, all others with the paper's co
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
@@ -16,6 +17,8 @@ from kaczmatch.core.vectors import Matrix, Vector, times, unit
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.profile import Profile
+
+_RULE_AND_SIZE = operator.attrgetter("learner", "dimensions")
 
 
 @final
@@ -45,12 +48,15 @@ class Viewer:
         if isinstance(self.learner, BeliefLearner):
             return self.learner.probabilities_by(states, self.profile.features, self.appeal)
         d = self.state.dimensions
-        for state in states:
-            if state.learner != self.learner.slug or state.dimensions != d:
-                raise InvalidInput("states", f"one is {state!r}, the viewer's is {self.state!r}")
         if not states:
             return np.empty(0)
-        weights = np.concatenate([state.cells[:d] for state in states]).reshape(-1, d)  # the preference comes first in a state
+        for learner, dimensions in set(map(_RULE_AND_SIZE, states)):
+            if (learner, dimensions) != (self.learner.slug, d):
+                raise InvalidInput("states", f"one is of {learner!r} over {dimensions} tags, the viewer's is {self.state!r}")
+        cells = [state.cells for state in states]
+        if len(set(map(len, cells))) > 1:  # swipes that are pending
+            cells = [some[:d] for some in cells]
+        weights = np.concatenate(cells).reshape(len(states), -1)[:, :d]  # the preference comes first in a state
         lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
         likes, nothing = times(weights, unit(self.profile.features)), np.zeros(len(states))
         return np.asarray(np.divide(likes, lengths, out=nothing, where=lengths > 0.0))

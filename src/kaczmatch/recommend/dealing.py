@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.index.view import Numbers
+from kaczmatch.recommend.index.membership import Numbers, among, places
 from kaczmatch.recommend.policy import Decision
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows
 
@@ -37,12 +37,6 @@ class Part:
     pool: Pool
     entry: Vector
 
-    def rows(self, numbers: Numbers) -> Rows:
-        """Where each of some people stands; -1 for who is not here."""
-        here = np.flatnonzero(np.isin(self.numbers, numbers))
-        places = dict(zip(self.numbers[here].tolist(), here.tolist(), strict=True))
-        return np.array([places.get(number, -1) for number in numbers.tolist()], np.int64)
-
 
 def deal(
     decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: Numbers, rng: np.random.Generator
@@ -55,7 +49,7 @@ def deal(
     drawn = decision.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[liked.rows]
     # How far down the sampler's order one has to go for so many who are not chosen already.
-    fresh = ~np.isin(main.numbers[drawn.rows], chosen)
+    fresh = ~among(main.numbers[drawn.rows], chosen)
     reached = np.append(0, np.cumsum(fresh))
 
     def depth(cards: int) -> int:
@@ -63,10 +57,10 @@ def deal(
 
     taken = main.numbers[drawn.rows[: depth(explore)][fresh[: depth(explore)]]]
     chosen = np.concatenate([chosen, taken])
-    uniform = at_random[~np.isin(at_random, chosen)][: size - len(chosen)]
+    uniform = at_random[~among(at_random, chosen)][: size - len(chosen)]
     numbers = np.concatenate([chosen, uniform])
     chances = np.zeros(len(numbers))
-    in_main, in_admirers = main.rows(numbers), admirers.rows(numbers)
+    in_main, in_admirers = places(main.numbers, numbers), places(admirers.numbers, numbers)
     for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
         if likely > 0.0:
             alone = np.full(len(numbers), min(cards / max(uniformly - (size - cards), 1), 1.0))

@@ -20,7 +20,8 @@ from kaczmatch.recommend.eligible import Eligible
 from kaczmatch.recommend.excuse import excuse
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.view import Numbers, People
+from kaczmatch.recommend.index.membership import Numbers, among, places
+from kaczmatch.recommend.index.view import People
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
 from kaczmatch.recommend.scoring import fusion
@@ -75,8 +76,8 @@ class Recommender:
                 return Deck((), self.policy.slug, decision, 0, *excuse(who))
         # The index has been let go: nobody who wants to change it waits for the states to be looked up.
         shown, hand = table.dealt(rng)
-        scores = table.pool(shown).score
-        explored, chances = np.isin(shown.numbers, hand.explored), np.append(hand.chances, np.ones(len(table.cooled)))
+        scores = table.scores(shown)
+        explored, chances = among(shown.numbers, hand.explored), np.append(hand.chances, np.ones(len(table.cooled)))
         cards = [
             _card(shown.ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
             for i in in_order(scores, rng).tolist()
@@ -115,6 +116,7 @@ class _Table:
     def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Numbers) -> None:
         self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
         self._hand: Hand | None = None
+        self._pool: Pool | None = None
         self._states: dict[Hashable, State] = {}
 
     def lay(self, who: Eligible, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
@@ -150,14 +152,21 @@ class _Table:
             return self.main.joined(self.cooled), Hand(self.main.numbers, np.ones(len(self.main)), _NOBODY)
         hand = self._hand
         if hand is None:
-            main, liked = (Part(some.numbers, self.pool(some), np.ones(len(some))) for some in (self.main, self.liked))
-            two_stage = isinstance(self.decision.sampler, TwoStageSampler)
-            uniformly = len(self.main) if two_stage else self.eligible
-            main = Part(main.numbers, main.pool, self.entry)
+            self._pool = self.pool(self.main)
+            main = Part(self.main.numbers, self._pool, self.entry)
+            liked = Part(self.liked.numbers, self.pool(self.liked), np.ones(len(self.liked)))
+            uniformly = len(self.main) if isinstance(self.decision.sampler, TwoStageSampler) else self.eligible
             hand = deal(self.decision, self.size, uniformly, main, liked, self.spare.numbers, rng)
         laid = self.main.joined(self.liked, self.spare)
-        place = {number: row for row, number in enumerate(laid.numbers.tolist())}
-        return laid.taken(np.array([place[number] for number in hand.numbers.tolist()], np.int64)), hand
+        return laid.taken(places(laid.numbers, hand.numbers)), hand
+
+    def scores(self, shown: People) -> Vector:
+        """Both-way scores, those of the pool where it was scored both ways anyway."""
+        if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
+            rows = places(self.main.numbers, shown.numbers)
+            if rows.min(initial=0) >= 0:
+                return self._pool.score[rows]
+        return self.pool(shown).score
 
     def pool(self, people: People) -> Pool:
         return Pool(
@@ -166,7 +175,7 @@ class _Table:
             squared_norms=people.squared_norms,
             features=lambda: (people.features, people.appeal),
             states=lambda: self._known(people.ids),
-            capped=np.isin(people.numbers, self.over),
+            capped=among(people.numbers, self.over),
         )
 
     def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:
@@ -187,7 +196,7 @@ class _Table:
 
 def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.Generator) -> tuple[Numbers, Vector]:
     """Those who liked the viewer, and some of the others, each alike; with the probability of each to be here."""
-    others = everybody[~np.isin(everybody, liked)]
+    others = everybody[~among(everybody, liked)]
     if some >= len(others):
         return everybody, np.ones(len(everybody))
     drawn = rng.choice(others, some, replace=False, shuffle=False)

@@ -8,12 +8,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kaczmatch.recommend.cooldown import cooling
-from kaczmatch.recommend.filters import compatible, every
 from kaczmatch.recommend.index.fused import Lens
-from kaczmatch.recommend.index.view import Found, Numbers, View
+from kaczmatch.recommend.index.membership import among
+from kaczmatch.recommend.index.view import Found, Numbers, Sought, View
 from kaczmatch.recommend.profile import Profile
 
 
@@ -29,6 +28,7 @@ class Eligible:
     view: View
     profile: Profile
     day: date
+    sought: Sought
     cooled: Numbers
     away: Numbers
     passing_away: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
@@ -44,30 +44,35 @@ class Eligible:
         cooldown: timedelta,
     ) -> Eligible:
         day = now.astimezone(UTC).date()
-        never = np.unique(view.numbers([profile.id, *blocked]))
+        sought = view.sought(profile, day)
+        never = view.numbers({profile.id, *blocked})
         met = view.numbers(cooling(recent, now, cooldown))
-        met = met[~np.isin(met, never)]
-        cooled = met[_pass(view, profile, day, met)]
-        passing = len(cooled) + int(np.count_nonzero(_pass(view, profile, day, never)))
-        return cls(view, profile, day, cooled, np.concatenate([never, met]), passing)
+        met = met[~among(met, never)]
+        cooled = met[view.passing(sought, met)]
+        passing = len(cooled) + int(np.count_nonzero(view.passing(sought, never)))
+        return cls(view, profile, day, sought, cooled, np.concatenate([never, met]), passing)
 
     def everybody(self) -> Numbers:
-        return self._here(self.view.everybody(self.profile, self.day))
+        return self._here(self.view.everybody(self.sought))
+
+    def everybody_with(self, profile: Profile) -> Numbers:
+        """Who could be shown to somebody with another profile."""
+        return self._here(self.view.everybody(self.view.sought(profile, self.day)))
 
     def search(self, lens: Lens, want: int, last: Numbers, rng: np.random.Generator) -> tuple[Numbers, Found]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.profile, self.day, lens, want + len(self.away) + len(last), rng)
+        found = self.view.search(self.sought, lens, want + len(self.away) + len(last), rng)
         best = self._here(found.best)
-        later = np.isin(best, last)
-        return np.concatenate([best[~later], best[later]])[:want], found
+        later = among(best, last)
+        return (np.concatenate([best[~later], best[later]]) if later.any() else best)[:want], found
 
     def count(self, found: Found) -> int:
         return found.size - self.passing_away
 
     def of_these(self, ids: Collection[Hashable]) -> Numbers:
         """Those of some people who may be shown."""
-        numbers = self._here(np.unique(self.view.numbers(ids)))
-        return numbers[_pass(self.view, self.profile, self.day, numbers)]
+        numbers = self._here(self.view.numbers(set(ids)))
+        return numbers[self.view.passing(self.sought, numbers)]
 
     def at_random(self, found: Found, count: int, rng: np.random.Generator) -> Numbers:
         """Some of all who may be shown, each alike."""
@@ -84,10 +89,4 @@ class Eligible:
         return picked[:count]
 
     def _here(self, numbers: Numbers) -> Numbers:
-        return numbers[~np.isin(numbers, self.away)]
-
-
-def _pass(view: View, profile: Profile, day: date, numbers: Numbers) -> NDArray[np.bool_]:
-    if not len(numbers):
-        return np.empty(0, np.bool_)
-    return every(compatible(profile, view.candidates(numbers), day))
+        return numbers[~among(numbers, self.away)]

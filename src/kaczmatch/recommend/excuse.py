@@ -28,7 +28,7 @@ def excuse(who: Eligible) -> tuple[str, tuple[Opening, ...]]:
     }
 
     def people(change: dict[str, Any]) -> int:
-        return len(replace(who, profile=replace(profile, **change)).everybody())
+        return len(who.everybody_with(replace(profile, **change)))
 
     single = [Opening(name, people(change)) for name, change in wider.items()]
     helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)

@@ -40,7 +40,7 @@ TODAY = date(2026, 11, 15)
 
 def everybody(index: CandidateIndex, viewer: Profile, day: date = TODAY) -> list[Any]:
     with index.reading() as view:
-        return sorted(view.ids(view.everybody(viewer, day)))
+        return sorted(view.ids(view.everybody(view.sought(viewer, day))))
 
 
 def oracle(profiles: dict[Any, Profile], viewer: Profile, day: date = TODAY) -> list[Any]:
@@ -58,9 +58,11 @@ def test_the_pass_finds_whom_the_filters_allow(crowd: Callable[..., Any], slug: 
         expected = oracle(people.profiles, viewer.profile)
         assert everybody(people.index, viewer.profile) == expected
         with people.index.reading() as view:
-            found = view.search(viewer.profile, TODAY, people.index.lens(viewer, "product"), 1000, rng)
+            found = view.search(view.sought(viewer.profile, TODAY), people.index.lens(viewer, "product"), 1000, rng)
             assert sorted(view.ids(found.best)) == expected
             assert found.size == len(expected)
+            everyone = view.all()
+            assert sorted(view.ids(everyone[view.passing(view.sought(viewer.profile, TODAY), everyone)])) == expected
             picked = view.pick(found, rng.permutation(found.size))
             assert sorted(view.ids(picked)) == expected
 
@@ -100,8 +102,8 @@ def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], sl
         viewer = people.viewer(identifier)
         lens = people.index.lens(viewer, ranked_by)
         with people.index.reading() as view:
-            best = view.search(viewer.profile, TODAY, lens, 20, np.random.default_rng(1)).best
-            all_of_them = view.everybody(viewer.profile, TODAY)
+            best = view.search(view.sought(viewer.profile, TODAY), lens, 20, np.random.default_rng(1)).best
+            all_of_them = view.everybody(view.sought(viewer.profile, TODAY))
             scores = plain_scores(lens, view.rows(all_of_them), 11)
             of_best = plain_scores(lens, view.rows(best), 11)
         assert len(best) == min(20, len(all_of_them))
@@ -117,11 +119,13 @@ def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., An
     profile = replace(people.profiles[0], i_am=DATING.kinds, i_look_for=DATING.kinds, ages=(0, 150), within_km=np.inf)
     viewer = Viewer(profile, people.learner, people.learner.start(taste))
     with people.index.reading() as view:
-        everyone = view.everybody(profile, TODAY)
+        everyone = view.everybody(view.sought(profile, TODAY))
         score = np.maximum(viewer.likes(view.features(everyone), 0.0 * everyone), 0.0)
         assert 3 < np.count_nonzero(score) < len(everyone) / 4
         for seed in range(5):
-            found = view.search(profile, TODAY, people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)).best
+            found = view.search(
+                view.sought(profile, TODAY), people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)
+            ).best
             best = np.maximum(viewer.likes(view.features(found), 0.0 * found), 0.0)
             assert best == pytest.approx(np.sort(score)[::-1][:3])
 
@@ -159,7 +163,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     viewer = Viewer(me, rule, states[0])
     exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.likes(features, 0 * ones), viewer.liked_by(states))))
     with index.reading() as view:
-        shortlist = view.search(me, TODAY, index.lens(viewer, "product"), 1000, rng).best
+        shortlist = view.search(view.sought(me, TODAY), index.lens(viewer, "product"), 1000, rng).best
         assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
 
 
@@ -314,7 +318,9 @@ def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., A
     for index in (people.index, opened):
         with index.reading() as view:
             rows = view.rows(view.numbers(range(200)))
-            best = view.ids(view.search(viewer.profile, TODAY, index.lens(viewer, "product"), 9, np.random.default_rng(0)).best)
+            best = view.ids(
+                view.search(view.sought(viewer.profile, TODAY), index.lens(viewer, "product"), 9, np.random.default_rng(0)).best
+            )
         if index is people.index:
             expected = rows, best
     assert best == expected[1]

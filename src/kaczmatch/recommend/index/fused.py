@@ -18,6 +18,9 @@ PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
 
 Places = NDArray[np.int64]
 Flags = NDArray[np.uint8]
+Kinds = NDArray[np.int32]
+Used = NDArray[np.int32]
+Found = NDArray[np.uint32]  # unsigned: no row is counted from the end, and nothing has to check
 Floats = NDArray[np.float32]
 
 
@@ -80,7 +83,7 @@ def admitted(c: Columns, chunk: int, kind: int, used: int, q: Query, flags: Flag
 
 
 @compiled
-def listed(flags: Flags, used: int, found: NDArray[np.int32]) -> int:
+def listed(flags: Flags, used: int, found: Found) -> int:
     """The rows that are flagged, into `found`; how many."""
     count = 0
     for i in range(used):
@@ -90,13 +93,13 @@ def listed(flags: Flags, used: int, found: NDArray[np.int32]) -> int:
 
 
 @compiled
-def everyone(c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray[np.int32], q: Query) -> Places:
+def everyone(c: Columns, chunks: Places, kinds: Kinds, used: Used, q: Query) -> Places:
     """The places of all who pass."""
     total = 0
     for chunk in chunks:
         total += used[chunk]
     places = np.empty(total, np.int64)
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     total = 0
     for chunk in chunks:
         admitted(c, chunk, kinds[chunk], used[chunk], q, flags)
@@ -108,11 +111,26 @@ def everyone(c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray
 
 
 @compiled
-def at_ranks(
-    c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray[np.int32], q: Query, ends: Places, ranks: Places
-) -> Places:
+def passing(c: Columns, places: Places, q: Query) -> NDArray[np.bool_]:
+    """Which of the rows at some places pass every filter, whatever they are that is sought."""
+    passes = np.empty(len(places), np.bool_)
+    for j in range(len(places)):
+        chunk, i = places[j] // CHUNK, places[j] % CHUNK
+        east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
+        passes[j] = (
+            ((c.i_look_for[chunk, i] & q.am) != 0)
+            & ((c.i_am[chunk, i] & q.looks) != 0)
+            & (q.born_from <= c.born[chunk, i] <= q.born_to)
+            & (c.youngest[chunk, i] <= q.age <= c.oldest[chunk, i])
+            & (east * east + north * north + up * up <= min(c.reach[chunk, i], q.reach))
+        )
+    return passes
+
+
+@compiled
+def at_ranks(c: Columns, chunks: Places, kinds: Kinds, used: Used, q: Query, ends: Places, ranks: Places) -> Places:
     """The places of those who stand at some ranks, in rising order, among all who pass; `ends` counts them chunk by chunk."""
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     places = np.empty(len(ranks), np.int64)
     k, listed_chunk = 0, -1
     for j in range(len(ranks)):
@@ -129,19 +147,26 @@ def at_ranks(
 
 @compiled
 def best(
-    c: Columns, chunks: Places, kinds: NDArray[np.int32], used: NDArray[np.int32], q: Query, lens: Lens, want: int
+    c: Columns,
+    chunks: Places,
+    kinds: NDArray[np.int32],
+    used: NDArray[np.int32],
+    q: Query,
+    lens: Lens,
+    want: int,
+    limit: np.float32,
 ) -> tuple[NDArray[np.int32], Floats, Places]:
-    """How many pass in each chunk, and the scores and places of the best `want` of them all, or a few more.
+    """How many pass in each chunk, and the scores and places of the best `want` of those above a limit, or a few more.
 
     The backward score of a whole chunk is cheap, the forward score of a row is not: it is looked up only where the best that
     the viewer could say would still get the row among the best so far.
     """
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.int32)
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     forward, backward = np.empty(CHUNK, np.float32), np.ones(CHUNK, np.float32)
     counts = np.empty(len(chunks), np.int32)
     room = 4 * want + CHUNK
     kept, places = np.empty(room, np.float32), np.empty(room, np.int64)
-    n, limit = 0, np.float32(-1.0)
+    n = 0
     for k in range(len(chunks)):
         chunk, rows = chunks[k], used[chunks[k]]
         admitted(c, chunk, kinds[chunk], rows, q, flags)
@@ -211,7 +236,7 @@ def _backward(c: Columns, chunk: int, used: int, lens: Lens, backward: Floats) -
 
 
 @compiled
-def _forward(c: Columns, chunk: int, lens: Lens, found: NDArray[np.int32], count: int, forward: Floats) -> None:
+def _forward(c: Columns, chunk: int, lens: Lens, found: Found, count: int, forward: Floats) -> None:
     """How the viewer takes to each row found: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for j in range(count):

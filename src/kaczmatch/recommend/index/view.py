@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import fused
 from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
-from kaczmatch.recommend.index.fused import Lens, Query
+from kaczmatch.recommend.index.fused import Floats, Lens, Query
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
@@ -29,6 +29,16 @@ T = TypeVar("T")
 
 _THREADS = os.cpu_count() or 1
 _WORTH_A_THREAD = 16  # chunks
+_OWN_SHARE = 1.1
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Sought:
+    """Whom a viewer can be shown: the filters, and the chunks to look into."""
+
+    query: Query
+    chunks: NDArray[np.int64]
 
 
 @final
@@ -36,8 +46,7 @@ _WORTH_A_THREAD = 16  # chunks
 class Found:
     """Who passes: how many in each chunk, and the numbers of the best."""
 
-    query: Query
-    chunks: NDArray[np.int64]
+    sought: Sought
     counts: NDArray[np.int32]
     best: Numbers
 
@@ -67,7 +76,9 @@ class People:
 
     def joined(self, *others: People) -> People:
         """These and others."""
-        every = (self, *others)
+        every = [one for one in (self, *others) if len(one)]
+        if len(every) <= 1:
+            return every[0] if every else self
         return People(
             np.concatenate([one.numbers for one in every]),
             [identifier for one in every for identifier in one.ids],
@@ -87,25 +98,49 @@ class View:
         self._table, self._roster, self._schema = table, roster, schema
         self._tag_places, self._feature_places = tags, features
 
-    def search(self, viewer: Profile, day: date, lens: Lens, want: int, rng: np.random.Generator) -> Found:
+    def sought(self, viewer: Profile, day: date) -> Sought:
+        """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
+        today, schema = as_number(day), self._schema
+        youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
+        born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
+        looks, age = schema.mask(viewer.i_look_for, "i_look_for"), age_on(viewer.born, day)
+        am = schema.mask(viewer.i_am, "i_am")
+        point = viewer.location.point if viewer.location else NOWHERE_ELSE
+        if age < schema.minimum_age or age > 255:
+            born_to = born_from - 1  # nobody
+        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km))
+        chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
+        return Sought(query, np.array(chunks, np.int64))
+
+    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator) -> Found:
         """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score.
 
-        Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
+        Chunks are read in random order: where more people tie than are wanted, it is chance that decides. The first one sets
+        the limit that all others start from.
         """
-        query, chunks = self._query(viewer, day)
-        chunks = rng.permutation(chunks)
-        table = self._table
-        found = _in_parts(chunks, lambda part: fused.best(table.columns, part, table.kind, table.used, query, lens, want))
-        counts, scores, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        best = places[np.argsort(-scores, kind="stable")[:want]]
-        return Found(query, chunks, counts, self._numbers(best))
+        chunks, table = rng.permutation(sought.chunks), self._table
 
-    def everybody(self, viewer: Profile, day: date) -> Numbers:
+        def best(part: NDArray[np.int64], limit: float = -1.0) -> tuple[NDArray[np.int32], Floats, NDArray[np.int64]]:
+            return fused.best(table.columns, part, table.kind, table.used, sought.query, lens, want, np.float32(limit))
+
+        first = best(chunks[:1])
+        limit = np.partition(first[1], len(first[1]) - want)[len(first[1]) - want] if len(first[1]) >= want else -1.0
+        found = [first, *_in_parts(chunks[1:], lambda part: best(part, limit))]
+        counts, scores, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = places[np.argsort(-scores, kind="stable")[:want]]
+        return Found(Sought(sought.query, chunks), counts, self._numbers(order))
+
+    def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""
-        query, chunks = self._query(viewer, day)
         table = self._table
-        parts = _in_parts(chunks, lambda part: fused.everyone(table.columns, part, table.kind, table.used, query))
+        parts = _in_parts(sought.chunks, lambda part: fused.everyone(table.columns, part, table.kind, table.used, sought.query))
         return self._numbers(np.concatenate(parts))
+
+    def passing(self, sought: Sought, numbers: Numbers) -> NDArray[np.bool_]:
+        """Which of some people pass the filters."""
+        if not len(numbers):
+            return np.empty(0, np.bool_)
+        return fused.passing(self._table.columns, self._table.home[numbers], sought.query)
 
     def pick(self, found: Found, ranks: NDArray[np.int64]) -> Numbers:
         """Those who stand at some places among all who pass."""
@@ -113,12 +148,15 @@ class View:
         order = np.argsort(ranks, kind="stable")
         places = np.empty(len(ranks), np.int64)
         places[order] = fused.at_ranks(
-            table.columns, found.chunks, table.kind, table.used, found.query, np.cumsum(found.counts), ranks[order]
+            table.columns, found.sought.chunks, table.kind, table.used, found.sought.query, np.cumsum(found.counts), ranks[order]
         )
         return self._numbers(places)
 
     def people(self, numbers: Numbers) -> People:
         """Their rows."""
+        if not len(numbers):
+            nothing = np.empty(0)
+            return People(numbers, [], nothing, np.empty((0, len(self._tag_places) + len(self._feature_places))), nothing)
         return People(numbers, self.ids(numbers), self.squared_norms(numbers), self.features(numbers), self.appeal(numbers))
 
     def candidates(self, numbers: Numbers) -> Candidates:
@@ -165,28 +203,15 @@ class View:
     def _numbers(self, places: NDArray[np.int64]) -> Numbers:
         return self._table.columns.who.reshape(-1)[places]
 
-    def _query(self, viewer: Profile, day: date) -> tuple[Query, NDArray[np.int64]]:
-        """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
-        today, schema = as_number(day), self._schema
-        youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
-        born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
-        looks, age = schema.mask(viewer.i_look_for, "i_look_for"), age_on(viewer.born, day)
-        am = schema.mask(viewer.i_am, "i_am")
-        point = viewer.location.point if viewer.location else NOWHERE_ELSE
-        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km))
-        if age < schema.minimum_age or age > 255:
-            return query, np.empty(0, np.int64)
-        chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
-        return query, np.array(chunks, np.int64)
-
 
 def _in_parts(chunks: NDArray[np.int64], work: Callable[[NDArray[np.int64]], T]) -> Sequence[T]:
     """The work on all chunks, on as many cores as it is worth."""
     parts = min(_THREADS, 1 + len(chunks) // _WORTH_A_THREAD)
     if parts == 1:
         return [work(chunks)]
-    first, *others = np.array_split(chunks, parts)
-    started = [_threads().submit(work, other) for other in others]  # this thread does its part too
+    # This thread does its part too, and a little more of it: it need not be woken.
+    first, rest = np.split(chunks, [int(_OWN_SHARE * len(chunks) / parts)])
+    started = [_threads().submit(work, other) for other in np.array_split(rest, parts - 1)]
     return [work(first), *(one.result() for one in started)]
 
 

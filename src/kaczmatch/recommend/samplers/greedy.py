@@ -18,7 +18,7 @@ class Greedy(Sampler):
 
     slug: ClassVar[str] = "greedy"
     reach: ClassVar[Reach] = Reach.BEST
-    shortlist: ClassVar[int] = 256  # the index rounds, but not that much
+    shortlist: ClassVar[int] = 128  # the index rounds, but not that much
     why: ClassVar[str] = "among the best fits both ways"
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
