@@ -263,10 +263,13 @@ def test_scores_of_many_candidates_are_those_of_each(learner: Learner, swipes: A
         assert ((many > 0) & (many < 1)).all()
 
 
-def test_time_changes_nothing_unless_the_learner_forgets(learner: Learner, swipes: Any, live: Any) -> None:
+def test_time_changes_nothing_unless_the_learner_forgets_or_a_session_ends(learner: Learner, swipes: Any, live: Any) -> None:
     state = live(learner, swipes(15))
     assert learner.advance(state, timedelta(0)) == state
-    assert (learner.advance(state, timedelta(days=1)) == state) is (learner.half_life == float("inf"))
+    unmoved = learner.advance(state, timedelta(days=1)) == (
+        state if learner.quiet == float("inf") else learner.end_session(state)
+    )
+    assert unmoved is (learner.half_life == float("inf"))
     with pytest.raises(InvalidInput) as caught:
         learner.advance(state, timedelta(seconds=-1))
     assert caught.value.field == "elapsed"

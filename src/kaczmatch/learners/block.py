@@ -43,6 +43,7 @@ class BlockLearner(HingeLearner):
     alpha: float = 1.0
     k: int = 32
     condition: float = math.inf  # κ*; infinite: α as it is
+    quiet_minutes: float = math.inf  # without a swipe, after which the session counts as ended
     novelty: float = 0.0  # share of a candidate's squared length outside the rows' span below which it opens the next block
 
     @abstractmethod
@@ -75,6 +76,11 @@ class BlockLearner(HingeLearner):
             if outside @ outside < self.novelty * (a @ a):
                 return i
         return len(rows)
+
+    @property
+    @final
+    def quiet(self) -> float:
+        return 60.0 * self.quiet_minutes
 
     @final
     def fits(self, cells: Vector, dimensions: int) -> bool:
@@ -121,6 +127,7 @@ class BlockLearner(HingeLearner):
     def checked_parameters(self) -> tuple[float, ...]:
         alpha, k = checked("alpha", self.alpha, low=0.0, high=1e100), whole("k", self.k, low=1, high=10**6)
         condition = checked("condition", self.condition, low=1.0, open_low=True)
+        checked("quiet_minutes", self.quiet_minutes, low=0.0, open_low=True)
         novelty = checked("novelty", self.novelty, low=0.0, high=1.0)
         return alpha, *self.hinge_parameters(), float(k), condition, novelty
 

@@ -14,7 +14,8 @@ from kaczmatch.learners.kernels import Kernels
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockAdaptive(BlockLearner):
-    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r), α just large enough that κ ≤ κ*, a block ended before a candidate that adds little.
+    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r), α just large enough that κ ≤ κ*, a block ended before a candidate that adds little
+    or when the session goes quiet.
 
     A short session has a small κ and is solved at the smallest α; a long one, near-singular under label noise, is damped more.
     """
@@ -23,6 +24,7 @@ class BlockAdaptive(BlockLearner):
     kernels: ClassVar[Kernels] = Kernels(swipe, end_session)
 
     condition: float = 100.0
+    quiet_minutes: float = 30.0
     novelty: float = 0.1
 
     def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:

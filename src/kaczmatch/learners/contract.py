@@ -87,6 +87,11 @@ class Learner(ABC):
     def half_life(self) -> float:
         """After how many seconds half of what was learned is forgotten; infinite where nothing ever is."""
 
+    @property
+    @abstractmethod
+    def quiet(self) -> float:
+        """After how many seconds without a swipe a session has ended; infinite where only its caller ends it."""
+
     # What a user of it calls
 
     @final
@@ -126,9 +131,11 @@ class Learner(ABC):
 
     @final
     def advance(self, state: State, elapsed: timedelta) -> State:
-        """Let time pass: forget towards the prior, for learners with a half-life."""
+        """Let time pass: end a session that has gone quiet, forget towards the prior, each for learners that do."""
         if not isinstance(elapsed, timedelta) or elapsed < timedelta(0):
             raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
+        if elapsed.total_seconds() >= self.quiet:
+            state = self.end_session(state)
         if self.half_life == math.inf or not elapsed:
             return state
         microseconds = min(elapsed // timedelta(microseconds=1), 2**62)

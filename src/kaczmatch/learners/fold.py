@@ -44,6 +44,7 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
         _FLAGS,
         _PLACES,
         types.float64,
+        types.float64,
         GIVEN,
         CELLS,
     )
@@ -65,6 +66,7 @@ def _fold(
     session_ended: NDArray[np.bool_],
     gap: Places,
     half_life: float,
+    quiet: float,
     parameters: Vector,
     foretold: Vector,
 ) -> int:
@@ -72,7 +74,7 @@ def _fold(
     d = features.shape[1]
     wanted = len(foretold) > 0
     has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
-    forgets = len(gap) > 0 and half_life < math.inf
+    timed = len(gap) > 0 and (half_life < math.inf or quiet < math.inf)
     for u in range(work.shape[0]):
         cells = work[u]
         ended = False
@@ -80,13 +82,13 @@ def _fold(
         for i in range(begin[u], end[u]):
             if has_sessions:
                 ended = ended or session_ended[i]
-            if forgets:
+            if timed:
                 passed += gap[i]
             if i == left_out[u]:
                 continue
-            if ended:
+            if ended or passed / 1e6 >= quiet:
                 end_session(cells, d, parameters)
-            if passed > 0:
+            if passed > 0 and half_life < math.inf:
                 forget(cells, start, kept_after(passed, half_life))
             known = appeal[i] if has_appeal else 0.0
             if wanted:
@@ -160,6 +162,7 @@ class Sequences:
             self.session_ended,
             self.gap,
             learner.half_life,
+            learner.quiet,
             learner.parameters,
             np.empty(0) if foretold is None else foretold,
         )

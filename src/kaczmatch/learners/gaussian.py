@@ -136,6 +136,11 @@ class GaussianLearner(BeliefLearner):
     def half_life(self) -> float:
         return self.half_life_days * timedelta(days=1).total_seconds()
 
+    @property
+    @final
+    def quiet(self) -> float:
+        return math.inf
+
     @final
     def slope(self, z: float, careless: float) -> float:
         """g: the derivative of the log-probability of what was answered."""

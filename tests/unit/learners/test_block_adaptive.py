@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -76,3 +77,21 @@ def test_settings_that_make_no_sense_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(InvalidInput) as caught:
         kaczmatch.learner("block-nk", **bad)
     assert caught.value.field in bad
+
+
+def test_a_session_that_goes_quiet_has_ended() -> None:
+    """Half an hour without a swipe: what is pending is learned from, live and in replay alike; a minute less, and it waits."""
+    rng = np.random.default_rng(3)
+    rows, labels = (rng.random((6, 5)) < 0.5).astype(float) + np.eye(6, 5), rng.choice([-1, 1], 6)
+    rule = kaczmatch.learner("block-adaptive")
+    for minutes, pending in ((29.9, 6), (30.0, 3)):
+        at = np.array([0.0, 1.0, 2.0, 2.0 + 60 * minutes, 3.0 + 60 * minutes, 4.0 + 60 * minutes])
+        state, before = rule.start(kaczmatch.Prior.ones(5)), 0.0
+        for features, label, moment in zip(rows, labels, at, strict=True):
+            state = rule.advance(state, timedelta(seconds=moment - before))
+            state, before = rule.swipe(state, features, int(label)), moment
+        assert state.cells[5] == pending
+        log = {"user": np.zeros(6, int), "features": rows, "label": labels, "at": at}
+        assert kaczmatch.replay(rule, log)[0] == state
+    paper = kaczmatch.learner("block-nk")
+    assert kaczmatch.replay(paper, log)[0].cells[5] == 6
