@@ -141,12 +141,12 @@ def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> 
 
 
 def test_a_share_of_careless_swipes_is_learned_and_probabilities_come_true() -> None:
-    table, _ = calibration_part(Laboratory(Plan(seeds=2), lambda _: None)).tables
+    table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
     errors = {(row["learner"], row["flip"], row["swipe"]): row["calibration_error"] for row in table.rows}
     for name in ("probit", "probit-diag"):
-        assert all(errors[name, 0.2, t] < 0.04 for t in (20, 200, 1_000, 6_400))
+        assert all(errors[name, 0.2, t] <= (0.03 if name == "probit" else 0.045) for t in (20, 200, 1_000, 6_400))
         for flip in (0.05, 0.2, 0.35):
-            assert errors[name, flip, 6_400] <= 0.03
+            assert errors[name, flip, 6_400] <= 0.035
         assert errors[f"{name}, fixed ε", 0.35, 6_400] > 0.05
 
 

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.filters import Candidates, as_number
-from kaczmatch.recommend.index import fused
+from kaczmatch.recommend.index import filtering, fused
 from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
-from kaczmatch.recommend.index.fused import Floats, Lens, Query
+from kaczmatch.recommend.index.filtering import Query
+from kaczmatch.recommend.index.fused import Floats, Lens
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
@@ -133,21 +134,23 @@ class View:
     def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""
         table = self._table
-        parts = _in_parts(sought.chunks, lambda part: fused.everyone(table.columns, part, table.kind, table.used, sought.query))
+        parts = _in_parts(
+            sought.chunks, lambda part: filtering.everyone(table.columns, part, table.kind, table.used, sought.query)
+        )
         return self._numbers(np.concatenate(parts))
 
     def passing(self, sought: Sought, numbers: Numbers) -> NDArray[np.bool_]:
         """Which of some people pass the filters."""
         if not len(numbers):
             return np.empty(0, np.bool_)
-        return fused.passing(self._table.columns, self._table.home[numbers], sought.query)
+        return filtering.passing(self._table.columns, self._table.home[numbers], sought.query)
 
     def pick(self, found: Found, ranks: NDArray[np.int64]) -> Numbers:
         """Those who stand at some places among all who pass."""
         table = self._table
         order = np.argsort(ranks, kind="stable")
         places = np.empty(len(ranks), np.int64)
-        places[order] = fused.at_ranks(
+        places[order] = filtering.at_ranks(
             table.columns, found.sought.chunks, table.kind, table.used, found.sought.query, np.cumsum(found.counts), ranks[order]
         )
         return self._numbers(places)
