@@ -28,6 +28,7 @@ class Experiment(StrEnum):
     DRIFT = "drift"
     CALIBRATION = "calibration"
     BLOCKS = "blocks"
+    BEYOND = "beyond"
     CLAIMS = "claims"
     ALL = "all"
 

@@ -35,6 +35,8 @@ _PLAIN: dict[str, Make] = {
     "cold-start": cold_start_part,
     "convergence": convergence_part,
     "ceiling": ceiling_part,
+}
+_BEYOND: dict[str, Make] = {
     "drift": drift_part,
     "calibration": calibration_part,
     "blocks": blocks_part,
@@ -50,8 +52,10 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
         raise InvalidInput("condition", f"{experiment!r} has its own; leave --condition out")
     if experiment == "table-alpha":
         return [("table-alpha", lambda _: alpha_part())]
-    if experiment in _PLAIN:
-        return [(experiment, _PLAIN[experiment])]
+    if experiment == "beyond":
+        return list(_BEYOND.items())
+    if experiment in _PLAIN | _BEYOND:
+        return [(experiment, (_PLAIN | _BEYOND)[experiment])]
     claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]
     if experiment == "claims":
         return claims
@@ -63,7 +67,7 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
 def run(experiment: str, condition: str | None, seeds: int, users: int, *, quick: bool, out: Path | None, as_json: bool) -> None:
     with plain_errors():
         parts = parts_of(experiment, condition)
-        if as_json and experiment == "all":
+        if as_json and experiment in ("all", "beyond"):
             raise InvalidInput("json", "prints one table; name the experiment, for example: reproduce table-metrics --json")
         if out is None and experiment == "all":
             out = Path("kaczmatch-report")

@@ -21,7 +21,7 @@ from kaczmatch.simulation.world import world
 @pytest.fixture(scope="module")
 def tiny() -> dict[str, Part]:
     laboratory = Laboratory(Plan(seeds=1, users=3, quick=True), lambda _: None)
-    return {name: make(laboratory) for name, make in parts_of("all", None)}
+    return {name: make(laboratory) for name, make in [*parts_of("all", None), *parts_of("beyond", None)]}
 
 
 def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, Part]) -> None:
