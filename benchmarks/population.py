@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ def population(path: Path, seed: int = 0) -> Population:
     tags = [name for name in table.columns if name not in {"person_id", "sex", "orientation", "age", "status"}]
     features = table.select(tags).to_numpy().astype(np.float64)
     rng, n = np.random.default_rng(seed), len(table)
-    days = rng.integers(1, 366, n)
+    days = rng.integers(0, 365, n)
     wider = rng.integers(3, 13, (2, n))
     profiles = []
     for i, (sex, orientation, age) in enumerate(table.select("sex", "orientation", "age").iter_rows()):
@@ -67,7 +67,7 @@ def population(path: Path, seed: int = 0) -> Population:
                 id=i,
                 i_am={own},
                 i_look_for={"straight": {other}, "gay": {own}}.get(orientation, {"man", "woman"}),
-                born=date.fromordinal(NOW.date().toordinal() - round(365.25 * age) - int(days[i])),
+                born=NOW.date().replace(year=NOW.year - age) - timedelta(days=int(days[i])),
                 features=features[i],
                 ages=(max(18, int(age - wider[0, i])), int(age + wider[1, i])),
             )
@@ -150,10 +150,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("people", type=Path)
     parser.add_argument("--every", type=int, default=1, help="a deck only for every so-many-th person")
+    parser.add_argument("--policy", choices=POLICIES, help="only this one")
     arguments = parser.parse_args()
     people = population(arguments.people)
     print(f"{len(people.profiles):,} people, {people.index.vocabulary.dimensions} tags; decks of {DECK}\n")
     for name, policy in POLICIES.items():
+        if arguments.policy not in (None, name):
+            continue
         found = dealt(people, policy, arguments.every, progress=True)
         decks, everybody = len(found.pools), found.cards
         low, middle, high = np.percentile(found.pools, [5, 50, 95])
