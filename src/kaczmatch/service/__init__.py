@@ -1,0 +1,1 @@
+"""What the product does for its users: swipes, decks, matches, blocks, erasure; and the store it needs for that."""

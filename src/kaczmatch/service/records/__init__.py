@@ -1,0 +1,57 @@
+"""What is stored, a class a table."""
+
+from kaczmatch.service.records.base import Logged, Record, columns
+from kaczmatch.service.records.learning import Event, Learned, Model, StoredPrior, Words
+from kaczmatch.service.records.meeting import Block, Dealt, Impression, Match, Pair, Report
+from kaczmatch.service.records.people import Person, Quota, Standing
+from kaczmatch.service.records.running import Audit, Change, Delivery, Fact, Key, Message
+
+RECORDS: tuple[type[Record], ...] = (
+    Person,
+    Standing,
+    Quota,
+    Event,
+    Learned,
+    Words,
+    StoredPrior,
+    Model,
+    Pair,
+    Dealt,
+    Impression,
+    Match,
+    Block,
+    Report,
+    Message,
+    Delivery,
+    Change,
+    Key,
+    Audit,
+    Fact,
+)
+
+__all__ = [
+    "RECORDS",
+    "Audit",
+    "Block",
+    "Change",
+    "Dealt",
+    "Delivery",
+    "Event",
+    "Fact",
+    "Impression",
+    "Key",
+    "Learned",
+    "Logged",
+    "Match",
+    "Message",
+    "Model",
+    "Pair",
+    "Person",
+    "Quota",
+    "Record",
+    "Report",
+    "Standing",
+    "StoredPrior",
+    "Words",
+    "columns",
+]

@@ -1,0 +1,68 @@
+"""Who takes part, and what is counted of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import final
+
+from kaczmatch.service.records.base import Record
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person(Record):
+    """A profile as the app put it; tags and features by their places in the vocabulary (see `sparse`)."""
+
+    table = "people"
+    key = ("id",)
+    indexes = (("paused", "id"),)
+
+    id: str
+    version: int  # rises with every change: the ETag
+    name: str
+    i_am: tuple[str, ...]
+    i_look_for: tuple[str, ...]
+    born: date
+    youngest: int
+    oldest: int
+    row: int | None  # of the location's grid cell
+    column: int | None
+    within_km: float | None
+    features: bytes
+    paused: bool
+    created: datetime
+    changed: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Record):
+    """Counters of one person: as a swiper, and how others took to them (`learners.appeal`)."""
+
+    table = "standings"
+    key = ("user",)
+
+    user: str
+    swipes: int = 0  # likes and passes
+    likes: int = 0
+    excess: float = 0.0
+    information: float = 0.0
+    weighed: datetime | None = None  # to when the two before are aged
+    deck: str | None = None  # the last one dealt
+    swiped: datetime | None = None  # last time
+    session: str | None = None  # the open one, named by the id of its first swipe
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota(Record):
+    """How often somebody did something within one window of time."""
+
+    table = "quotas"
+    key = ("user", "what")
+
+    user: str
+    what: str
+    window: datetime  # its start
+    used: int

@@ -1,0 +1,28 @@
+"""Feature vectors as they are stored: places and values of what is not zero, exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Vector
+
+_ENTRY = np.dtype([("place", "<u2"), ("value", "<f8")])
+MOST_NAMES = 1 << 16
+
+
+def packed(values: Vector) -> bytes:
+    places = np.flatnonzero(values)
+    entries = np.empty(len(places), _ENTRY)
+    entries["place"], entries["value"] = places, values[places]
+    return entries.tobytes()
+
+
+def unpacked(data: bytes, dimensions: int) -> Vector:
+    """The vector over so many names; a vocabulary may have grown since it was stored, but never shrinks."""
+    entries = np.frombuffer(data, _ENTRY)
+    if len(entries) and int(entries["place"].max()) >= dimensions:
+        raise InvalidInput("features", f"were stored under more than {dimensions} names")
+    values = np.zeros(dimensions)
+    values[entries["place"]] = entries["value"]
+    return values
