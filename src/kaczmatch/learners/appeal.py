@@ -114,7 +114,7 @@ class Ledger:
     def of(self, candidate: Hashable, viewer: Hashable, at: datetime | float) -> float:
         """The appeal of `candidate` to `viewer` at a moment: from everything told so far, but for the viewer's own."""
         total, own = self._totals.get(candidate, _NOTHING), self._own.get((viewer, candidate), _NOTHING)
-        return _log_odds(total, own, _moment(at), self.appeal.half_life, self.appeal.spread)
+        return log_odds(total, own, _moment(at), self.appeal.half_life, self.appeal.spread)
 
     def swiped(self, viewer: Hashable, candidate: Hashable, label: Label, at: datetime | float) -> None:
         """Count one decision; each candidate's must come in the order of time."""
@@ -123,16 +123,16 @@ class Ledger:
         if total is not None and moment < total[2]:
             raise InvalidInput("at", f"{at!r} is before the decision on {candidate!r} told last; tell them in the order of time")
         rate = self._rates.setdefault(viewer, np.zeros(2))
-        excess, information = _evidence(rate, liked)
+        excess, information = evidence(rate, liked)
         for kept in (self._totals.setdefault(candidate, np.zeros(3)), self._own.setdefault((viewer, candidate), np.zeros(3))):
-            _count(kept, excess, information, moment, self.appeal.half_life)
+            count(kept, excess, information, moment, self.appeal.half_life)
 
 
 _NOTHING = np.zeros(3)
 
 
 @compiled
-def _evidence(rate: Vector, liked: bool) -> tuple[float, float]:
+def evidence(rate: Vector, liked: bool) -> tuple[float, float]:
     """y − p and p(1 − p) of a rater's decision, which then counts in that rater's rate."""
     p = (rate[1] + 1.0) / (rate[0] + 2.0)
     rate[0] += 1.0
@@ -141,7 +141,7 @@ def _evidence(rate: Vector, liked: bool) -> tuple[float, float]:
 
 
 @compiled
-def _count(kept: Vector, excess: float, information: float, at: int, half_life: float) -> None:
+def count(kept: Vector, excess: float, information: float, at: int, half_life: float) -> None:
     keep = kept_after(at - int(kept[2]), half_life)
     kept[0] = keep * kept[0] + excess
     kept[1] = keep * kept[1] + information
@@ -149,7 +149,7 @@ def _count(kept: Vector, excess: float, information: float, at: int, half_life: 
 
 
 @compiled
-def _log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
+def log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
     """The appeal from all evidence less one's own, aged to a moment."""
     keep, keep_own = kept_after(at - int(total[2]), half_life), kept_after(at - int(own[2]), half_life)
     excess = keep * total[0] - keep_own * own[0]
@@ -183,12 +183,12 @@ def _pass(
         now = asked_at[question]
         while told < len(order) and at[order[told]] < now:
             i = order[told]
-            excess, information = _evidence(rates[viewer[i]], liked[i])
-            _count(totals[candidate[i]], excess, information, at[i], half_life)
-            _count(own[pair[i]], excess, information, at[i], half_life)
+            excess, information = evidence(rates[viewer[i]], liked[i])
+            count(totals[candidate[i]], excess, information, at[i], half_life)
+            count(own[pair[i]], excess, information, at[i], half_life)
             told += 1
         mine = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
-        answers[question] = _log_odds(totals[asked_candidate[question]], mine, now, half_life, spread)
+        answers[question] = log_odds(totals[asked_candidate[question]], mine, now, half_life, spread)
     return answers
 
 

@@ -6,7 +6,7 @@ import hashlib
 import math
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -43,6 +43,7 @@ class Prior:
     appeal: float = 0.0
     covariance: Matrix | None = None
     epsilon: float | None = None
+    fingerprint: int = field(init=False, repr=False)  # tells apart priors that go by the same version
 
     def __post_init__(self) -> None:
         weights = sealed(finite(as_vector(self.weights, "prior"), "prior").copy())
@@ -61,6 +62,7 @@ class Prior:
         says_more = self.appeal or any(each is not None for each in (self.threshold, self.covariance, self.epsilon))
         if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
+        object.__setattr__(self, "fingerprint", zlib.crc32(self._numbers()))
 
     def _checked_covariance(self, value: ArrayLike) -> Matrix:
         covariance = as_matrix(value, "covariance").copy()
@@ -75,11 +77,6 @@ class Prior:
                 "covariance", f"must be positive definite, its eigenvalues between {1 / _LARGEST:g} and {_LARGEST:g}"
             )
         return covariance
-
-    @property
-    def fingerprint(self) -> int:
-        """Tells apart priors that go by the same version."""
-        return zlib.crc32(self._numbers())
 
     def _numbers(self) -> bytes:
         parts = [np.array([self.usual_threshold, self.appeal, -1.0 if self.epsilon is None else self.epsilon]), self.weights]

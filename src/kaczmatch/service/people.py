@@ -1,0 +1,175 @@
+"""Profiles: put, changed, paused; and how a stored one becomes what the recommender sees."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.profile import OLDEST, Profile
+from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service import catalogue, sparse
+from kaczmatch.service.context import Context
+from kaczmatch.service.quotas import spend
+from kaczmatch.service.records import Change, Person, Quota, Standing
+from kaczmatch.service.refusals import Stale, nobody
+from kaczmatch.service.store import Unit
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
+_LONGEST_NAME = 80
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What an app says of a person. The place is snapped to a coarse grid before it is stored."""
+
+    name: str
+    born: date
+    i_am: frozenset[str]
+    i_look_for: frozenset[str]
+    youngest: int = 18
+    oldest: int = OLDEST
+    latitude: float | None = None
+    longitude: float | None = None
+    within_km: float | None = None
+    tags: frozenset[str] = frozenset()
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class People:
+    """The use cases of a profile."""
+
+    context: Context
+
+    def put(self, user: str, about: About, *, if_version: int | None = None, limited: bool = True) -> Future[Person]:
+        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet)."""
+        checked_id(user)
+
+        def work(unit: Unit) -> Person:
+            now, known = self.context.clock(), unit.get(Person, user)
+            if if_version is not None and if_version != (0 if known is None else known.version):
+                raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
+            version = self.context.catalogue.current(unit).vocabulary
+            person = made(user, about, self.context.catalogue.vocabulary(unit, version), self.context.rules.schema, now, known)
+            if limited and known is not None and known.features != person.features:
+                spend(unit, user, "edits", self.context.rules.edits, now)
+            self._changed(unit, person, now)
+            if known is None:
+                unit.put(Standing(user=user))
+            return person
+
+        reads = [(Person, (user,)), (Quota, (user, "edits")), catalogue.WANTED]
+        return self.context.store.write(work, people=[user], reads=reads)
+
+    def pause(self, user: str, paused: bool) -> Future[Person]:
+        """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
+
+        def work(unit: Unit) -> Person:
+            known, now = present(unit, user), self.context.clock()
+            person = replace(known, paused=paused, version=known.version + 1, changed=now)
+            self._changed(unit, person, now)
+            return person
+
+        return self.context.store.write(work, people=[user], reads=[(Person, (user,))])
+
+    def get(self, user: str) -> Person:
+        with self.context.store.read() as reader:
+            known = reader.get(Person, user)
+        if known is None:
+            raise nobody(user)
+        return known
+
+    def _changed(self, unit: Unit, person: Person, now: datetime) -> None:
+        unit.put(person)
+        unit.append(Change(id=self.context.new_id(), user=person.id, at=now))
+
+
+def present(unit: Unit, user: str) -> Person:
+    known = unit.get(Person, user)
+    if known is None:
+        raise nobody(user)
+    return known
+
+
+def made(user: str, about: About, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:
+    """The record of a profile, if it can be one."""
+    if (about.latitude is None) != (about.longitude is None):
+        raise InvalidInput("location", "needs both latitude and longitude")
+    located = about.latitude is not None and about.longitude is not None
+    place = Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None
+    features = words.vector(about.tags, about.features)
+    person = Person(
+        id=user,
+        version=1 if known is None else known.version + 1,
+        name=_checked_name(about.name),
+        i_am=tuple(sorted(about.i_am)),
+        i_look_for=tuple(sorted(about.i_look_for)),
+        born=about.born,
+        youngest=about.youngest,
+        oldest=about.oldest,
+        row=None if place is None else place.row,
+        column=None if place is None else place.column,
+        within_km=about.within_km,
+        features=sparse.packed(features),
+        paused=False if known is None else known.paused,
+        created=now if known is None else known.created,
+        changed=now,
+    )
+    profile = profile_of(person, words, schema)
+    if not profile.old_enough(now.astimezone(UTC).date()):
+        raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
+    return person
+
+
+def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
+    """A stored profile as the recommender sees it; retired names count no more."""
+    features = sparse.unpacked(person.features, words.dimensions)
+    features[[place for place, name in enumerate(words.names) if name.retired]] = 0.0
+    return Profile(
+        id=person.id,
+        i_am=frozenset(person.i_am),
+        i_look_for=frozenset(person.i_look_for),
+        born=person.born,
+        features=features,
+        ages=(person.youngest, person.oldest),
+        location=None if person.row is None or person.column is None else Location(person.row, person.column),
+        within_km=math.inf if person.within_km is None else person.within_km,
+        schema=schema,
+    )
+
+
+def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
+    """Names of the tags somebody has, and their real-valued features."""
+    values = sparse.unpacked(person.features, words.dimensions)
+    used = [(words.names[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    tags = [name.name for name, _ in used if name.is_tag and not name.retired]
+    return tags, {name.name: value for name, value in used if not name.is_tag and not name.retired}
+
+
+def checked_id(identifier: str) -> str:
+    if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
+        raise InvalidInput("id", "must be 1 to 64 letters, digits or any of _ . : @ -, and begin with a letter or digit")
+    return identifier
+
+
+def _checked_name(name: str) -> str:
+    """A name to show: no control or direction-changing characters, which could make it look like something else."""
+    text = unicodedata.normalize("NFC", name).strip()
+    if not text or len(text) > _LONGEST_NAME:
+        raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") for character in text):
+        raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
+    return text

@@ -1,0 +1,233 @@
+"""A swipe: event, new state, match and message in one commit; its undoing; the end of a session."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import final
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.service import catalogue
+from kaczmatch.service.catalogue import Current
+from kaczmatch.service.context import Context
+from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
+from kaczmatch.service.liking import appeal_to, decided
+from kaczmatch.service.outbox import announce
+from kaczmatch.service.people import checked_id, present, profile_of
+from kaczmatch.service.quotas import spend
+from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Quota, Standing
+from kaczmatch.service.refusals import Conflict, NotFound, Reused
+from kaczmatch.service.store import Unit, Wanted
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swipe:
+    """What a client sends: an id of its own choice makes it safe to send again."""
+
+    user: str
+    id: str
+    candidate: str
+    decision: str
+    deck: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a swipe came to: its event, the match it made, and whether it had been received before."""
+
+    event: Event
+    repeated: bool
+
+    @property
+    def match(self) -> str | None:
+        return self.event.match
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Swiping:
+    """The use cases of a swipe."""
+
+    context: Context
+
+    def swipe(self, swipe: Swipe) -> Future[Answer]:
+        """Learn from a swipe on a card of a deck. It is done when it is on disk."""
+        checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
+        if swipe.decision not in (LIKE, PASS, SKIP):
+            raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
+        if swipe.candidate == swipe.user:
+            raise InvalidInput("candidate", "nobody swipes on themselves")
+        return self.context.store.write(
+            lambda unit: self._swipe(unit, swipe), people=(swipe.user, swipe.candidate), reads=self._reads(swipe)
+        )
+
+    def end_session(self, user: str, *, at: datetime | None = None) -> Future[bool]:
+        """End the open session, if there is one: block rules learn then. With `at`, only if nothing came after that moment."""
+
+        def work(unit: Unit) -> bool:
+            present(unit, user)
+            standing = unit.get(Standing, user)
+            if standing is None or standing.session is None or standing.swiped is None:
+                return False
+            if at is not None and standing.swiped > at:
+                return False
+            moment = self.context.clock() if at is None else standing.swiped + self.context.rules.session_silence
+            self._ended(unit, standing, moment)
+            unit.put(replace(standing, session=None))
+            return True
+
+        return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Standing, (user,)), catalogue.WANTED])
+
+    def imported(self, swipe: Swipe, at: datetime) -> Future[Answer]:
+        """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
+        checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
+        if swipe.decision not in (LIKE, PASS, SKIP):
+            raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
+        if swipe.candidate == swipe.user:
+            raise InvalidInput("candidate", "nobody swipes on themselves")
+
+        def work(unit: Unit) -> Answer:
+            known = unit.get(Event, swipe.user, swipe.id)
+            if known is not None:
+                return _again(known, swipe)
+            present(unit, swipe.user)
+            return self._learn(unit, swipe, present(unit, swipe.candidate), min(at, self.context.clock()), imported=True)
+
+        return self.context.store.write(work, people=(swipe.user, swipe.candidate), reads=self._reads(swipe))
+
+    def _swipe(self, unit: Unit, swipe: Swipe) -> Answer:
+        known = unit.get(Event, swipe.user, swipe.id)
+        if known is not None:
+            return _again(known, swipe)
+        now, me = self.context.clock(), present(unit, swipe.user)
+        card = unit.get(Impression, swipe.user, swipe.deck, swipe.candidate)
+        them = unit.get(Person, swipe.candidate)
+        if card is None or them is None or self._kept_apart(unit, swipe) or not self._compatible(unit, me, them, card, now):
+            # One answer for all of these: a block, an erasure and a person who never was look alike.
+            raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
+        if me.paused:
+            raise Conflict("a paused person cannot swipe; resume first")
+        if unit.get(Match, swipe.user, swipe.candidate) is not None:
+            raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
+        if card.answer is not None:
+            raise Conflict(f"this card was answered by swipe {card.answer!r}; undo that first")
+        spend(unit, swipe.user, "swipes", self.context.rules.swipes, now)
+        unit.put(replace(card, answer=swipe.id, decision=swipe.decision))
+        return self._learn(unit, swipe, them, now, imported=False)
+
+    def _learn(self, unit: Unit, swipe: Swipe, them: Person, now: datetime, *, imported: bool) -> Answer:
+        """Append the event and bring everything that follows from it up to date."""
+        rules = self.context.rules
+        current = self.context.catalogue.current(unit)
+        mine = unit.get(Standing, swipe.user) or Standing(user=swipe.user)
+        theirs = unit.get(Standing, swipe.candidate) or Standing(user=swipe.candidate)
+        pair = unit.get(Pair, swipe.user, swipe.candidate)
+        if mine.session is not None and mine.swiped is not None and now - mine.swiped >= rules.session_silence:
+            self._ended(unit, mine, mine.swiped + rules.session_silence)
+            mine = replace(mine, session=None)
+        back = unit.get(Pair, swipe.candidate, swipe.user)
+        mutual = swipe.decision == LIKE and back is not None and back.decision == LIKE
+        new = mutual and unit.get(Match, swipe.user, swipe.candidate) is None and not self._kept_apart(unit, swipe)
+        event = Event(
+            user=swipe.user,
+            id=swipe.id,
+            kind=SWIPED,
+            at=now,
+            candidate=swipe.candidate,
+            decision=swipe.decision,
+            features=them.features,
+            appeal=appeal_to(theirs, pair, now, rules.appeal),
+            vocabulary=current.vocabulary,
+            model=current.model,
+            deck=swipe.deck or None,
+            match=self.context.new_id() if new else None,
+            imported=imported,
+        )
+        unit.append(event)
+        self._fold(unit, current, event)
+        latest = Pair(user=swipe.user, other=swipe.candidate, decision=swipe.decision, decided=now, swipe=swipe.id)
+        if pair is not None:
+            latest = replace(latest, excess=pair.excess, information=pair.information, weighed=pair.weighed)
+        if swipe.decision != SKIP:
+            mine, theirs, latest = decided(mine, theirs, latest, liked=swipe.decision == LIKE, how=rules.appeal)
+            unit.put(theirs)
+        unit.put(latest)
+        unit.put(replace(mine, swiped=now, session=mine.session or swipe.id))
+        if event.match is not None:
+            self._match(unit, event, event.match, now)
+        return Answer(event, repeated=False)
+
+    def _match(self, unit: Unit, event: Event, match: str, now: datetime) -> None:
+        for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
+            unit.put(Match(user=user, other=other, id=match, at=now))
+            announce(unit, self.context, "match.created", user, {"match": match, "user": user, "other": other}, other=other)
+
+    def _ended(self, unit: Unit, standing: Standing, at: datetime) -> None:
+        current = self.context.catalogue.current(unit)
+        event = Event(
+            user=standing.user,
+            id=f"~end:{standing.session}",  # no client can choose such an id
+            kind=SESSION_ENDED,
+            at=at,
+            vocabulary=current.vocabulary,
+            model=current.model,
+        )
+        unit.append(event)
+        self._fold(unit, current, event)
+
+    def _fold(self, unit: Unit, current: Current, event: Event) -> None:
+        """One more step of the model in use, and of one that is being built if it has come to this person already."""
+        for model in (current.model, current.building):
+            if not model:
+                continue
+            learned = unit.get(Learned, model, event.user)
+            if learned is None and model == current.building:
+                continue
+            fold = self.context.catalogue.fold(unit, model)
+            unit.put(fold.written(event.user, fold.step(fold.read(learned), event)))
+
+    def _kept_apart(self, unit: Unit, swipe: Swipe) -> bool:
+        user, other = swipe.user, swipe.candidate
+        return unit.get(Block, user, other) is not None or unit.get(Block, other, user) is not None
+
+    def _compatible(self, unit: Unit, me: Person, them: Person, card: Impression, now: datetime) -> bool:
+        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at."""
+        if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
+            return True
+        version = self.context.catalogue.current(unit).vocabulary
+        words, schema = self.context.catalogue.vocabulary(unit, version), self.context.rules.schema
+        candidates = Candidates.of([profile_of(them, words, schema)], schema)
+        return bool(allowed(profile_of(me, words, schema), candidates, now.astimezone(UTC).date())[0])
+
+    def _reads(self, swipe: Swipe) -> list[Wanted]:
+        user, other = swipe.user, swipe.candidate
+        last = self.context.catalogue.last
+        models = [model for model in (last.model, last.building) if model] if last else []
+        return [
+            catalogue.WANTED,
+            (Event, (user, swipe.id)),
+            (Person, (user,)),
+            (Person, (other,)),
+            (Impression, (user, swipe.deck, other)),
+            (Block, (user, other)),
+            (Block, (other, user)),
+            (Match, (user, other)),
+            (Quota, (user, "swipes")),
+            (Standing, (user,)),
+            (Standing, (other,)),
+            (Pair, (user, other)),
+            (Pair, (other, user)),
+            *((Learned, (model, user)) for model in models),
+        ]
+
+
+def _again(known: Event, swipe: Swipe) -> Answer:
+    """The same answer to the same swipe; another one under its id is a mistake."""
+    said = (known.kind, known.candidate, known.decision, known.deck or "")
+    if said != (SWIPED, swipe.candidate, swipe.decision, swipe.deck):
+        raise Reused(f"the id {swipe.id!r} was used for another swipe")
+    return Answer(known, repeated=True)

@@ -1,0 +1,156 @@
+"""What one process keeps in memory to deal decks from: the candidate index, states, exposure. It follows the store.
+
+Everything here can be read again from the store at any time; a deck checks who may be shown in the store once more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import final
+
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.deck import Recommender
+from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.catalogue import Current
+from kaczmatch.service.context import Context
+from kaczmatch.service.folding import Fold
+from kaczmatch.service.liking import appeal_to
+from kaczmatch.service.people import profile_of
+from kaczmatch.service.records import Change, Event, Impression, Learned, Logged, Person, Standing
+from kaczmatch.service.store import Reader
+
+_AT_ONCE = 1_000
+_GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
+
+
+@final
+@dataclass(slots=True)
+class _Trail:
+    """How far a log has been read. Numbers are given before commits, so one may turn up after a later one: it is waited for."""
+
+    kind: type[Change] | type[Event]
+    read_to: int = 0
+    missing: dict[int, datetime] | None = None
+
+    def new(self, reader: Reader, now: datetime) -> list[Change | Event]:
+        missing = self.missing or {}
+        start = min(missing, default=self.read_to + 1) - 1
+        lines: list[Change | Event] = [*reader.find(self.kind, after=(start,), limit=50 * _AT_ONCE)]
+        fresh = [line for line in lines if line.number > self.read_to or line.number in missing]
+        seen = {line.number for line in lines}
+        highest = max((line.number for line in fresh), default=self.read_to)
+        since = dict.fromkeys(range(self.read_to + 1, highest + 1), now) | missing
+        self.missing = {number: at for number, at in since.items() if number not in seen and now - at < _GIVEN_UP}
+        self.read_to = max(highest, self.read_to)
+        return fresh
+
+
+@final
+class World:
+    """Made by `load`; kept up to date by calling `follow` again and again."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.exposure = Exposure(cap=context.rules.exposure_cap)
+        self._changes, self._events = _Trail(Change), _Trail(Event)
+        self._following = threading.Lock()
+        self._states: dict[Hashable, State] = {}
+        self.recommender: Recommender
+        self.current: Current
+
+    def load(self) -> None:
+        """Everybody, from the store."""
+        with self.context.store.read() as reader:
+            for trail in (self._changes, self._events):
+                last: list[Logged] = [*reader.find(trail.kind, newest=True, limit=1)]
+                trail.read_to = last[0].number if last else 0
+            self._rebuild(reader)
+            self._recall(reader)
+
+    def follow(self) -> int:
+        """Bring in what has changed in the store since; says how many people that concerned."""
+        with self._following, self.context.store.read() as reader:
+            now = self.context.clock()
+            people = {line.user for line in self._changes.new(reader, now)}
+            for event in self._events.new(reader, now):
+                if isinstance(event, Event):
+                    people.add(event.user)
+                    people.update(() if event.candidate is None else (event.candidate,))
+            current = self.context.catalogue.current(reader)
+            if (current.model, current.vocabulary) != (self.current.model, self.current.vocabulary):
+                self._rebuild(reader)
+            elif people:
+                self._refresh(reader, sorted(people))
+            return len(people)
+
+    def forget(self, people: Iterable[str]) -> None:
+        """Take people out at once, without waiting for the next `follow`."""
+        for user in people:
+            self.recommender.index.remove(user)
+            self._states.pop(user, None)
+            self.exposure.forget(user)
+
+    def __len__(self) -> int:
+        return len(self.recommender.index)
+
+    def _rebuild(self, reader: Reader) -> None:
+        """A new index for another model or vocabulary; when it is complete it takes the place of the old one."""
+        context, rules = self.context, self.context.rules
+        current = context.catalogue.current(reader)
+        fold = context.catalogue.fold(reader, current.model)
+        words = context.catalogue.vocabulary(reader, current.vocabulary)
+        index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
+        states: dict[Hashable, State] = {}
+        start = grown(fold, fold.start().state, words)
+        recommender = Recommender(
+            index=index,
+            states=lambda ids: [states.get(identifier, start) for identifier in ids],
+            policy=rules.policy,
+            fusion=rules.fusion,
+            cooldown=rules.cooldown,
+        )
+        last: tuple[str, ...] = ()
+        while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
+            self._bring(reader, page, fold, index, states)
+            last = (page[-1].id,)
+        self.current, self.recommender, self._states = current, recommender, states
+
+    def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
+        fold = self.context.catalogue.fold(reader, self.current.model)
+        for first in range(0, len(people), _AT_ONCE):
+            some = people[first : first + _AT_ONCE]
+            found = reader.many(Person, [(user,) for user in some])
+            here = [person for person in found.values() if not person.paused]
+            self.forget(set(some) - {person.id for person in here})
+            self._bring(reader, here, fold, self.recommender.index, self._states)
+
+    def _bring(
+        self, reader: Reader, people: Sequence[Person], fold: Fold, index: CandidateIndex, states: dict[Hashable, State]
+    ) -> None:
+        rules, words = self.context.rules, index.vocabulary
+        index.put(*(profile_of(person, words, rules.schema) for person in people))
+        learned = reader.many(Learned, [(fold.model, person.id) for person in people])
+        new: dict[Hashable, State] = {user: grown(fold, fold.read(one).state, words) for (_, user), one in learned.items()}
+        index.prefer(new)
+        states.update(new)
+        standings, now = reader.many(Standing, [(person.id,) for person in people]), self.context.clock()
+        index.set_appeal({user: appeal_to(one, None, now, rules.appeal) for (user,), one in standings.items()})
+
+    def _recall(self, reader: Reader) -> None:
+        """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
+        since = self.context.clock() - timedelta(days=14)
+        after: tuple[object, ...] = (since,)
+        while page := reader.find(Impression, after=after, limit=_AT_ONCE):
+            for card in page:
+                if card.other in self.recommender.index:
+                    self.exposure.shown([card.other], card.at)
+            after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
+
+
+def grown(fold: Fold, state: State, words: Vocabulary) -> State:
+    return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
