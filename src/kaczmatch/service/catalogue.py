@@ -58,8 +58,8 @@ class Catalogue:
         if current is None:
             current = self._facts[fact.value] = Current(**json.loads(fact.value))
         self.last = current
-        if current.vocabulary not in self._vocabularies:
-            self.vocabulary(reader, current.vocabulary)
+        for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all that were in use
+            self.vocabulary(reader, version)
         return current
 
     def vocabulary(self, reader: Reader, version: int) -> Vocabulary:
@@ -79,11 +79,6 @@ class Catalogue:
             rule = learner(found.learner, **json.loads(found.settings))
             self._folds[model] = Fold(model, rule, Prior.from_bytes(prior.data), self._names)
         return self._folds[model]
-
-    def known_vocabularies(self, reader: Reader) -> None:
-        """Have every version at hand, for folds of old events."""
-        for words in reader.find(Words):
-            self.vocabulary(reader, words.version)
 
     def _names(self, version: int) -> int:
         return self._vocabularies[version].dimensions if version else 0

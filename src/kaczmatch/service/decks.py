@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import final
@@ -50,7 +50,7 @@ class Sight:
     viewer: Viewer
     taste: Taste
     hidden: frozenset[str]
-    met: dict[str, datetime]
+    met: dict[Hashable, datetime]
     admirers: tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ class Decks:
 
     context: Context
     world: World
-    rng: np.random.Generator
+    fresh_rng: Callable[[], np.random.Generator]
 
     def deck(self, user: str, size: int | None = None, *, arm: str = "") -> Hand:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
@@ -73,6 +73,7 @@ class Decks:
                 return hand
             sight = look(reader, self.context, user, now)
             before = reader.get(Standing, user)
+            self.world.meet(self.context.catalogue.current(reader))
             dealt, people = self._deal(reader, sight, wanted, now)
         if not dealt.cards:
             return Hand(None, (), dealt.empty, dealt.openings)
@@ -104,7 +105,7 @@ class Decks:
                 sight.viewer,
                 size,
                 now=now,
-                rng=self.rng.spawn(1)[0],
+                rng=self.fresh_rng(),
                 blocked=sight.hidden | gone,
                 recent=sight.met,
                 admirers=sight.admirers,
@@ -192,7 +193,9 @@ def look(reader: Reader, context: Context, user: str, now: datetime) -> Sight:
     appeal = appeal_to(standing, None, now, context.rules.appeal)
     profile = profile_of(me, words, context.rules.schema)
     viewer = Viewer(profile, fold.learner, grown(fold, taste.state, words), appeal)
-    met = {pair.other: pair.decided for pair in reader.find(Pair, user=user, after=(now - context.rules.cooldown,))}
+    met: dict[Hashable, datetime] = {
+        pair.other: pair.decided for pair in reader.find(Pair, user=user, after=(now - context.rules.cooldown,))
+    }
     likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=_MOST_ADMIRERS)
     return Sight(me, viewer, taste, kept_apart(reader, user), met, tuple(pair.user for pair in likes))
 

@@ -71,13 +71,13 @@ class Swiping:
         def work(unit: Unit) -> bool:
             present(unit, user)
             standing = unit.get(Standing, user)
-            if standing is None or standing.session is None or standing.swiped is None:
+            if standing is None or not standing.talking or standing.swiped is None:
                 return False
             if at is not None and standing.swiped > at:
                 return False
             moment = self.context.clock() if at is None else standing.swiped + self.context.rules.session_silence
             self._ended(unit, standing, moment)
-            unit.put(replace(standing, session=None))
+            unit.put(replace(standing, talking=False))
             return True
 
         return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Standing, (user,)), catalogue.WANTED])
@@ -126,9 +126,9 @@ class Swiping:
         mine = unit.get(Standing, swipe.user) or Standing(user=swipe.user)
         theirs = unit.get(Standing, swipe.candidate) or Standing(user=swipe.candidate)
         pair = unit.get(Pair, swipe.user, swipe.candidate)
-        if mine.session is not None and mine.swiped is not None and now - mine.swiped >= rules.session_silence:
+        if mine.talking and mine.swiped is not None and now - mine.swiped >= rules.session_silence:
             self._ended(unit, mine, mine.swiped + rules.session_silence)
-            mine = replace(mine, session=None)
+            mine = replace(mine, talking=False)
         back = unit.get(Pair, swipe.candidate, swipe.user)
         mutual = swipe.decision == LIKE and back is not None and back.decision == LIKE
         new = mutual and unit.get(Match, swipe.user, swipe.candidate) is None and not self._kept_apart(unit, swipe)
@@ -156,7 +156,7 @@ class Swiping:
             mine, theirs, latest = decided(mine, theirs, latest, liked=swipe.decision == LIKE, how=rules.appeal)
             unit.put(theirs)
         unit.put(latest)
-        unit.put(replace(mine, swiped=now, session=mine.session or swipe.id))
+        unit.put(replace(mine, swiped=now, session=mine.session if mine.talking else swipe.id, talking=True))
         if event.match is not None:
             self._match(unit, event, event.match, now)
         return Answer(event, repeated=False)

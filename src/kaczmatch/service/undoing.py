@@ -77,7 +77,7 @@ class Undoing:
             events = unit.find(Event, user=user)
             unit.append(event)
             if standing is not None:
-                unit.put(replace(standing, session=None))
+                unit.put(replace(standing, talking=False))
             refold(unit, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, people=[user])
@@ -92,8 +92,8 @@ class Undoing:
             unit.put(theirs)
         swipes = [one for one in before if one.kind == SWIPED]
         if mine is not None:
-            session = None if mine.session == event.id else mine.session
-            unit.put(replace(mine, swiped=swipes[-1].at if swipes else None, session=session))
+            talking = mine.talking and mine.session != event.id
+            unit.put(replace(mine, swiped=swipes[-1].at if swipes else None, talking=talking))
         earlier = next((one for one in reversed(swipes) if one.candidate == other), None)
         if earlier is None or pair is None:
             unit.drop(Pair, user, other)

@@ -81,12 +81,16 @@ class World:
                 if isinstance(event, Event):
                     people.add(event.user)
                     people.update(() if event.candidate is None else (event.candidate,))
-            current = self.context.catalogue.current(reader)
-            if (current.model, current.vocabulary) != (self.current.model, self.current.vocabulary):
+            if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
             elif people:
                 self._refresh(reader, sorted(people))
             return len(people)
+
+    def meet(self, current: Current) -> None:
+        """Be ready for the model and vocabulary in use, if they have just changed."""
+        if not self._serves(current):
+            self.follow()
 
     def forget(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
@@ -94,6 +98,9 @@ class World:
             self.recommender.index.remove(user)
             self._states.pop(user, None)
             self.exposure.forget(user)
+
+    def _serves(self, current: Current) -> bool:
+        return (current.model, current.vocabulary) == (self.current.model, self.current.vocabulary)
 
     def __len__(self) -> int:
         return len(self.recommender.index)

@@ -42,6 +42,8 @@ class Standing(Record):
 
     table = "standings"
     key = ("user",)
+    order = ("swiped", "user")
+    indexes = (("talking", "swiped", "user"),)
 
     user: str
     swipes: int = 0  # likes and passes
@@ -51,7 +53,8 @@ class Standing(Record):
     weighed: datetime | None = None  # to when the two before are aged
     deck: str | None = None  # the last one dealt
     swiped: datetime | None = None  # last time
-    session: str | None = None  # the open one, named by the id of its first swipe
+    session: str = ""  # the last one, named by the id of its first swipe
+    talking: bool = False  # whether that is still open
 
 
 @final

@@ -1,0 +1,134 @@
+"""Erasure: first the person is gone, at once; then every trace in other people's logs, and states are folded without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+from kaczmatch.service.context import Context
+from kaczmatch.service.liking import less
+from kaczmatch.service.outbox import announce
+from kaczmatch.service.people import checked_id
+from kaczmatch.service.records import (
+    Audit,
+    Block,
+    Change,
+    Dealt,
+    Delivery,
+    Event,
+    Fact,
+    Impression,
+    Learned,
+    Match,
+    Message,
+    Pair,
+    Person,
+    Quota,
+    Record,
+    Report,
+    Standing,
+)
+from kaczmatch.service.refusals import nobody
+from kaczmatch.service.store import Unit
+from kaczmatch.service.undoing import refold
+
+_JOB = "erasing:"
+
+# Where a person can stand: every field that names one. A test walks all records to see that none is missing.
+TRACES: tuple[tuple[type[Record], str], ...] = (
+    (Person, "id"),
+    (Standing, "user"),
+    (Learned, "user"),
+    (Quota, "user"),
+    (Dealt, "user"),
+    (Impression, "user"),
+    (Impression, "other"),
+    (Match, "user"),
+    (Match, "other"),
+    (Block, "user"),
+    (Block, "other"),
+    (Report, "user"),
+    (Report, "other"),
+    (Message, "user"),
+    (Message, "other"),
+    (Change, "user"),
+    (Audit, "user"),
+    (Event, "user"),
+    (Event, "candidate"),
+    (Pair, "user"),
+    (Pair, "other"),
+)
+_LATER = {(Event, "candidate"), (Pair, "user"), (Pair, "other")}  # those touch other people, who are taken one at a time
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Erasing:
+    """`scrub` makes the store forget the bytes of what it has deleted."""
+
+    context: Context
+    scrub: Callable[[], None]
+
+    def erase(self, user: str) -> None:
+        """Leave nothing of a person. If the process dies meanwhile, `resume` goes on at the next start."""
+        checked_id(user)
+        self.context.store.write(lambda unit: self._remove(unit, user), people=[user]).result()
+        self._clean(user)
+
+    def resume(self) -> int:
+        """Finish erasures that were interrupted."""
+        with self.context.store.read() as reader:
+            jobs = [fact.name.removeprefix(_JOB) for fact in reader.find(Fact) if fact.name.startswith(_JOB)]
+        for user in jobs:
+            self._clean(user)
+        return len(jobs)
+
+    def _remove(self, unit: Unit, user: str) -> None:
+        """From now on nobody meets this person, and nothing new can be said of them."""
+        known = unit.get(Person, user)
+        if known is None:
+            raise nobody(user)
+        found: list[Record] = []
+        for kind, field in TRACES:
+            equal: dict[str, Any] = {field: user}
+            found += [] if (kind, field) in _LATER else unit.find(kind, **equal)
+        for record in found:
+            unit.drop(type(record), *record.identity())
+            if isinstance(record, Message):
+                unit.drop(Delivery, record.id)
+        unit.put(Fact(name=f"{_JOB}{user}", value=""))
+        unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
+
+    def _clean(self, user: str) -> None:
+        """Everybody who swiped on this person, or on whom they swiped, one at a time."""
+        with self.context.store.read() as reader:
+            others = {event.user for event in reader.find(Event, candidate=user)}
+            others |= {pair.other for pair in reader.find(Pair, user=user)} | {
+                pair.user for pair in reader.find(Pair, other=user)
+            }
+        for other in sorted(others):
+            self.context.store.write(partial(self._forget, user=user, other=other), people=[user, other]).result()
+
+        def finished(unit: Unit) -> None:
+            unit.drop(Fact, f"{_JOB}{user}")
+            announce(unit, self.context, "profile.erased", user, {"user": user})
+
+        self.context.store.write(finished, people=[user]).result()
+        self.scrub()
+
+    def _forget(self, unit: Unit, user: str, other: str) -> None:
+        """One person's log and state without the other, and their appeal without what the other thought."""
+        events = unit.find(Event, user=other)
+        kept = [event for event in events if event.candidate != user]
+        given, standing = unit.get(Pair, user, other), unit.get(Standing, other)
+        for event in events:
+            if event.candidate == user:
+                unit.drop(Event, *event.identity())
+        if len(kept) < len(events):
+            refold(unit, self.context, self.context.catalogue.current(unit), other, kept)
+        if given is not None and given.weighed is not None and standing is not None:
+            unit.put(less(standing, given.excess, given.information, given.weighed, self.context.rules.appeal))
+        unit.drop(Pair, user, other)
+        unit.drop(Pair, other, user)

@@ -1,0 +1,79 @@
+"""Everything kept about one person, for that person: complete, and nobody else's data with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from kaczmatch.service.context import Context
+from kaczmatch.service.people import tags_of
+from kaczmatch.service.preferences import Preferences
+from kaczmatch.service.records import (
+    Block,
+    Dealt,
+    Event,
+    Impression,
+    Learned,
+    Match,
+    Message,
+    Pair,
+    Person,
+    Quota,
+    Record,
+    Report,
+    Standing,
+)
+from kaczmatch.service.refusals import nobody
+from kaczmatch.service.store import Reader
+
+# What others look like, how they were judged and what tells of others' tastes is theirs.
+_NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
+    Person: ("features",),
+    Event: ("features", "appeal", "number"),
+    Impression: ("chance", "score"),
+    Learned: ("state", "anchor"),
+    Pair: ("excess", "information", "weighed"),
+    Standing: ("excess", "information", "weighed"),
+    Message: ("number",),
+}
+
+
+def export(context: Context, user: str) -> dict[str, Any]:
+    """As plain values, ready for JSON but for dates and times."""
+    with context.store.read() as reader:
+        person = reader.get(Person, user)
+        if person is None:
+            raise nobody(user)
+        current = context.catalogue.current(reader)
+        tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
+        learned = reader.get(Learned, current.model, user)
+        told = {
+            "profile": _plain(person) | {"tags": tags, "features": features},
+            "counters": [_plain(one) for one in reader.find(Standing, user=user)],
+            "learned": None if learned is None else _plain(learned),
+            **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
+        }
+    preference = Preferences(context).of(user, most=1_000_000)
+    return told | {"preference": asdict(preference)}
+
+
+_LISTS: dict[str, type[Record]] = {
+    "events": Event,
+    "decisions": Pair,
+    "decks": Dealt,
+    "cards_shown": Impression,
+    "matches": Match,
+    "blocks": Block,
+    "reports": Report,
+    "messages": Message,
+    "quotas": Quota,
+}
+
+
+def _all(reader: Reader, kind: type[Record], user: str) -> list[dict[str, Any]]:
+    return [_plain(record) for record in reader.find(kind, user=user)]
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    hidden = _NOT_THEIRS.get(type(record), ())
+    return {name: value for name, value in asdict(record).items() if name not in hidden}
