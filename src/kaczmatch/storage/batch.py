@@ -1,0 +1,200 @@
+"""One commit: what its works have read, and what they wrote, until it goes to the database in a few statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+from typing import Any, Final, ParamSpec, TypeVar, cast, final
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.store import Wanted
+from kaczmatch.storage.codec import Row, codec
+from kaczmatch.storage.database import Database, number_of, search
+from kaczmatch.storage.errors import Taken, WrittenAlready
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+P = ParamSpec("P")
+
+Key = tuple[Any, ...]
+
+
+class _Mark(Enum):
+    UNKNOWN = "never looked up"
+    UNNUMBERED = "appended, and not numbered yet"
+
+
+UNKNOWN: Final = _Mark.UNKNOWN
+UNNUMBERED: Final = _Mark.UNNUMBERED
+
+Known = dict[Key, Record | _Mark | None]
+
+
+@final
+class Batch:
+    """Works that are committed together see each other's writes through this."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database = database
+        self._connection = connection
+        self._known: dict[type[Record], Known] = {kind: {} for kind in RECORDS}
+        self._puts: dict[type[Record], dict[Key, Row]] = {}
+        self._appends: dict[type[Record], dict[Key, Row]] = {}
+        self._drops: dict[type[Record], dict[Key, Row]] = {}
+        self.failure: BaseException | None = None  # of the database, which ends the batch whatever its works make of it
+
+    def prefetch(self, wanted: Iterable[Wanted]) -> None:
+        keys: dict[type[Record], dict[Key, None]] = {}
+        for kind, key in wanted:
+            keys.setdefault(kind, {})[key] = None
+        for kind, of_kind in keys.items():
+            self.look_up(kind, of_kind)
+
+    def look_up(self, kind: type[R], keys: Iterable[Key]) -> None:
+        """Make records known."""
+        known = self._known[kind]
+        missing = [key for key in keys if known.get(key, UNKNOWN) is UNKNOWN]
+        if not missing:
+            return
+        code = codec(kind)
+        rows = self._guarded(self._database.fetch, self._connection, kind, [code.key(key) for key in missing])
+        for key in missing:
+            known[key] = None
+        for row in rows:
+            record = code.record(row)
+            known[code.identity(record)] = record
+
+    def get(self, kind: type[R], key: Key) -> R | None:
+        found = self._known[kind].get(key, UNKNOWN)
+        if isinstance(found, _Mark):
+            if found is UNNUMBERED:
+                self.flush()
+            self.look_up(kind, (key,))
+            found = self._known[kind][key]
+        return cast("R | None", found)
+
+    def taken(self, kind: type[Record], key: Key) -> bool:
+        """Whether a key is known to be there; if not, the database says so when it is appended."""
+        return self._known[kind].get(key, UNKNOWN) not in (None, UNKNOWN)
+
+    def find(self, kind: type[R], after: Sequence[Any], newest: bool, limit: int | None, equal: dict[str, Any]) -> list[R]:
+        self.flush()
+        return self._guarded(search, self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
+
+    def count(self, kind: type[Record], equal: dict[str, Any]) -> int:
+        self.flush()
+        return self._guarded(number_of, self._database, self._connection, kind, equal)
+
+    def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
+        self._known[kind][key] = record
+        self._puts.setdefault(kind, {})[key] = row
+        if kind in self._drops:
+            self._drops[kind].pop(key, None)
+
+    def append(self, kind: type[Record], key: Key, row: Row) -> None:
+        self._known[kind][key] = UNNUMBERED
+        self._appends.setdefault(kind, {})[key] = row
+
+    def drop(self, kind: type[Record], key: Key) -> None:
+        if key in self._appends.get(kind, ()):
+            self.flush()
+        if kind in self._puts:
+            self._puts[kind].pop(key, None)
+        self._known[kind][key] = None
+        self._drops.setdefault(kind, {})[key] = codec(kind).key(key)
+
+    def flush(self) -> None:
+        """Send what was written to the database."""
+        for kind, drops in self._drops.items():
+            if drops:
+                self._guarded(self._database.delete, self._connection, kind, [drops[key] for key in sorted(drops)])
+        for kind, puts in self._puts.items():
+            if puts:
+                self._guarded(self._database.upsert, self._connection, kind, [puts[key] for key in sorted(puts)])
+        for kind, appends in self._appends.items():
+            if appends:
+                self._guarded(self._database.append, self._connection, kind, list(appends.values()))
+                self._known[kind].update(dict.fromkeys(appends, UNKNOWN))
+        self._drops, self._puts, self._appends = {}, {}, {}
+
+    def _guarded(self, act: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
+        try:
+            return act(*values, **named)
+        except DBAPIError as error:
+            self.failure = error
+            raise
+
+
+@final
+class SqlUnit:
+    """What one work sees and writes; its writes join the batch when it has returned."""
+
+    __slots__ = ("_batch", "_mine", "_writes")
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._mine: dict[tuple[type[Record], Key], Record | None] = {}
+        self._writes: list[tuple[type[Record], Key, Record | None, Row]] = []
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        if self._mine and (kind, key) in self._mine:
+            return cast("R | None", self._mine[kind, key])
+        return self._batch.get(kind, key)
+
+    def many(self, kind: type[R], keys: Iterable[Key]) -> dict[Key, R]:
+        wanted = dict.fromkeys(keys)
+        self._batch.look_up(kind, wanted)
+        return {key: record for key in wanted if (record := self.get(kind, *key)) is not None}
+
+    def find(
+        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[R]:
+        self._before_a_search()
+        return self._batch.find(kind, after, newest, limit, equal)
+
+    def count(self, kind: type[R], **equal: Any) -> int:
+        self._before_a_search()
+        return self._batch.count(kind, equal)
+
+    def _before_a_search(self) -> None:
+        if self._writes:
+            raise WrittenAlready("a work cannot search once it has written")
+
+    def put(self, record: Record) -> None:
+        if isinstance(record, Logged):
+            raise TypeError(f"{type(record).__name__} is a log: append to it")
+        self._write(record)
+
+    def append(self, record: Logged) -> None:
+        if not isinstance(record, Logged):
+            raise TypeError(f"{type(record).__name__} is no log: put it")
+        kind, key = type(record), record.identity()
+        if self._mine[kind, key] is not None if (kind, key) in self._mine else self._batch.taken(kind, key):
+            raise Taken(f"{kind.__name__} is there already")
+        self._write(record)
+
+    def _write(self, record: Record) -> None:
+        kind = type(record)
+        code = codec(kind)
+        key = code.identity(record)
+        row = code.row(record)  # what cannot be stored is this work's error, here
+        self._mine[kind, key] = record
+        self._writes.append((kind, key, record, row))
+
+    def drop(self, kind: type[Record], *key: Any) -> None:
+        self._mine[kind, key] = None
+        self._writes.append((kind, key, None, codec(kind).key(key)))
+
+    def join(self) -> None:
+        """The work has returned: the batch may have what it wrote."""
+        batch = self._batch
+        for kind, key, record, row in self._writes:
+            if record is None:
+                batch.drop(kind, key)
+            elif issubclass(kind, Logged):
+                batch.append(kind, key, row)
+            else:
+                batch.put(kind, key, record, row)

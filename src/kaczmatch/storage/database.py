@@ -1,0 +1,135 @@
+"""What the store needs of a database, and the SQL that all of them share.
+
+Statements are kept as text with places for plain values: a swipe reads and writes some fifteen rows, and building or compiling
+statements for each would cost more than the database does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from kaczmatch.service.records import Record
+from kaczmatch.storage.codec import Codec, Row, codec
+
+R = TypeVar("R", bound=Record)
+
+
+class Trouble(Enum):
+    """What to do about an error of the database."""
+
+    PASSING = "try again"
+    OUTAGE = "say that the store is unavailable"
+    FAULT = "the work is to blame"
+
+
+def quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+class Database(ABC):
+    """One kind of database: how to connect, how to read and write many rows at once, what its errors mean."""
+
+    mark: str  # where a value goes
+    writer: Engine
+    readers: Engine
+
+    @abstractmethod
+    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        """The rows with these keys; those there are."""
+
+    @abstractmethod
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        """Rows whose keys differ, added or replaced."""
+
+    @abstractmethod
+    def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        """Lines of a log (with a first value that is ignored), numbered in their order."""
+
+    @abstractmethod
+    def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
+        """The rows with these keys are gone."""
+
+    @abstractmethod
+    def start(self, connection: Connection, people: Sequence[str]) -> None:
+        """Begin a commit: nobody else works on these people until it ends."""
+
+    @abstractmethod
+    def committed(self) -> None:
+        """House-keeping after a commit."""
+
+    @abstractmethod
+    def survived(self) -> bool | None:
+        """After a commit that was cut off: is it there? None: nobody can tell."""
+
+    @abstractmethod
+    def trouble(self, error: DBAPIError) -> Trouble:
+        """What to do about an error."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Let nothing of what was deleted remain in the files of the database."""
+
+
+def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
+    return connection.exec_driver_sql(statement, tuple(values)).fetchall()
+
+
+SEARCHES: Final = 512
+
+
+@lru_cache(SEARCHES)
+def _search(code: Codec[Any], mark: str, equal: tuple[tuple[str, bool], ...], after: int, newest: bool, limited: bool) -> str:
+    """The text of a search; `equal` are names, and whether they are to be null."""
+    kind = code.kind
+    order = kind.listed_by()
+    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {mark}' for name, null in equal]
+    if after:
+        conditions.append(f"({quoted(order[:after])}) {'<' if newest else '>'} ({', '.join([mark] * after)})")
+    direction = " DESC" if newest else ""
+    return (
+        f'SELECT {quoted(code.names)} FROM "{kind.table}"'
+        + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
+        + " ORDER BY "
+        + ", ".join(f'"{name}"{direction}' for name in order)
+        + (f" LIMIT {mark}" if limited else "")
+    )
+
+
+def search(
+    database: Database,
+    connection: Connection,
+    kind: type[R],
+    *,
+    after: Sequence[Any],
+    newest: bool,
+    limit: int | None,
+    equal: dict[str, Any],
+) -> list[R]:
+    """`Reader.find`."""
+    code = codec(kind)
+    compared = [(name, code.value(name, value)) for name, value in equal.items()]
+    values = [value for _, value in compared if value is not None]
+    order = kind.listed_by()
+    if len(after) > len(order):
+        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(after)} values were given")
+    values += [code.value(name, value) for name, value in zip(order, after, strict=False)]
+    if limit is not None:
+        values.append(limit)
+    nulls = tuple((name, value is None) for name, value in compared)
+    statement = _search(code, database.mark, nulls, len(after), newest, limit is not None)
+    return [code.record(row) for row in rows_of(connection, statement, values)]
+
+
+def number_of(database: Database, connection: Connection, kind: type[Record], equal: dict[str, Any]) -> int:
+    """`Reader.count`."""
+    compared = [(name, codec(kind).value(name, value)) for name, value in equal.items()]
+    conditions = " AND ".join(f'"{name}" IS NULL' if value is None else f'"{name}" = {database.mark}' for name, value in compared)
+    statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {conditions}" if conditions else "")
+    return int(rows_of(connection, statement, [value for _, value in compared if value is not None])[0][0])

@@ -1,0 +1,152 @@
+"""Records in dictionaries: what the other stores are compared with, and what quick tests run on.
+
+A commit makes new dictionaries, so a reader keeps the moment that it started at by keeping the ones it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+from typing import Any, TypeVar, cast, final
+
+from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.storage.codec import codec
+from kaczmatch.storage.errors import Taken, WrittenAlready
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+
+Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
+
+
+@final
+class MemoryReader:
+    """What was committed at one moment."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        codec(kind).key(key)
+        return cast("R | None", self._tables[kind].get(key))
+
+    def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
+        return {key: record for key in keys if (record := self.get(kind, *key)) is not None}
+
+    def find(
+        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[R]:
+        for name, value in equal.items():
+            codec(kind).value(name, value)
+
+        def place(record: Record) -> tuple[Any, ...]:
+            return tuple(getattr(record, name) for name in kind.listed_by())
+
+        found = [r for r in self._tables[kind].values() if all(getattr(r, name) == value for name, value in equal.items())]
+        found.sort(key=place, reverse=newest)
+        if after:
+            start, length = tuple(after), len(after)
+            found = [r for r in found if (place(r)[:length] < start if newest else place(r)[:length] > start)]
+        return cast("list[R]", found[:limit])
+
+    def count(self, kind: type[R], **equal: Any) -> int:
+        return len(self.find(kind, **equal))
+
+
+@final
+class MemoryUnit:
+    """A work's own copy of the tables, which becomes the store's if the work returns."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = {kind: dict(records) for kind, records in tables.items()}
+        self.appended: list[Logged] = []
+        self._reader = MemoryReader(self.tables)
+        self._written = False
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        return self._reader.get(kind, *key)
+
+    def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
+        return self._reader.many(kind, keys)
+
+    def find(
+        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[R]:
+        self._before_a_search()
+        return self._reader.find(kind, after=after, newest=newest, limit=limit, **equal)
+
+    def count(self, kind: type[R], **equal: Any) -> int:
+        self._before_a_search()
+        return self._reader.count(kind, **equal)
+
+    def _before_a_search(self) -> None:
+        if self._written:
+            raise WrittenAlready("a work cannot search once it has written")
+
+    def put(self, record: Record) -> None:
+        if isinstance(record, Logged):
+            raise TypeError(f"{type(record).__name__} is a log: append to it")
+        self._set(record)
+
+    def append(self, record: Logged) -> None:
+        if not isinstance(record, Logged):
+            raise TypeError(f"{type(record).__name__} is no log: put it")
+        if record.identity() in self.tables[type(record)]:
+            raise Taken(f"{type(record).__name__} is there already")
+        self._set(replace(record, number=0))
+        self.appended.append(record)
+
+    def _set(self, record: Record) -> None:
+        codec(type(record)).row(record)  # refuses what no database could keep
+        self.tables[type(record)][record.identity()] = record
+        self._written = True
+
+    def drop(self, kind: type[Record], *key: Any) -> None:
+        codec(kind).key(key)
+        self.tables[kind].pop(key, None)
+        self._written = True
+
+
+@final
+class MemoryStore:
+    """Keeps records until the process ends. One work at a time, in the caller's thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tables: Tables = {kind: {} for kind in RECORDS}
+        self._number = 0
+        self._closed = False
+
+    def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
+        del people, reads  # everything is at hand, and nobody else is at work
+        future: Future[T] = Future()
+        with self._lock:
+            if self._closed:
+                raise Unavailable("the store is closed")
+            unit = MemoryUnit(self._tables)
+            try:
+                answer = work(unit)
+            except Exception as error:
+                future.set_exception(error)
+                return future
+            for line in unit.appended:
+                lines = unit.tables[type(line)]
+                if line.identity() in lines:
+                    self._number += 1
+                    lines[line.identity()] = replace(line, number=self._number)
+            self._tables = unit.tables
+        future.set_result(answer)
+        return future
+
+    @contextmanager
+    def read(self) -> Iterator[MemoryReader]:
+        if self._closed:
+            raise Unavailable("the store is closed")
+        yield MemoryReader(self._tables)
+
+    def close(self) -> None:
+        self._closed = True

@@ -1,0 +1,146 @@
+"""PostgreSQL by psycopg: many processes, which lock the people they work on.
+
+Rows travel as one array a column, so a statement's text does not depend on how many there are, and the server keeps it prepared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from typing import Any, Final, final
+
+from sqlalchemy import URL, Connection, create_engine
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import DBAPIError
+
+from kaczmatch.service.records import RECORDS, Record
+from kaczmatch.storage.codec import Codec, Row, codec
+from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
+from kaczmatch.storage.schema import TABLES
+
+EVERYBODY: Final = 0  # shared by those who lock single people, taken whole by those who would need too many locks
+MOST_LOCKS: Final = 2_048
+SETTINGS: Final = "-c synchronous_commit=on -c client_min_messages=error -c lock_timeout=30s"
+
+PASSING: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
+OUTAGES: Final = ("53", "54", "58", "XX", "28", "3D", "25006")  # no room, no disk, no way in, a server that only reads
+
+
+@cache
+def _types(code: Codec[Any]) -> dict[str, str]:
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    return {column.name: column.type.compile(dialect).partition(" COLLATE")[0] for column in TABLES[code.kind].columns}
+
+
+def _arrays(code: Codec[Any], names: Sequence[str]) -> str:
+    types = _types(code)
+    return ", ".join(f"%s::{types[name]}[]" for name in names)
+
+
+@cache
+def _among(code: Codec[Any]) -> str:
+    return f"({quoted(code.kind.key)}) IN (SELECT * FROM unnest({_arrays(code, code.kind.key)}))"
+
+
+@cache
+def _select(code: Codec[Any]) -> str:
+    return f'SELECT {quoted(code.names)} FROM "{code.kind.table}" WHERE {_among(code)}'
+
+
+@cache
+def _upsert(code: Codec[Any]) -> str:
+    names = code.names
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in code.kind.key)
+    return (
+        f'INSERT INTO "{code.kind.table}" ({quoted(names)}) SELECT * FROM unnest({_arrays(code, names)}) '
+        f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
+    )
+
+
+@cache
+def _append(code: Codec[Any]) -> str:
+    names = code.names[1:]
+    return f'INSERT INTO "{code.kind.table}" ({quoted(names)}) SELECT * FROM unnest({_arrays(code, names)})'
+
+
+def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
+    return tuple(map(list, zip(*rows, strict=True)))
+
+
+def lock_of(person: str) -> int:
+    """Two people rarely share a number; where they do, one waits for the other without need."""
+    return int.from_bytes(blake2b(person.encode(), digest_size=8).digest(), signed=True)
+
+
+@final
+class Postgres(Database):
+    """A server."""
+
+    mark = "%s"
+
+    def __init__(self, url: URL, readers: int) -> None:
+        url = url.set(drivername="postgresql+psycopg")
+        arguments = {"connect_timeout": 5, "options": SETTINGS}
+        self.writer = create_engine(url, pool_size=1, max_overflow=0, connect_args=arguments, pool_pre_ping=True)
+        self.readers = create_engine(
+            url,
+            pool_size=readers,
+            max_overflow=0,
+            connect_args=arguments,
+            pool_pre_ping=True,
+            isolation_level="REPEATABLE READ",
+            execution_options={"postgresql_readonly": True},
+        )
+        self._transaction = ""
+
+    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        return rows_of(connection, _select(codec(kind)), _columns(keys)) if keys else []
+
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        connection.exec_driver_sql(_upsert(codec(kind)), _columns(rows))
+
+    def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        connection.exec_driver_sql(_append(codec(kind)), _columns(rows)[1:])
+
+    def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
+        connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind))}', _columns(keys))
+
+    def start(self, connection: Connection, people: Sequence[str]) -> None:
+        """Locks are taken in the order of their numbers, so nobody waits for somebody who waits for them."""
+        locks = sorted({lock_of(person) for person in people} - {EVERYBODY})
+        how = "" if len(locks) > MOST_LOCKS else "_shared"
+        statement = f"SELECT pg_current_xact_id()::text, pg_advisory_xact_lock{how}({EVERYBODY})"
+        self._transaction = rows_of(connection, statement, ())[0][0]
+        if 0 < len(locks) <= MOST_LOCKS:
+            rows_of(connection, "SELECT pg_advisory_xact_lock(lock) FROM unnest(%s::bigint[]) AS lock", (locks,))
+
+    def committed(self) -> None:
+        """The server keeps its own house."""
+
+    def survived(self) -> bool | None:
+        try:
+            with self.writer.connect() as connection:
+                ((status,),) = rows_of(connection, "SELECT pg_xact_status(%s::xid8)", (self._transaction,))
+        except DBAPIError:
+            return None
+        return {"committed": True, "aborted": False}.get(status)
+
+    def trouble(self, error: DBAPIError) -> Trouble:
+        state = getattr(error.orig, "sqlstate", None)
+        if state is None:
+            return Trouble.PASSING if error.connection_invalidated or _lost(error) else Trouble.FAULT
+        if state.startswith(PASSING):
+            return Trouble.PASSING
+        return Trouble.OUTAGE if state.startswith(OUTAGES) else Trouble.FAULT
+
+    def scrub(self) -> None:
+        """Tables are written anew; what was deleted stays in the server's own log until that is recycled."""
+        with self.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            for kind in RECORDS:
+                connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')
+
+
+def _lost(error: DBAPIError) -> bool:
+    """An error without a state that comes from the connection, not from a value."""
+    return type(error.orig).__name__ in {"OperationalError", "InterfaceError"}

@@ -1,0 +1,115 @@
+"""The store on SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar, final
+
+from sqlalchemy import Connection
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from kaczmatch.service.records import Record
+from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.storage.codec import codec, text
+from kaczmatch.storage.database import Database, Trouble, number_of, search
+from kaczmatch.storage.group import GroupCommit, Job
+from kaczmatch.storage.postgres import Postgres
+from kaczmatch.storage.sqlite import Sqlite
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+
+
+@final
+class SqlReader:
+    """What was committed when the first question was asked."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self._database = database
+        self._connection = connection
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        return self.many(kind, (key,)).get(key)
+
+    def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
+        code = codec(kind)
+        rows = self._database.fetch(self._connection, kind, [code.key(key) for key in dict.fromkeys(keys)])
+        return {record.identity(): record for record in map(code.record, rows)}
+
+    def find(
+        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[R]:
+        return search(self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
+
+    def count(self, kind: type[R], **equal: Any) -> int:
+        return number_of(self._database, self._connection, kind, equal)
+
+
+@final
+class SqlStore:
+    """Keeps records in a database; `url` is `sqlite:///file` or `postgresql://user@host/name`.
+
+    At most `waiting` works queue, at most `together` are committed at once, and as many as `readers` read side by side.
+    """
+
+    def __init__(self, url: str, *, waiting: int = 4_096, together: int = 256, readers: int = 8) -> None:
+        self.database = connected(url, readers)
+        try:
+            self._group = GroupCommit(self.database, waiting=waiting, together=together)
+        except BaseException:
+            self._let_go()
+            raise
+
+    def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
+        future: Future[T] = Future()
+        wanted = tuple(reads)
+        try:
+            for kind, key in wanted:
+                codec(kind).key(key)
+            named = tuple(map(text, people))
+        except (TypeError, ValueError) as error:
+            future.set_exception(error)
+        else:
+            self._group.add(Job(work, named, wanted, future))
+        return future
+
+    @contextmanager
+    def read(self) -> Iterator[SqlReader]:
+        try:
+            with self.database.readers.connect() as connection:
+                yield SqlReader(self.database, connection)
+        except PoolTimeout as error:
+            raise Unavailable("too many are reading") from error
+        except DBAPIError as error:
+            if self.database.trouble(error) is Trouble.FAULT:
+                raise
+            raise Unavailable(f"the database: {error.orig}") from error
+
+    def waiting(self) -> int:
+        """How many works are queued."""
+        return self._group.waiting()
+
+    def scrub(self) -> None:
+        """After people were erased: let nothing of them remain in the files of the database."""
+        self.database.scrub()
+
+    def close(self) -> None:
+        self._group.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.database.writer.dispose()
+        self.database.readers.dispose()
+
+
+def connected(url: str, readers: int) -> Database:
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return Sqlite(parsed, readers)
+    if parsed.get_backend_name() == "postgresql":
+        return Postgres(parsed, readers)
+    raise ValueError(f"{parsed.get_backend_name()} is neither sqlite nor postgresql")

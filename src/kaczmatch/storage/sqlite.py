@@ -1,0 +1,186 @@
+"""SQLite: a file, one writer, readers beside it.
+
+The write-ahead log is synced at every commit (`synchronous=FULL`), so what was acknowledged survives a power cut. Rows
+are read and written many a statement, in powers of two so that few statements serve all sizes: a statement is one step
+of SQLite, and between steps Python's other threads may take over.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, final
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+
+from kaczmatch.service.records import Record
+from kaczmatch.service.store import Unavailable
+from kaczmatch.storage.codec import Codec, Row, codec
+from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
+
+LARGEST: Final = 256  # rows a statement; with the columns of the widest table far below SQLite's 32,766 values
+STATEMENTS: Final = 1_024  # kept compiled by a connection
+WAIT: Final = 5.0  # seconds for another process that writes
+LONG_LOG: Final = 16 * 2**20  # bytes of write-ahead log from which on readers are waited for
+PATIENCE: Final = 0.2  # seconds that they are waited for
+PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+OUTAGES: Final = {
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_PROTOCOL,
+}
+
+
+def parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Powers of two, the largest first."""
+    start, size = 0, LARGEST
+    while start < len(rows):
+        while size > len(rows) - start:
+            size //= 2
+        yield rows[start : start + size]
+        start += size
+
+
+def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Keys in parts of a power of two, the last key repeated as often as it takes."""
+    for start in range(0, len(keys), LARGEST):
+        part = keys[start : start + LARGEST]
+        yield [*part, *[part[-1]] * ((1 << (len(part) - 1).bit_length()) - len(part))]
+
+
+def _marks(width: int, rows: int) -> str:
+    return ", ".join([f"({', '.join('?' * width)})"] * rows)
+
+
+def _among(code: Codec[Any], size: int) -> str:
+    if len(code.kind.key) == 1:
+        return f'"{code.kind.key[0]}" IN ({", ".join("?" * size)})'
+    return f"({quoted(code.kind.key)}) IN (VALUES {_marks(len(code.kind.key), size)})"
+
+
+@lru_cache(STATEMENTS)
+def _select(code: Codec[Any], size: int) -> str:
+    return f'SELECT {quoted(code.names)} FROM "{code.kind.table}" WHERE {_among(code, size)}'
+
+
+@lru_cache(STATEMENTS)
+def _upsert(code: Codec[Any], size: int) -> str:
+    names = code.names
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in code.kind.key)
+    return (
+        f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)} '
+        f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
+    )
+
+
+@lru_cache(STATEMENTS)
+def _append(code: Codec[Any], size: int) -> str:
+    names = code.names[1:]
+    return f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)}'
+
+
+@final
+class Sqlite(Database):
+    """One file, and its log beside it."""
+
+    mark = "?"
+
+    def __init__(self, url: URL, readers: int) -> None:
+        if not url.database or url.database == ":memory:":
+            raise ValueError("SQLite needs a file; tests without one use MemoryStore")
+        self.file = Path(url.database)
+        self._log = self.file.with_name(f"{self.file.name}-wal")
+        self._too_long = LONG_LOG
+        self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
+        self.readers = self._engine(url, "BEGIN", readers)
+
+    @staticmethod
+    def _engine(url: URL, begin: str, size: int) -> Engine:
+        arguments = {"timeout": WAIT, "cached_statements": STATEMENTS, "check_same_thread": False}
+        engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=arguments)
+        writes = begin != "BEGIN"
+
+        @event.listens_for(engine, "connect")
+        def connect(connection: Any, _: Any) -> None:
+            connection.isolation_level = None  # SQLAlchemy begins, not the driver
+            connection.execute("PRAGMA journal_mode = WAL").close()
+            connection.execute("PRAGMA synchronous = FULL").close()
+            connection.execute("PRAGMA secure_delete = ON").close()
+            connection.execute("PRAGMA cache_size = -65536").close()
+            if not writes:
+                connection.execute("PRAGMA query_only = ON").close()
+
+        @event.listens_for(engine, "begin")
+        def start(connection: Connection) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        found: list[Sequence[Any]] = []
+        for part in padded(keys):
+            found += rows_of(connection, _select(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+        return found
+
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        for part in parts(rows):
+            connection.exec_driver_sql(_upsert(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+
+    def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+        for part in parts(rows):
+            connection.exec_driver_sql(_append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
+
+    def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
+        for part in padded(keys):
+            statement = f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind), len(part))}'
+            connection.exec_driver_sql(statement, tuple(chain.from_iterable(part)))
+
+    def start(self, connection: Connection, people: Sequence[str]) -> None:
+        """The file has one writer at a time, so everybody's is locked already."""
+
+    def committed(self) -> None:
+        """SQLite moves the log into the database every thousand pages, but starts it anew only at a moment without readers; where
+        there is never one, it has to be waited for."""
+        try:
+            length = self._log.stat().st_size
+        except FileNotFoundError:
+            return
+        if length > self._too_long:
+            self._too_long = LONG_LOG if self._shorten(PATIENCE) else 2 * length
+
+    def _shorten(self, wait: float) -> bool:
+        """Move the whole log into the database, if readers allow it."""
+        connection = self.writer.raw_connection()
+        try:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
+            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            cursor.execute(f"PRAGMA busy_timeout = {round(WAIT * 1000)}")
+        finally:
+            connection.close()
+        return not busy
+
+    def survived(self) -> bool | None:
+        return None
+
+    def trouble(self, error: DBAPIError) -> Trouble:
+        code = getattr(error.orig, "sqlite_errorcode", None)
+        if code is None:
+            return Trouble.FAULT
+        if code & 0xFF in PASSING:
+            return Trouble.PASSING
+        return Trouble.OUTAGE if code & 0xFF in OUTAGES else Trouble.FAULT
+
+    def scrub(self) -> None:
+        """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
+        if not self._shorten(WAIT):
+            raise Unavailable("somebody reads the database for too long")
