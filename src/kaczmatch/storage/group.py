@@ -17,8 +17,10 @@ from typing import Any, Final, final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.records import Record
+from kaczmatch.service.store import Unavailable
 from kaczmatch.storage.batch import Batch, SqlUnit
+from kaczmatch.storage.codec import Row
 from kaczmatch.storage.database import Database, Trouble
 from kaczmatch.storage.errors import Taken
 
@@ -32,7 +34,7 @@ class Job:
 
     work: Callable[[SqlUnit], Any]
     people: tuple[str, ...]
-    reads: tuple[Wanted, ...]
+    reads: tuple[tuple[type[Record], tuple[Any, ...], Row], ...]  # a kind, a key, and the key as it is stored
     future: Future[Any]
 
 

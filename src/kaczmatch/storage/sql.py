@@ -66,10 +66,8 @@ class SqlStore:
 
     def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
         future: Future[T] = Future()
-        wanted = tuple(reads)
         try:
-            for kind, key in wanted:
-                codec(kind).key(key)
+            wanted = tuple([(kind, key, codec(kind).key(key)) for kind, key in reads])
             named = tuple(map(text, people))
         except (TypeError, ValueError) as error:
             future.set_exception(error)
