@@ -164,9 +164,9 @@ class GroupCommit:
             lost: DBAPIError | None = None
             try:
                 transaction.commit()
-            except DBAPIError as error:
-                if not error.connection_invalidated:
-                    transaction.rollback()
+            except BaseException as error:
+                connection.invalidate()  # whatever is left of the transaction goes with its connection
+                if not isinstance(error, DBAPIError) or not error.connection_invalidated:
                     raise
                 lost = error
         if lost is not None:
