@@ -50,12 +50,13 @@ def surviving(database: Path, sound: bool) -> set[int]:
         rows = connection.execute("SELECT id FROM events ORDER BY number").fetchall()
         counted = connection.execute("SELECT swipes FROM standings").fetchall()
         assert not sound or (counted or [(0,)]) == [(len(rows),)], "a work is kept by half"
-    except sqlite3.DatabaseError:
-        assert not sound
+        return {int(row[0]) for row in rows}
+    except (sqlite3.DatabaseError, TypeError, ValueError):
+        if sound:
+            raise
         return set()
     finally:
         connection.close()
-    return {int(row[0]) for row in rows}
 
 
 def test_no_acknowledged_row_is_lost_in_a_power_cut(tmp_path: Path) -> None:

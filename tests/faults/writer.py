@@ -19,6 +19,10 @@ from kaczmatch.storage import SqlStore
 TOGETHER = 5
 
 
+def say(line: str) -> None:
+    print(f"{line}\n", end="", flush=True)  # in one call
+
+
 def work(unit: Unit, number: int) -> int:
     """A line and what is counted of it: one is never there without the other."""
     standing = unit.get(Standing, "ann") or Standing(user="ann")
@@ -33,14 +37,14 @@ def main(url: str, first: int, most: int = sys.maxsize, *pragmas: str) -> None:
     for pragma in pragmas:
         event.listen(store.database.writer, "connect", lambda c, _, pragma=pragma: c.execute(f"PRAGMA {pragma}").close())
     store.database.writer.dispose()
-    print("ready", flush=True)
+    say("ready")
     for start in range(first, first + most, TOGETHER):
         futures = [store.write(lambda unit, n=n: work(unit, n), people=["ann"]) for n in range(start, start + TOGETHER)]
         for future in futures:
             try:
-                print("kept", future.result(), flush=True)
+                say(f"kept {future.result()}")
             except Unavailable as error:
-                print("unavailable", error, flush=True)
+                say(f"unavailable: {error}")
     store.close()
 
 
@@ -49,10 +53,10 @@ def nursery() -> None:
         url, first = line.split()
         child = os.fork()
         if child == 0:
-            print("child", os.getpid(), flush=True)
+            say(f"child {os.getpid()}")
             main(url, int(first))
         os.waitpid(child, 0)
-        print("\ngone", flush=True)
+        say("\ngone")
 
 
 if __name__ == "__main__":
