@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: serve test bench docs clean
+.PHONY: serve test bench migration docs clean
 
 serve:
 	@echo "kaczmatch has no service yet: this release is a library of learners."
@@ -16,13 +16,16 @@ test: $(ENVIRONMENT)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+	. tests/prepare.sh && $(BIN)/pytest
 
 bench: $(ENVIRONMENT)
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
+
+migration: $(ENVIRONMENT) # make migration words="what changes"
+	$(BIN)/python -m kaczmatch.storage.migrations $(words)
 
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py

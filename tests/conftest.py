@@ -21,9 +21,14 @@ from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.vocabulary import Vocabulary
 
+from .postgres import postgres, postgres_url
+
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+__all__ = ["postgres", "postgres_url"]  # fixtures of a real server
 
 
 @dataclass

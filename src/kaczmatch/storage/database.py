@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
@@ -75,6 +75,19 @@ class Database(ABC):
     @abstractmethod
     def scrub(self) -> None:
         """Let nothing of what was deleted remain in the files of the database."""
+
+    @abstractmethod
+    def alone(self, connection: Connection) -> None:
+        """Until the transaction ends, nobody else writes."""
+
+    @abstractmethod
+    def own(self) -> bool:
+        """Whether nobody but us sets this database up, so that we may do it without being asked."""
+
+    @final
+    def close(self) -> None:
+        self.writer.dispose()
+        self.readers.dispose()
 
 
 def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:

@@ -140,6 +140,12 @@ class Postgres(Database):
             for kind in RECORDS:
                 connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')
 
+    def alone(self, connection: Connection) -> None:
+        rows_of(connection, f"SELECT pg_advisory_xact_lock({EVERYBODY})", ())
+
+    def own(self) -> bool:
+        return False
+
 
 def _lost(error: DBAPIError) -> bool:
     """An error without a state that comes from the connection, not from a value."""

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from kaczmatch.service.records import RECORDS, Logged, Record
@@ -32,15 +33,15 @@ def _table(metadata: MetaData, kind: type[Record]) -> Table:
     for column in codec(kind).columns:
         if numbered and column.name == "number":
             columns.append(Column("number", NUMBER, primary_key=True, autoincrement=True))
+        elif not numbered and column.name in kind.key:
+            columns.append(Column(column.name, TYPES[column.type], primary_key=True, autoincrement=False))
         else:
-            key = not numbered and column.name in kind.key
-            type_ = TYPES[column.type]
-            columns.append(Column(column.name, type_, primary_key=key, nullable=column.optional, autoincrement=False))
+            columns.append(Column(column.name, TYPES[column.type], nullable=column.optional))
     constraints = [UniqueConstraint(*kind.key, name=f"{kind.table}_key")] if numbered else []
-    indexes = [
-        Index(f"{kind.table}_{'_'.join(fields)}", *fields) for fields in kind.indexes if fields != ("number",)
-    ]  # number is a key already
-    return Table(kind.table, metadata, *columns, *constraints, *indexes, sqlite_autoincrement=numbered)
+    indexes = [Index(f"{kind.table}_{'_'.join(names)}", *names) for names in kind.indexes if names != ("number",)]
+    options: dict[str, Any] = {"sqlite_autoincrement": True} if numbered else {}  # a number is never given twice
+    items: list[SchemaItem] = [*columns, *constraints, *indexes]
+    return Table(kind.table, metadata, *items, **options)
 
 
 METADATA = MetaData()

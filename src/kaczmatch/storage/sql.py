@@ -8,17 +8,16 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, final
 
 from sqlalchemy import Connection
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kaczmatch.service.records import Record
 from kaczmatch.service.store import Unavailable, Wanted
 from kaczmatch.storage.codec import codec, text
+from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database, Trouble, number_of, search
 from kaczmatch.storage.group import GroupCommit, Job
-from kaczmatch.storage.postgres import Postgres
-from kaczmatch.storage.sqlite import Sqlite
+from kaczmatch.storage.migrating import prepare
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -59,9 +58,10 @@ class SqlStore:
     def __init__(self, url: str, *, waiting: int = 4_096, together: int = 256, readers: int = 8) -> None:
         self.database = connected(url, readers)
         try:
+            prepare(self.database)
             self._group = GroupCommit(self.database, waiting=waiting, together=together)
         except BaseException:
-            self._let_go()
+            self.database.close()
             raise
 
     def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
@@ -99,17 +99,4 @@ class SqlStore:
 
     def close(self) -> None:
         self._group.close()
-        self._let_go()
-
-    def _let_go(self) -> None:
-        self.database.writer.dispose()
-        self.database.readers.dispose()
-
-
-def connected(url: str, readers: int) -> Database:
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
-        return Sqlite(parsed, readers)
-    if parsed.get_backend_name() == "postgresql":
-        return Postgres(parsed, readers)
-    raise ValueError(f"{parsed.get_backend_name()} is neither sqlite nor postgresql")
+        self.database.close()

@@ -184,3 +184,9 @@ class Sqlite(Database):
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         if not self._shorten(WAIT):
             raise Unavailable("somebody reads the database for too long")
+
+    def alone(self, connection: Connection) -> None:
+        """BEGIN IMMEDIATE saw to that."""
+
+    def own(self) -> bool:
+        return True

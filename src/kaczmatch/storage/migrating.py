@@ -1,0 +1,82 @@
+"""Bring the tables of a database up to date, by Alembic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from kaczmatch.storage.connecting import connected
+from kaczmatch.storage.database import Database
+from kaczmatch.storage.errors import OutOfDate
+
+FOLDER = Path(__file__).parent / "migrations"
+
+
+def configured(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(FOLDER).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.set_main_option("file_template", "v%%(rev)s_%%(slug)s")
+    config.attributes["connection"] = connection
+    return config
+
+
+def migrate(url: str, revision: str = "head") -> tuple[str, ...]:
+    """Bring a database to a revision; which ones that took."""
+    database = connected(url)
+    try:
+        with database.writer.begin() as connection:
+            return _migrate(database, connection, revision)
+    finally:
+        database.close()
+
+
+def pending(url: str) -> tuple[str, ...]:
+    """The revisions that a database lacks, the first one first."""
+    database = connected(url)
+    try:
+        with database.readers.connect() as connection:
+            return _pending(connection)
+    finally:
+        database.close()
+
+
+def prepare(database: Database) -> None:
+    """Before a store opens: set up an empty file, or say what a database lacks."""
+    with database.readers.connect() as connection:
+        lacking = _pending(connection)
+        empty = _revision(connection) is None
+    if lacking and empty and database.own():
+        with database.writer.begin() as connection:
+            _migrate(database, connection, "head")
+    elif lacking:
+        raise OutOfDate(f"the database lacks {', '.join(lacking)}: run `kaczmatch migrate`")
+
+
+def _migrate(database: Database, connection: Connection, revision: str) -> tuple[str, ...]:
+    database.alone(connection)
+    before = _pending(connection)
+    command.upgrade(configured(connection), revision)
+    after = _pending(connection)
+    return tuple(name for name in before if name not in after)
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _pending(connection: Connection) -> tuple[str, ...]:
+    scripts = ScriptDirectory.from_config(configured())
+    known = [script.revision for script in scripts.walk_revisions()]
+    known.reverse()
+    revision = _revision(connection)
+    if revision is None:
+        return tuple(known)
+    if revision not in known:
+        raise OutOfDate(f"the database is at {revision}, which a later release made: upgrade kaczmatch")
+    return tuple(known[known.index(revision) + 1 :])

@@ -1,0 +1,377 @@
+"""What every store promises: in memory, on SQLite, on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+
+from kaczmatch.service.records import (
+    RECORDS,
+    Event,
+    Fact,
+    Learned,
+    Logged,
+    Match,
+    Message,
+    Model,
+    Pair,
+    Person,
+    Quota,
+    Report,
+    Standing,
+)
+from kaczmatch.service.store import Store, Unavailable, Unit
+from kaczmatch.storage import MemoryStore, SqlStore, Taken, WrittenAlready
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def event(user: str, id: str, **fields: Any) -> Event:
+    return Event(**{"user": user, "id": id, "kind": "swiped", "at": NOW} | fields)
+
+
+def message(id: str) -> Message:
+    return Message(id=id, topic="match.created", user="ann", at=NOW)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    kept: Store
+    if request.param == "memory":
+        kept = MemoryStore()
+    elif request.param == "sqlite":
+        kept = SqlStore(f"sqlite:///{tmp_path}/store.db")
+    else:
+        kept = SqlStore(request.getfixturevalue("postgres_url"))
+    yield kept
+    kept.close()
+
+
+def put(store: Store, *records: Any) -> None:
+    def work(unit: Unit) -> None:
+        for record in records:
+            unit.append(record) if isinstance(record, Logged) else unit.put(record)
+
+    store.write(work).result()
+
+
+def facts(store: Store) -> dict[str, str]:
+    with store.read() as reader:
+        return {fact.name: fact.value for fact in reader.find(Fact)}
+
+
+PERSON = Person(
+    id="ann", version=3, name="Ännchen 🙂 \u202e", i_am=("woman",), i_look_for=("man", "woman"), born=date(2000, 2, 29),
+    youngest=18, oldest=99, row=-3, column=None, within_km=0.1, features=bytes(range(256)), paused=True, created=NOW, changed=NOW,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        PERSON,
+        replace(PERSON, name="", features=b"", within_km=None, row=2**62, paused=False, i_look_for=()),
+        Learned(model=1, user="ann", state=b"\0\xff" * 500, swipes=0, at=None, anchor=b"", stability=(0.1, 1e-300, 1 / 3)),
+        Match(user="a", other="b", id="m", at=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), outcomes=("met", 'a"b')),
+        Standing(user="ann", excess=-1.5e308, information=float("inf"), weighed=datetime.max.replace(tzinfo=UTC)),
+    ],
+    ids=str,
+)
+def test_a_record_comes_back_as_it_was(store: Store, record: Any) -> None:
+    put(store, record)
+    with store.read() as reader:
+        found = reader.get(type(record), *record.identity())
+    assert found == record
+    assert repr(found) == repr(record)
+
+
+def test_a_time_is_kept_in_utc_wherever_it_was_told(store: Store) -> None:
+    there = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    put(store, Quota(user="ann", what="decks", window=there, used=1))
+    with store.read() as reader:
+        assert reader.find(Quota, window=NOW, user="ann")[0].window == NOW
+
+
+def test_there_is_nothing_in_a_new_store(store: Store) -> None:
+    with store.read() as reader:
+        assert all(reader.count(kind) == 0 and reader.find(kind) == [] for kind in RECORDS)
+        assert reader.get(Pair, "ann", "bob") is None
+        assert reader.many(Pair, [("ann", "bob"), ("bob", "ann")]) == {}
+        assert reader.many(Pair, []) == {}
+
+
+def test_putting_replaces_and_dropping_removes(store: Store) -> None:
+    put(store, Fact(name="a", value="1"), Fact(name="b", value="1"))
+    put(store, Fact(name="a", value="2"))
+    store.write(lambda unit: unit.drop(Fact, "b")).result()
+    store.write(lambda unit: unit.drop(Fact, "never there")).result()
+    assert facts(store) == {"a": "2"}
+
+
+def test_a_work_sees_what_it_has_written_and_nobody_else_does(store: Store) -> None:
+    put(store, Fact(name="gone", value="1"))
+    seen: list[Any] = []
+
+    def work(unit: Unit) -> str:
+        unit.put(Fact(name="a", value="1"))
+        unit.put(Fact(name="a", value="2"))
+        unit.drop(Fact, "gone")
+        unit.append(event("ann", "1"))
+        seen[:] = [unit.get(Fact, "a"), unit.get(Fact, "gone"), unit.get(Event, "ann", "1"), unit.many(Fact, [("a",), ("gone",)])]
+        seen.append(facts(store))
+        return "done"
+
+    assert store.write(work).result() == "done"
+    new = Fact(name="a", value="2")
+    assert seen == [new, None, event("ann", "1"), {("a",): new}, {"gone": "1"}]
+
+
+def test_a_work_that_raises_leaves_nothing_and_its_error_is_its_answer(store: Store) -> None:
+    def work(unit: Unit) -> None:
+        unit.put(Fact(name="a", value="1"))
+        unit.append(event("ann", "1"))
+        raise LookupError("no")
+
+    with pytest.raises(LookupError, match="no"):
+        store.write(work).result()
+    with store.read() as reader:
+        assert reader.count(Fact) == reader.count(Event) == 0
+
+
+def test_a_work_cannot_search_once_it_has_written(store: Store) -> None:
+    def found(unit: Unit) -> Any:
+        before = unit.find(Fact), unit.count(Fact)
+        unit.put(Fact(name="a", value="1"))
+        return before, unit.find(Fact)
+
+    def counted(unit: Unit) -> Any:
+        unit.drop(Fact, "a")
+        return unit.count(Fact)
+
+    for work in (found, counted):
+        with pytest.raises(WrittenAlready):
+            store.write(work).result()
+    assert facts(store) == {}
+
+
+def test_a_line_is_appended_once(store: Store) -> None:
+    put(store, event("ann", "1"))
+    with pytest.raises(Taken):
+        put(store, Fact(name="a", value="1"), event("ann", "1", kind="other"))
+    with pytest.raises(Taken):
+        put(store, event("ann", "2"), event("ann", "2"))
+    with pytest.raises(Taken):
+        store.write(lambda unit: unit.append(event("ann", "1")), reads=[(Event, ("ann", "1"))]).result()
+    put(store, event("bob", "1"))
+    with store.read() as reader:
+        assert [(line.user, line.id, line.kind) for line in reader.find(Event)] == [
+            ("ann", "1", "swiped"),
+            ("bob", "1", "swiped"),
+        ]
+        assert reader.count(Fact) == 0
+
+
+def test_logs_are_appended_to_and_everything_else_is_put(store: Store) -> None:
+    with pytest.raises(TypeError):
+        store.write(lambda unit: unit.put(event("ann", "1"))).result()
+    with pytest.raises(TypeError):
+        store.write(lambda unit: unit.append(Fact(name="a", value="1"))).result()  # type: ignore[arg-type]
+
+
+def test_numbers_rise_and_are_never_given_again(store: Store) -> None:
+    put(store, event("ann", "z"), event("ann", "a"))
+    put(store, event("ann", "m", number=1))
+    with store.read() as reader:
+        first = reader.find(Event, user="ann")
+    assert [line.id for line in first] == ["z", "a", "m"]
+    assert first[0].number < first[1].number < first[2].number
+    store.write(lambda unit: unit.drop(Event, "ann", "m")).result()
+    put(store, event("ann", "last"))
+    with store.read() as reader:
+        last = reader.get(Event, "ann", "last")
+    assert last is not None
+    assert last.number > first[2].number
+
+
+def test_a_dropped_line_may_be_written_anew(store: Store) -> None:
+    put(store, event("ann", "1"))
+
+    def again(unit: Unit) -> None:
+        unit.drop(Event, "ann", "1")
+        unit.append(event("ann", "1", kind="reset"))
+
+    def come_and_gone(unit: Unit) -> None:
+        unit.append(event("ann", "2"))
+        unit.drop(Event, "ann", "2")
+
+    store.write(again).result()
+    store.write(come_and_gone).result()
+    with store.read() as reader:
+        assert [line.kind for line in reader.find(Event)] == ["reset"]
+
+
+def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> None:
+    names = ["a", "B", "ä", "Z", "b", "", "_", "aa", "🙂", "\uffff"]
+    put(
+        store,
+        *(
+            Pair(user="me", other=name, decision="like", decided=NOW + timedelta(seconds=i % 3), swipe="s")
+            for i, name in enumerate(names)
+        ),
+    )
+    put(store, Pair(user="you", other="a", decision="pass", decided=NOW, swipe="s"))
+    with store.read() as reader:
+        everything = reader.find(Pair)
+        assert everything == sorted(everything, key=lambda pair: (pair.decided, pair.user, pair.other))
+        assert reader.find(Pair, newest=True) == everything[::-1]
+        mine = reader.find(Pair, user="me")
+        assert mine == [pair for pair in everything if pair.user == "me"]
+        assert reader.find(Pair, user="me", limit=3) == mine[:3]
+        assert reader.find(Pair, user="me", limit=0) == []
+        place = (mine[4].decided, mine[4].user, mine[4].other)
+        assert reader.find(Pair, user="me", after=place) == mine[5:]
+        assert reader.find(Pair, user="me", after=place, newest=True) == mine[3::-1]
+        assert reader.find(Pair, after=(NOW,)) == [pair for pair in everything if pair.decided > NOW]
+        assert reader.count(Pair, user="me", decision="like") == len(names)
+        assert reader.count(Pair, decision="like", decided=NOW) == 4
+
+
+def test_a_field_without_a_value_can_be_searched_for(store: Store) -> None:
+    report = Report(id="1", user="ann", other="bob", reason="rude", words="", at=NOW)
+    put(store, report, replace(report, id="2", closed=NOW))
+    with store.read() as reader:
+        assert [found.id for found in reader.find(Report, closed=None)] == ["1"]
+        assert reader.count(Report, closed=None, user="ann") == 1
+        assert reader.count(Report, closed=NOW) == 1
+
+
+def test_many_keys_are_looked_up_at_once(store: Store) -> None:
+    pairs = [Pair(user=f"u{i % 40}", other=f"o{i}", decision="like", decided=NOW, swipe="s") for i in range(900)]
+    put(store, *pairs)
+    wanted = [pair.identity() for pair in pairs] + [("nobody", "else")]
+    with store.read() as reader:
+        assert reader.many(Pair, wanted) == {pair.identity(): pair for pair in pairs}
+    assert store.write(lambda unit: len(unit.many(Pair, wanted))).result() == 900
+    assert store.write(lambda unit: len(unit.many(Pair, wanted)), reads=[(Pair, key) for key in wanted]).result() == 900
+
+    def remove(unit: Unit) -> None:
+        for pair in pairs[:-1]:
+            unit.drop(Pair, *pair.identity())
+
+    store.write(remove).result()
+    with store.read() as reader:
+        assert reader.find(Pair) == pairs[-1:]
+
+
+def test_a_reader_stays_at_its_moment(store: Store) -> None:
+    put(store, Fact(name="a", value="1"))
+    with store.read() as reader:
+        assert reader.get(Fact, "a") == Fact(name="a", value="1")
+        put(store, Fact(name="a", value="2"), Fact(name="b", value="2"))
+        assert reader.find(Fact) == [Fact(name="a", value="1")]
+    assert facts(store) == {"a": "2", "b": "2"}
+
+
+@pytest.mark.parametrize("bad", ["a\0b", "\ud800"], ids=["NUL", "lone surrogate"])
+def test_text_that_cannot_be_stored_is_an_error_of_that_work_alone(store: Store, bad: str) -> None:
+    good = [store.write(lambda unit, i=i: unit.put(Fact(name=f"good {i}", value="1"))) for i in range(5)]
+    with pytest.raises(ValueError, match=r"NUL|surrogate"):
+        store.write(lambda unit: unit.put(Fact(name="bad", value=bad))).result()
+    with pytest.raises(ValueError, match=r"NUL|surrogate"):
+        store.write(lambda unit: unit.get(Fact, bad)).result()
+    with store.read() as reader, pytest.raises(ValueError, match=r"NUL|surrogate"):
+        reader.find(Fact, value=bad)
+    for future in good:
+        future.result()
+    assert len(facts(store)) == 5
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"excess": float("nan")}, ValueError),
+        ({"weighed": NOW.replace(tzinfo=None)}, TypeError),
+        ({"swipes": 2**63}, ValueError),
+        ({"swipes": None}, TypeError),
+        ({"swipes": 1.5}, TypeError),
+        ({"deck": 5}, TypeError),
+    ],
+)
+def test_values_that_would_not_come_back_are_refused(store: Store, fields: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        put(store, Standing(**{"user": "ann"} | fields))
+
+
+def test_wrong_keys_and_fields_are_errors(store: Store) -> None:
+    with store.read() as reader:
+        with pytest.raises(TypeError):
+            reader.get(Pair, "ann")
+        with pytest.raises(TypeError):
+            reader.find(Pair, nonsense=1)
+        with pytest.raises(TypeError):
+            reader.count(Pair, nonsense=1)
+    with pytest.raises(TypeError):
+        store.write(lambda unit: unit.drop(Pair, "ann")).result()
+
+
+def test_counting_in_many_threads_loses_nothing(store: Store) -> None:
+    people, threads, times = ["ann", "bob", "cem"], 8, 25
+    barrier = Barrier(threads)
+
+    def count(mine: int) -> None:
+        barrier.wait()
+        futures = []
+        for i in range(times):
+            person = people[(mine + i) % len(people)]
+
+            def work(unit: Unit, person: str = person, id: str = f"{mine}-{i}") -> None:
+                standing = unit.get(Standing, person) or Standing(user=person)
+                unit.append(event(person, id, vocabulary=standing.swipes))
+                unit.put(replace(standing, swipes=standing.swipes + 1))
+
+            futures.append(store.write(work, people=[person], reads=[(Standing, (person,))] if i % 2 else []))
+        for future in futures:
+            future.result()
+
+    workers = [Thread(target=count, args=(i,)) for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    with store.read() as reader:
+        assert sum(standing.swipes for standing in reader.find(Standing)) == threads * times
+        for person in people:
+            lines = reader.find(Event, user=person)
+            assert [line.vocabulary for line in lines] == list(range(len(lines)))
+
+
+def test_works_run_in_the_order_they_came(store: Store) -> None:
+    def work(unit: Unit, i: int) -> None:
+        unit.append(event("ann", str(i)))
+
+    for future in [store.write(lambda unit, i=i: work(unit, i), people=["ann"]) for i in range(300)]:
+        future.result()
+    with store.read() as reader:
+        assert [line.id for line in reader.find(Event)] == [str(i) for i in range(300)]
+
+
+def test_a_closed_store_takes_nothing_more(store: Store) -> None:
+    futures = [store.write(lambda unit, i=i: unit.put(Fact(name=str(i), value="1"))) for i in range(50)]
+    store.close()
+    assert all(future.result(0) is None for future in futures)
+    with pytest.raises(Unavailable):
+        store.write(lambda unit: unit.put(Fact(name="late", value="1")))
+    store.close()
+
+
+def test_integer_keys(store: Store) -> None:
+    put(store, *(Model(id=i, learner="tk", settings="{}", prior="ones", status="retired", created=NOW) for i in (3, 1, 2)))
+    with store.read() as reader:
+        assert [model.id for model in reader.find(Model)] == [1, 2, 3]
+        assert reader.get(Model, 2) is not None

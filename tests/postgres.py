@@ -1,0 +1,128 @@
+"""A real PostgreSQL for the tests: started once, unprivileged, on a free port; each test gets a database of its own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from kaczmatch.storage.migrating import migrate
+
+TEMPLATE = "template_migrated"
+
+
+def programs() -> Path:
+    """Where initdb and postgres are; tests that need them fail without, unless it was said that they cannot be had."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    if on_path := shutil.which("initdb"):
+        return Path(on_path).resolve().parent
+    if reason := os.environ.get("KACZMATCH_NO_POSTGRESQL"):
+        pytest.skip(f"no PostgreSQL: {reason}")
+    pytest.fail("PostgreSQL is not installed: `make test` tries to, or: apt-get install postgresql")
+
+
+def unprivileged() -> dict[str, Any]:
+    """PostgreSQL refuses to run as root."""
+    if os.getuid() != 0:
+        return {}
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+class Server:
+    """PostgreSQL in a folder of its own, syncing to disk as in earnest."""
+
+    def __init__(self, bin: Path) -> None:
+        self._bin = bin
+        self._as = unprivileged()
+        self._folder = Path(tempfile.mkdtemp(prefix="kaczmatch-postgresql-"))
+        self.data = self._folder / "data"
+        self._numbers = count(1)
+        if self._as:
+            os.chown(self._folder, self._as["user"], self._as["group"])
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._call("initdb", "-D", str(self.data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        self.start()
+
+    def _call(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(  # noqa: S603
+            [self._bin / program, *arguments], cwd=self._folder, capture_output=True, text=True, check=False, **self._as
+        )
+        if done.returncode:
+            pytest.fail(f"{program}: {done.stderr}")
+
+    def start(self) -> None:
+        settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=on", "max_connections=60"]
+        self.log = (self._folder / "log").open("ab")
+        command = [self._bin / "postgres", "-D", self.data, "-p", str(self.port), *(a for s in settings for a in ("-c", s))]
+        self.process = subprocess.Popen(command, cwd=self._folder, stdout=self.log, stderr=self.log, **self._as)  # noqa: S603
+        for _ in range(300):
+            try:
+                psycopg.connect(self.address("postgres"), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                time.sleep(0.1)
+        pytest.fail(f"PostgreSQL did not start: {(self._folder / 'log').read_text()}")
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT lets clients go; SIGQUIT is the immediate stop, after which it has to recover."""
+        self.process.send_signal(how)
+        self.process.wait(timeout=60)
+        self.log.close()
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def address(self, name: str) -> str:
+        return f"postgresql://tester@127.0.0.1:{self.port}/{name}"
+
+    def ask(self, statement: str, name: str = "postgres") -> list[Any]:
+        with psycopg.connect(self.address(name), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def new(self, template: str = TEMPLATE) -> str:
+        """The address of a new database."""
+        name = f"test_{next(self._numbers)}"
+        self.ask(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.address(name)
+
+    def drop(self, address: str) -> None:
+        self.ask(f"DROP DATABASE IF EXISTS {address.rpartition('/')[2]} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    server = Server(programs())
+    try:
+        # sorted as a language is, which is what many servers do: our own columns must not be
+        server.ask(f"CREATE DATABASE {TEMPLATE} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C.UTF-8'")
+        migrate(server.address(TEMPLATE))
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def postgres_url(postgres: Server) -> Iterator[str]:
+    address = postgres.new()
+    yield address
+    postgres.drop(address)

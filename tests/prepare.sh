@@ -1,0 +1,23 @@
+# Sourced by `make test`: what the tests need of the system, installed where we may, named where it cannot be had.
+
+install() { # a package
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get install -y --no-install-recommends "$1" >/dev/null 2>&1 ||
+            { apt-get update >/dev/null 2>&1 && apt-get install -y --no-install-recommends "$1" >/dev/null 2>&1; }
+    else
+        return 1
+    fi
+}
+
+if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
+    echo "PostgreSQL is missing; trying to install it"
+    install postgresql || {
+        export KACZMATCH_NO_POSTGRESQL="not installed, and apt-get could not install it"
+        echo "No PostgreSQL: its tests are skipped. Install it with your system's packages, for instance: apt-get install postgresql"
+    }
+fi
+
+if ! command -v strace >/dev/null; then
+    echo "strace is missing; trying to install it"
+    install strace || echo "No strace: tests that cut the power or break the disk are skipped. Install it for them: apt-get install strace"
+fi
