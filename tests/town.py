@@ -39,10 +39,11 @@ class Town:
         *,
         learner: str = "probit-diag",
         settings: dict[str, Any] | None = None,
+        before: Town | None = None,  # whose place this one takes, after a restart
         **rules: Any,
     ) -> None:
-        self.now = NOON
-        self._ids = count(1)
+        self.now = NOON if before is None else before.now
+        self._ids = count(1) if before is None else before._ids
         rules = {"deck_size": 4} | rules
         self.context = Context(store, Rules(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
         self.models = Models(self.context)
