@@ -198,7 +198,5 @@ def _answer(job: Job, batch: Batch) -> Answer:
 
 def _blamed(cause: BaseException | None) -> BaseException:
     if isinstance(cause, IntegrityError):
-        taken = Taken("the key of a line is there already")
-        taken.__cause__ = cause
-        return taken
+        return Taken("the key of a line is there already")  # the database's own words would name it
     return cause or RuntimeError("a commit failed without a reason")

@@ -116,7 +116,8 @@ class Sqlite(Database):
     @staticmethod
     def _engine(url: URL, begin: str, size: int) -> Engine:
         arguments = {"timeout": WAIT, "cached_statements": STATEMENTS, "check_same_thread": False}
-        engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=arguments)
+        # parameters are people's data: they stay out of errors, and so out of logs
+        engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=arguments, hide_parameters=True)
         writes = begin != "BEGIN"
 
         @event.listens_for(engine, "connect")
