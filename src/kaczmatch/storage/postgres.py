@@ -44,8 +44,9 @@ def _types(code: Codec[Any]) -> dict[str, str]:
 
 
 def _arrays(code: Codec[Any], names: Sequence[str]) -> str:
+    """One array a column; bytes travel as they are, everything else as text."""
     types = _types(code)
-    return ", ".join(f"%s::{types[name]}[]" for name in names)
+    return ", ".join(f"{'%b' if types[name] == 'BYTEA' else '%s'}::{types[name]}[]" for name in names)
 
 
 @cache

@@ -73,7 +73,7 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
 
     def fill(unit: Unit) -> None:
         for i in range(2_000):
-            unit.put(Pair(user=f"{i % 5}", other=f"{i}", decision="like", decided=now, swipe="s"))
+            unit.put(Pair(user=f"{i % 50}", other=f"{i // 50}", decision="like", decided=now, swipe="s"))
 
     store.write(fill).result()
     keys = [["a"] * 256, [str(i) for i in range(256)]]
