@@ -140,7 +140,8 @@ class Edge:
 
 def route_of(scope: Scope) -> str:
     """The template of the route, without anybody's id; empty where there is none."""
-    return str(getattr(scope.get("route"), "path", ""))
+    included = scope.get("fastapi", {}).get("effective_route_context")  # knows the prefix that the router was included under
+    return str(getattr(included or scope.get("route"), "path", ""))
 
 
 def host_of(scope: Scope) -> str:
