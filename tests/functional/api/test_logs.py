@@ -16,7 +16,7 @@ from .conftest import Opened
 def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     before = structlog.get_config()
-    set_up_logs("debug", to=stream)
+    lines_written = set_up_logs("debug", to=stream)
     try:
         service = opened("sqlite")
         one, two = "canary-ada", "canary-bo"
@@ -34,8 +34,10 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
 
         monkeypatch.setattr(type(service.system.parts.people), "get", fail)
         failed = service.call("GET", f"/people/{one}")
+        lines_written.flush()
         text = stream.getvalue()
     finally:
+        lines_written.close()
         structlog.configure(**before)
     lines = [json.loads(line) for line in text.splitlines()]
     assert "canary" not in text.lower()
