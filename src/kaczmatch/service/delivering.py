@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -78,6 +79,11 @@ class Deliverer:
                     idle = True
                 if idle:
                     stop.wait(pause)
+
+    def drain(self, stopping: Callable[[], bool]) -> None:
+        """Send all that is due."""
+        while not stopping() and self.step():
+            pass
 
     def step(self) -> int:
         """Send what is due, at most a round of it; says how many replies came, 0 where another process delivers."""
