@@ -6,10 +6,8 @@ ENVIRONMENT := .venv/.installed
 
 .PHONY: serve test bench migration docs clean
 
-serve:
-	@echo "kaczmatch has no service yet: this release is a library of learners."
-	@echo "Try it:   make test    and the first example of README.md"
-	@exit 1
+serve: $(ENVIRONMENT)
+	$(BIN)/kaczmatch serve --demo
 
 test: $(ENVIRONMENT)
 	$(BIN)/ruff format --check .
@@ -30,6 +28,7 @@ migration: $(ENVIRONMENT) # make migration words="what changes"
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/claims.py
+	$(BIN)/kaczmatch openapi > docs/openapi.json
 
 $(ENVIRONMENT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -106,7 +106,7 @@ class Life(RuleBasedStateMachine):
             return
         assert not gone
         self.decisions.setdefault((user, other.id), []).append(decision)
-        mutual = decision == "like" and self.decisions.get((other.id, user), [""])[-1] == "like"
+        mutual = decision == "like" and (self.decisions.get((other.id, user)) or [""])[-1] == "like"
         assert (answer.match is not None) == mutual
         if mutual:
             self.matches.add(pair)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from kaczmatch.cli import operator_commands
+
 app = typer.Typer(
     help="Learns what each person likes from their own swipes. Start with: kaczmatch reproduce all",
     no_args_is_help=True,
@@ -186,3 +188,50 @@ def tune(
     columns = {"user": user, "candidate": candidate, "like": like, "order": order, "time": time, "session": session}
     request = Request(swipes, candidates, columns | {"candidates_key": candidates_key}, {"split": split, "seed": seed}, None)
     run(request, learner, out)
+
+
+config_app = typer.Typer(help="Settings of the service.", no_args_is_help=True)
+app.add_typer(config_app, name="config")
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings as TOML; KACZMATCH_… variables win.", dir_okay=False)]
+
+
+@app.command()
+def serve(
+    config: ConfigFile = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; usually 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on; usually 8000.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; more than one on PostgreSQL only.")] = None,
+    demo: Annotated[bool | None, typer.Option("--demo/--no-demo", help="Invented people to play with.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder for the database file.", file_okay=False)] = None,
+) -> None:
+    """Run the service. `kaczmatch serve --demo` shows it with invented people."""
+    from kaczmatch.cli.serve import serve as run
+
+    run(config, host=host, port=port, workers=workers, demo=demo, data=data)
+
+
+@config_app.command("check")
+def config_check(config: ConfigFile = None) -> None:
+    """Print the settings in force, secrets masked, and say what is wrong with them."""
+    from kaczmatch.cli.serve import check
+
+    check(config)
+
+
+@app.command()
+def refit(config: ConfigFile = None) -> None:
+    """Learn where newcomers start from what people like, and take it into use."""
+    from kaczmatch.cli.serve import refit as run
+
+    run(config)
+
+
+@app.command()
+def openapi() -> None:
+    """Print the OpenAPI document of the service."""
+    from kaczmatch.cli.serve import openapi as run
+
+    run()
+
+
+operator_commands.register(app)

@@ -1,0 +1,1 @@
+"""The HTTP API: FastAPI over the use cases of `service`."""

@@ -1,0 +1,91 @@
+"""What the routes work with: the use cases, put together by whoever starts the service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from fastapi import Request
+
+from kaczmatch.service.access import Access
+from kaczmatch.service.context import Context
+from kaczmatch.service.decks import Decks
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.feed import Feed
+from kaczmatch.service.matching import Matching
+from kaczmatch.service.models import Models
+from kaczmatch.service.operating import Operating
+from kaczmatch.service.people import People
+from kaczmatch.service.preferences import Preferences
+from kaczmatch.service.ranking import RankingPeople
+from kaczmatch.service.safety import Safety
+from kaczmatch.service.swiping import Swiping
+from kaczmatch.service.undoing import Undoing
+from kaczmatch.service.world import World
+
+
+def _nothing() -> str:
+    return ""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """The use cases over one store and one world."""
+
+    context: Context
+    world: World
+    access: Access
+    people: People
+    swiping: Swiping
+    undoing: Undoing
+    decks: Decks
+    matching: Matching
+    safety: Safety
+    ranking: RankingPeople
+    preferences: Preferences
+    models: Models
+    erasing: Erasing
+    operating: Operating
+    feed: Feed
+    unready: Callable[[], str] = _nothing  # why requests cannot be served yet; empty: they can
+    loopback_keys: frozenset[str] = frozenset()  # keys that this machine alone may use
+
+    @classmethod
+    def of(
+        cls,
+        context: Context,
+        world: World,
+        access: Access,
+        fresh_rng: Callable[[], np.random.Generator],
+        scrub: Callable[[], None],
+        *,
+        unready: Callable[[], str] = _nothing,
+        loopback_keys: frozenset[str] = frozenset(),
+    ) -> Parts:
+        return cls(
+            context,
+            world,
+            access,
+            People(context),
+            Swiping(context),
+            Undoing(context),
+            Decks(context, world, fresh_rng),
+            Matching(context),
+            Safety(context),
+            RankingPeople(context, fresh_rng),
+            Preferences(context),
+            Models(context),
+            Erasing(context, scrub),
+            Operating(context),
+            Feed(context, scrub),
+            unready,
+            loopback_keys,
+        )
+
+
+def parts(request: Request) -> Parts:
+    found: Parts = request.app.state.parts
+    return found

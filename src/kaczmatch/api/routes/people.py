@@ -1,0 +1,90 @@
+"""Profiles: put, get, pause, erase, export."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Response
+
+from kaczmatch.api.guards import Use, User, UserOrOperator
+from kaczmatch.api.parts import Parts
+from kaczmatch.api.shapes import Profile, ProfileIn
+from kaczmatch.api.words import current_words
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.personal import export
+from kaczmatch.service.records import Person
+from kaczmatch.service.refusals import NotFound, Stale
+
+router = APIRouter(prefix="/people", tags=["people"])
+
+Tag = Annotated[str | None, Header(max_length=100)]
+_ETAG = {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The version, for If-Match."}}}
+
+
+@router.put("/{user}", response_model=Profile, responses={200: _ETAG, 201: {"model": Profile, **_ETAG}})
+def put(user: User, body: ProfileIn, use: Use, response: Response, if_match: Tag = None, if_none_match: Tag = None) -> Profile:
+    """Add or replace a profile. `If-None-Match: *` only adds; `If-Match` with the ETag only replaces that version."""
+    person = use.people.put(user, body.about(), if_version=_wanted(use, user, if_match, if_none_match)).result()
+    response.status_code = 201 if person.version == 1 else 200
+    return _told(use, person, response)
+
+
+@router.get("/{user}", response_model=Profile, responses={200: _ETAG, 304: {"description": "Not changed since."}})
+def get(user: User, use: Use, response: Response, if_none_match: Tag = None) -> Profile | Response:
+    person = use.people.get(user)
+    if if_none_match is not None and _etag(person) in [one.strip().removeprefix("W/") for one in if_none_match.split(",")]:
+        return Response(status_code=304, headers={"ETag": _etag(person)})
+    return _told(use, person, response)
+
+
+@router.post("/{user}/pause", response_model=Profile)
+def pause(user: UserOrOperator, use: Use, response: Response) -> Profile:
+    """Shown to nobody and sees nobody, until resumed; nothing is forgotten."""
+    return _told(use, use.people.pause(user, True).result(), response)
+
+
+@router.post("/{user}/resume", response_model=Profile)
+def resume(user: User, use: Use, response: Response) -> Profile:
+    return _told(use, use.people.pause(user, False).result(), response)
+
+
+@router.delete("/{user}", status_code=204)
+def erase(user: UserOrOperator, use: Use) -> Response:
+    """Leave nothing of a person, in anybody's data; done when this answers."""
+    use.erasing.erase(user)
+    use.world.forget([user])
+    return Response(status_code=204)
+
+
+@router.get("/{user}/export", response_model=dict[str, Any])
+def everything(user: User, use: Use) -> dict[str, Any]:
+    """All that is kept about somebody, for that person."""
+    return export(use.context, user)
+
+
+def _told(use: Parts, person: Person, response: Response) -> Profile:
+    response.headers["ETag"] = _etag(person)
+    return Profile.of(person, current_words(use.context), use.context.clock())
+
+
+def _etag(person: Person) -> str:
+    return f'"{person.version}"'
+
+
+def _wanted(use: Parts, user: str, if_match: str | None, if_none_match: str | None) -> int | None:
+    """The version that a change is meant for."""
+    if if_none_match is not None:
+        if if_none_match.strip() != "*" or if_match is not None:
+            raise InvalidInput("If-None-Match", "can only be * here, and without If-Match")
+        return 0
+    if if_match is None:
+        return None
+    text = if_match.strip().strip('"')
+    if text == "*":
+        try:
+            return use.people.get(user).version
+        except NotFound:
+            raise Stale("there is no such profile to replace") from None
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise Stale("that is no version of this profile")
+    return int(text)

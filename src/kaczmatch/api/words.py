@@ -1,0 +1,60 @@
+"""Why somebody is shown, in the viewer's own terms: from what the viewer has swiped, and nothing of the other side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.vectors import unit
+from kaczmatch.recommend.cards import Reason
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.context import Context
+from kaczmatch.service.people import profile_of
+from kaczmatch.service.records import Learned, Person
+from kaczmatch.service.world import grown
+
+_MOST = 3
+_PLAIN = {
+    Reason.SAMPLED: "you are likely to get along, as far as one can tell yet",
+    Reason.EXPLORED: "somebody different, for a change",
+    Reason.RELAXED: "you have met before, and everybody else was shown",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Why:
+    """In words, and the tags that they name."""
+
+    words: str
+    fits: tuple[str, ...]
+
+
+def current_words(context: Context) -> Vocabulary:
+    with context.store.read() as reader:
+        return context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+
+
+def why(context: Context, user: str, cards: Sequence[tuple[str, Person]]) -> tuple[list[Why], Vocabulary]:
+    """For each card, a reason and a person; with the vocabulary that the tags are named by."""
+    with context.store.read() as reader:
+        current = context.catalogue.current(reader)
+        words = context.catalogue.vocabulary(reader, current.vocabulary)
+        fold = context.catalogue.fold(reader, current.model)
+        taste = fold.read(reader.get(Learned, current.model, user))
+    state = grown(fold, taste.state, words)
+    weights = fold.learner.weights(state.cells, state.dimensions)
+    told = []
+    for reason, person in cards:
+        parts = weights * unit(profile_of(person, words, context.rules.schema).features)
+        best = np.argsort(-parts, kind="stable")[:_MOST]
+        fits = tuple(words.names[place].name for place in best.tolist() if parts[place] > 0.0) if taste.swipes else ()
+        told.append(Why(f"you seem to like {_listed(fits)}" if fits else _PLAIN[Reason(reason)], fits))
+    return told, words
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

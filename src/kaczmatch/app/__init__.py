@@ -1,0 +1,1 @@
+"""The composition root: settings, a clock and randomness become a running system."""

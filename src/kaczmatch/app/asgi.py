@@ -1,0 +1,68 @@
+"""The ASGI application of a system, made once in every process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI
+from starlette.concurrency import run_in_threadpool
+
+from kaczmatch.api.application import Limits, application
+from kaczmatch.app.composing import open_store
+from kaczmatch.app.demo.inviting import with_demo
+from kaczmatch.app.logs import set_up_logs
+from kaczmatch.app.system import System, compose
+from kaczmatch.settings.model import Settings
+from kaczmatch.settings.reading import read
+from kaczmatch.storage import SqlStore
+
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def create() -> FastAPI:
+    """For uvicorn, in every worker: everything from the environment."""
+    settings = read()
+    set_up_logs(settings.log_level)
+    return create_app(settings)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    system = compose(settings, open_store(settings))
+    routers = with_demo(system) if settings.demo else ()
+    return app_of(system, routers=routers)
+
+
+def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
+    """The application of a composed system, which it starts and stops."""
+    settings = system.settings
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        system.start()
+        yield
+        await run_in_threadpool(system.stop)
+
+    limits = Limits(
+        body=settings.body_limit,
+        upload=settings.upload_limit,
+        at_once=settings.waiting_limit,
+        decks=settings.deck_limit,
+        origins=settings.cors_origins,
+        hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
+    )
+    app = application(system.parts, limits, routers=routers, lifespan=lifespan, version=version("kaczmatch"))
+    app.state.system = system
+    figures = app.state.figures
+    figures.watch(
+        "people", "People that can be shown.", lambda: float(len(system.world)) if system.status.ready.is_set() else 0.0
+    )
+    figures.watch("ready", "Whether requests are served.", lambda: float(not system.status.why()))
+    store = system.store
+    if isinstance(store, SqlStore):
+        figures.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
+    return app

@@ -1,0 +1,123 @@
+"""From settings to the parts of a system."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.app.vocabulary import first_words
+from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.schema import Schema
+from kaczmatch.service.access import Access
+from kaczmatch.service.context import Context
+from kaczmatch.service.delivering import Deliverer
+from kaczmatch.service.feed import Feed
+from kaczmatch.service.models import Models
+from kaczmatch.service.rules import Limit, Rules
+from kaczmatch.service.store import Store
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.migrating import migrate
+
+DAY = timedelta(days=1)
+POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    return secrets.token_hex(12)
+
+
+def fresh_rng() -> np.random.Generator:
+    """One a deck, so that requests need not share a generator; nobody can foresee it."""
+    return np.random.default_rng(secrets.randbits(128))
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """The store that the settings name. A SQLite file is brought up to date here; PostgreSQL by `kaczmatch migrate`."""
+    url = settings.url
+    if url.startswith("sqlite"):
+        Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        migrate(url)
+    return SqlStore(url, readers=settings.threads + 4)
+
+
+def rules_of(settings: Settings) -> Rules:
+    return Rules(
+        schema=Schema(settings.kinds, settings.minimum_age),
+        cooldown=timedelta(days=settings.cooldown_days),
+        deck_size=settings.deck_size,
+        deck_life=timedelta(minutes=settings.deck_minutes),
+        session_silence=timedelta(minutes=settings.session_minutes),
+        policy=policy_of(settings),
+        exposure_cap=settings.exposure_cap,
+        swipes=Limit(settings.swipes_a_day, DAY),
+        decks=Limit(settings.decks_a_day, DAY),
+        edits=Limit(settings.edits_a_day, DAY),
+        keep_impressions=timedelta(days=settings.keep_impressions_days),
+        keep_audit=timedelta(days=settings.keep_audit_days),
+        keep_messages=timedelta(days=settings.keep_messages_days),
+    )
+
+
+def policy_of(settings: Settings) -> Policy:
+    kind = POLICIES[settings.policy]
+    known = [field.name for field in fields(kind) if field.name != "sampler"]
+    for name in settings.policy_settings:
+        if name not in known:
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {settings.policy!r}; {nearest(name, known)}")
+    return kind(**settings.policy_settings)
+
+
+def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
+    """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
+    context = Context(store, rules_of(settings), clock, new_id)
+    Models(context).set_up(first_words(settings), settings.learner, settings.learner_settings)
+    return context
+
+
+def access_of(settings: Settings, context: Context) -> Access:
+    return Access(context, token_secret(settings))
+
+
+def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:
+    """Who sends webhooks."""
+    secret = "" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value()
+    sender = WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
+    return Deliverer(context, feed, sender, fresh_rng())
+
+
+def token_secret(settings: Settings) -> bytes:
+    """What signs user tokens: a setting, or made once and kept beside the database for its owner's eyes only."""
+    if settings.token_secret is not None:
+        return settings.token_secret.get_secret_value().encode()
+    return kept_secret(settings.data / "token-secret")
+
+
+def kept_secret(file: Path) -> bytes:
+    """The secret in a file, which is made if there is none; two processes that start together agree on one."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        return file.read_bytes().strip()
+    except FileNotFoundError:
+        made = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        made.touch(mode=0o600)
+        made.write_bytes(secrets.token_hex(32).encode())
+        try:
+            os.link(made, file)  # fails if another process was first
+        except FileExistsError:
+            pass
+        finally:
+            made.unlink()
+        return file.read_bytes().strip()

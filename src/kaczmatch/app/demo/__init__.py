@@ -1,0 +1,1 @@
+"""Invented people to play with."""

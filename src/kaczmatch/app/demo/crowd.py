@@ -1,0 +1,83 @@
+"""Invented people answer: whoever a visitor likes decides in turn, and newcomers find admirers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import final
+
+import numpy as np
+
+from kaczmatch.app.demo.population import Invented
+from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.service.context import Context
+from kaczmatch.service.folding import LIKE, SWIPED
+from kaczmatch.service.people import profile_of
+from kaczmatch.service.records import Event, Match, Pair, Person
+from kaczmatch.service.refusals import Refusal
+from kaczmatch.service.sparse import unpacked
+from kaczmatch.service.store import Reader
+from kaczmatch.service.swiping import Swipe, Swiping
+
+_ADMIRERS = 12
+_LOOKED_AT = 400
+
+
+@final
+@dataclass(slots=True)
+class Crowd:
+    """A job that runs every few seconds."""
+
+    context: Context
+    invented: Invented
+    rng: np.random.Generator
+    _read_to: int | None = None
+    _met: set[str] = field(default_factory=set)
+
+    def answer(self) -> int:
+        """Decide on everybody who has liked one of them since the last time; how many decisions that were."""
+        with self.context.store.read() as reader:
+            if self._read_to is None:
+                newest = reader.find(Event, newest=True, limit=1)
+                self._read_to = newest[0].number if newest else 0
+            events = reader.find(Event, after=(self._read_to,), limit=1_000)
+            fresh = [one for one in events if one.kind == SWIPED and not one.imported]
+            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == LIKE]
+            known = reader.many(Pair, wanted)
+            answers = [pair for pair in wanted if pair not in known]
+            for user in {one.user for one in fresh} - self._met:
+                self._met.add(user)
+                answers += self._admirers(reader, user)
+            people = {user: person for (user,), person in reader.many(Person, [(user,) for _, user in answers]).items()}
+        self._read_to = max((one.number for one in events), default=self._read_to)
+        return sum(self._decide(other, people[user]) for other, user in answers if user in people)
+
+    def _decide(self, other: str, visitor: Person) -> bool:
+        ids = list(self.invented.people)
+        if other not in self.invented.people:
+            return False
+        tags = unpacked(visitor.features, len(self.invented.names))
+        odds = float(self.invented.likes(ids.index(other), tags[None, :])[0]) + 1.0
+        decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
+        swipe = Swipe(user=other, id=f"crowd-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
+        try:
+            Swiping(self.context).imported(swipe, self.context.clock()).result()
+        except Refusal:
+            return False
+        return True
+
+    def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
+        """Some who fit a newcomer, if few have decided on them yet."""
+        me = reader.get(Person, user)
+        if me is None or len(reader.find(Pair, other=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+            return []
+        version = self.context.catalogue.current(reader).vocabulary
+        words, schema = self.context.catalogue.vocabulary(reader, version), self.context.rules.schema
+        ids = self.rng.permutation(list(self.invented.people))[:_LOOKED_AT].tolist()
+        apart = {match.other for match in reader.find(Match, user=user)} | {user}
+        found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
+        if not found:
+            return []
+        candidates = Candidates.of([profile_of(one, words, schema) for one in found], schema)
+        fits = allowed(profile_of(me, words, schema), candidates, self.context.clock().astimezone(UTC).date())
+        return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

@@ -1,0 +1,40 @@
+"""The demo's key: made once, kept in the data folder, and of use on this machine alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kaczmatch.service.access import SCOPES, Access, Denied
+
+NAME: Final = "demo (this machine only)"
+
+
+def demo_keys(access: Access) -> frozenset[str]:
+    kept = access.keys()
+    return frozenset(key.id for key in kept if key.name == NAME)
+
+
+def demo_key(access: Access, file: Path) -> str:
+    """Its text: the one in the file while it is valid, or a new one."""
+    if file.is_file():
+        text = file.read_text(encoding="ascii").strip()
+        try:
+            access.caller(text)
+        except Denied:
+            file.unlink()
+        else:
+            return text
+    _, text = access.create(NAME, tuple(SCOPES))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(text, encoding="ascii")
+    return text
+
+
+def without_demo_keys(access: Access) -> None:
+    """A store that was played with goes into service: the demo's keys end."""
+    kept = access.keys()
+    for key in kept:
+        if key.name == NAME and key.revoked is None:
+            access.revoke(key.id).result()

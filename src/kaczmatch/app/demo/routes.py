@@ -1,0 +1,85 @@
+"""What the demo's pages need beyond the API: whom one could be, a token for them, and a simulated person's hidden taste."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import BaseModel
+
+from kaczmatch.api.guards import Somebody, Use, is_local
+from kaczmatch.api.problems import Forbidden
+from kaczmatch.api.shapes import Face
+from kaczmatch.api.words import current_words
+from kaczmatch.app.demo.population import Invented
+from kaczmatch.service.access import Caller
+from kaczmatch.service.records import Person
+from kaczmatch.service.refusals import nobody
+
+_LIFE = timedelta(hours=12)
+
+
+class DemoToken(BaseModel):
+    token: str
+    expires: datetime
+
+
+class DemoFace(Face):
+    i_am: list[str]
+    i_look_for: list[str]
+
+
+class DemoPeople(BaseModel):
+    people: list[DemoFace]
+
+
+class Taste(BaseModel):
+    """Log-odds that each tag adds to a like; tags that do not matter are left out."""
+
+    weights: dict[str, float]
+
+
+def demo_router(invented: Invented) -> APIRouter:
+    """Answers this machine alone, and no other site's page: those cannot send the header."""
+    router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
+    ids = list(invented.people)
+
+    @router.get("/people", response_model=DemoPeople)
+    def people(
+        request: Request, use: Use, limit: Annotated[int, Query(ge=1, le=200)] = 12, skip: Annotated[int, Query(ge=0)] = 0
+    ) -> DemoPeople:
+        """Some of the invented people."""
+        _check(request)
+        words, now = current_words(use.context), use.context.clock()
+        with use.context.store.read() as reader:
+            found = reader.many(Person, [(user,) for user in ids[skip : skip + limit]])
+        faces = [(Face.of(one, words, now), one) for one in found.values()]
+        told = [DemoFace(**face.model_dump(), i_am=list(one.i_am), i_look_for=list(one.i_look_for)) for face, one in faces]
+        return DemoPeople(people=sorted(told, key=lambda one: ids.index(one.id)))
+
+    @router.post("/tokens/{user}", response_model=DemoToken)
+    def token(request: Request, user: Somebody, use: Use, x_kaczmatch_demo: Annotated[str, Header()] = "") -> DemoToken:
+        """Be anybody, or somebody new; with the header `X-Kaczmatch-Demo: 1`."""
+        _check(request)
+        if x_kaczmatch_demo != "1":
+            raise Forbidden("the demo's own pages send a header with this")
+        key = next(iter(use.loopback_keys))
+        minted, expires = use.access.mint(Caller(key, frozenset()), user, _LIFE)
+        return DemoToken(token=minted, expires=expires)
+
+    @router.get("/people/{user}/taste", response_model=Taste)
+    def taste(request: Request, user: Somebody) -> Taste:
+        """What a simulated person really likes, to compare with what was learned."""
+        _check(request)
+        weights = invented.taste(user)
+        if weights is None:
+            raise nobody(user)
+        return Taste(weights=weights)
+
+    return router
+
+
+def _check(request: Request) -> None:
+    if not is_local(request):
+        raise Forbidden("the demo works on the machine of the service only")

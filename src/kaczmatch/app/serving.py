@@ -1,0 +1,78 @@
+"""`kaczmatch serve`: checks that it may start here, then hands over to uvicorn."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tempfile
+from collections.abc import Callable
+
+import uvicorn
+
+from kaczmatch.api.figures import SHARED
+from kaczmatch.app.asgi import create_app
+from kaczmatch.app.composing import open_store
+from kaczmatch.app.demo.key import NAME
+from kaczmatch.app.logs import set_up_logs
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.records import Key
+from kaczmatch.settings.model import PREFIX, Settings
+from kaczmatch.storage import SqlStore
+
+DRAIN_SECONDS = 30
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+def serve(settings: Settings, told: Callable[[str], None]) -> None:
+    """Run until it is told to stop; requests in progress are answered first."""
+    check(settings)
+    told(f"kaczmatch listens on http://{settings.host}:{settings.port}")
+    options = {
+        "host": settings.host,
+        "port": settings.port,
+        "access_log": False,
+        "log_config": None,
+        "proxy_headers": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": DRAIN_SECONDS,
+        "http": "httptools",
+    }
+    if settings.workers == 1:
+        set_up_logs(settings.log_level)
+        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
+        return
+    for name, value in settings.model_dump(mode="json", include={"demo", "host", "workers"}).items():
+        os.environ[f"{PREFIX}{name.upper()}"] = str(value)
+    with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
+        os.environ[SHARED] = folder
+        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)  # type: ignore[arg-type]
+
+
+def check(settings: Settings) -> None:
+    """What must hold before it starts."""
+    if settings.workers > 1 and not settings.url.startswith("postgresql"):
+        raise InvalidInput("workers", "more than one process needs PostgreSQL: a SQLite file has one writer")
+    if settings.demo and settings.workers > 1:
+        raise InvalidInput("demo", "runs in one process")
+    if settings.demo and not is_loopback(settings.host):
+        raise InvalidInput("demo", f"is for this machine alone, and {settings.host} is beyond it")
+    if not is_loopback(settings.host):
+        store = open_store(settings)
+        try:
+            if not has_key(store):
+                problem = f"{settings.host} can be reached by others, and there is no key yet: run `kaczmatch keys create` first"
+                raise InvalidInput("host", problem)
+        finally:
+            store.close()
+
+
+def has_key(store: SqlStore) -> bool:
+    with store.read() as reader:
+        return any(key.revoked is None and key.name != NAME for key in reader.find(Key))
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

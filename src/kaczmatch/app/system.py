@@ -1,0 +1,129 @@
+"""A running system: made by `compose`, started, ready after a moment, stopped in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import final
+
+import structlog
+
+from kaczmatch.api.edge import where
+from kaczmatch.api.parts import Parts
+from kaczmatch.app.background import Background
+from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now
+from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
+from kaczmatch.app.refitting import Refitting
+from kaczmatch.app.warming import warm_up
+from kaczmatch.service.context import Context
+from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.world import World
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore, SqlStore
+
+FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+
+log = structlog.stdlib.get_logger("kaczmatch")
+
+
+@final
+@dataclass(slots=True, eq=False)
+class System:
+    """Everything one process has."""
+
+    settings: Settings
+    store: SqlStore | MemoryStore
+    context: Context
+    world: World
+    parts: Parts
+    background: Background
+    status: Status
+    before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as inviting the demo's people
+    jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
+    closing: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
+
+    def start(self) -> None:
+        """Get ready in the background; until then requests are told to come back."""
+        self.background.once("start", self._prepare)
+
+    def wait_ready(self, seconds: float = 120.0) -> None:
+        if not self.status.ready.wait(seconds):
+            raise TimeoutError(f"the service is not ready: {self.status.why()}")
+
+    def stop(self) -> None:
+        """Finish what is in progress, then let go of the store."""
+        self.status.stopping = True
+        self.background.stop()
+        for close in self.closing:
+            close()
+        self.store.close()
+
+    def _prepare(self) -> None:
+        try:
+            self.status.doing = "compiling kernels"
+            warm_up(self.settings)
+            self.status.doing = "loading everybody"
+            for step in self.before_ready:
+                step()
+            self.world.load()
+        except Exception as error:
+            self.status.doing = f"failed to start ({type(error).__name__}); see the log"
+            log.error("start failed", error=type(error).__name__, where=where(error))
+            raise
+        self.status.ready.set()
+        log.info("ready", people=len(self.world))
+        refitting = Refitting(self.context, self.settings)
+        self.background.every(FOLLOW_SECONDS, "follow", self.world.follow)
+        self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
+        self.background.once("resume erasures", self.parts.erasing.resume)
+        self.background.once("resume building", self.parts.models.resume)
+        if self.settings.refit:
+            self.background.every(REFIT_SECONDS, "refit", refitting.run_if_due)
+        for seconds, name, job in self.jobs:
+            self.background.every(seconds, name, job)
+
+
+@final
+@dataclass(slots=True)
+class Status:
+    """How far the start has come."""
+
+    ready: threading.Event = field(default_factory=threading.Event)
+    doing: str = "starting"
+    stopping: bool = False
+
+    def why(self) -> str:
+        """Why requests cannot be served; empty: they can."""
+        if self.stopping:
+            return "stopping"
+        return "" if self.ready.is_set() else self.doing
+
+
+def compose(
+    settings: Settings,
+    store: SqlStore | MemoryStore,
+    *,
+    clock: Callable[[], datetime] = now,
+) -> System:
+    """Put the parts together over an open store; nothing runs yet."""
+    context = context_of(settings, store, clock)
+    world, status = World(context), Status()
+    scrub = store.scrub if isinstance(store, SqlStore) else _nothing
+    access = access_of(settings, context)
+    if settings.demo:
+        demo_key(access, settings.data / "demo-key")
+    else:
+        without_demo_keys(access)
+    parts = Parts.of(context, world, access, fresh_rng, scrub, unready=status.why, loopback_keys=demo_keys(access))
+    system = System(settings, store, context, world, parts, Background(), status)
+    if settings.webhook_url is not None:
+        deliverer = deliverer_of(settings, context, parts.feed)
+        system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
+        system.closing.append(deliverer.close)
+    return system
+
+
+def _nothing() -> None:
+    """Memory needs no scrubbing."""

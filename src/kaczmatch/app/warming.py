@@ -1,0 +1,53 @@
+"""Compile every kernel that a request needs before the first one comes: a tiny service in memory lives through a day."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from kaczmatch.app.composing import fresh_rng, new_id, rules_of
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.context import Context
+from kaczmatch.service.decks import Decks
+from kaczmatch.service.models import Models
+from kaczmatch.service.people import About, People
+from kaczmatch.service.preferences import Preferences
+from kaczmatch.service.ranking import RankingPeople
+from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.undoing import Undoing
+from kaczmatch.service.world import World
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore
+
+
+def warm_up(settings: Settings) -> None:
+    """Everybody is compatible with everybody, so that all steps have something to do."""
+    moment = datetime(2020, 1, 1, 12, tzinfo=UTC)
+
+    def clock() -> datetime:
+        nonlocal moment
+        moment += timedelta(seconds=1)
+        return moment
+
+    context = Context(MemoryStore(), rules_of(settings), clock, new_id)
+    tags = [f"tag {number}" for number in range(6)]
+    Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
+    people, kinds = People(context), frozenset(settings.kinds)
+    for number in range(12):
+        has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
+        about = About(name="Somebody", born=date(1950, 1, 1), i_am=kinds, i_look_for=kinds, tags=has, latitude=0.0, longitude=0.0)
+        people.put(f"p{number}", about).result()
+    world = World(context)
+    world.load()
+    decks, swiping = Decks(context, world, fresh_rng), Swiping(context)
+    for viewer in ("p0", "p1"):
+        hand = decks.deck(viewer, 6)
+        for place, (card, _) in enumerate(hand.cards):
+            swipe = Swipe(user=viewer, id=f"s{place}", candidate=card.other, decision=("like", "pass")[place % 2], deck=card.deck)
+            swiping.swipe(swipe).result()
+        last = hand.cards[-1][0]
+        Undoing(context).undo(viewer, f"s{len(hand.cards) - 1}").result()
+        RankingPeople(context, fresh_rng).why(viewer, last.other)
+        RankingPeople(context, fresh_rng).rank(viewer, ["p2", "p3", "p4"])
+        Preferences(context).grew(viewer)
+        swiping.end_session(viewer).result()
+        world.follow()

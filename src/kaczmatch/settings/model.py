@@ -1,0 +1,125 @@
+"""Every setting there is, with its default and what it means. `docs/settings.md` has the same list (tested)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, final
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+PREFIX: Final = "KACZMATCH_"
+FILE: Final = f"{PREFIX}CONFIG"  # names the file; not a setting itself
+
+
+def _parts(text: Any) -> Any:
+    return [part.strip() for part in text.split(",") if part.strip()] if isinstance(text, str) else text
+
+
+Days = Annotated[float, Field(gt=0.0, le=36_500.0)]
+Minutes = Annotated[float, Field(gt=0.0, le=525_600.0)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parts)]
+Quota = Annotated[int | None, Field(ge=0)]
+
+
+@final
+class Settings(BaseSettings):
+    """What an operator decides. The environment wins over the file, and both over what stands here."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, env_parse_none_str="none", extra="forbid", frozen=True
+    )
+
+    # Where and how it runs
+    data: Path = Field(default=Path("kaczmatch-data"), description="Folder for the database file and the secret.")
+    database: SecretStr | None = Field(
+        default=None, description="sqlite:///file or postgresql://user@host/name; usually a SQLite file in the data folder."
+    )
+    host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; beyond loopback only with a key.")
+    port: int = Field(default=8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    workers: int = Field(default=1, ge=1, le=64, description="Processes; more than one on PostgreSQL only.")
+    threads: int = Field(default=8, ge=2, le=64, description="Threads for reading, in each process.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least severe log line to write.")
+
+    # Who may ask
+    token_secret: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        description="Signs user tokens; usually made at the first start and kept in the data folder.",
+    )
+    cors_origins: Words = Field(default=(), description="Origins whose pages may call the API, comma-separated; usually none.")
+    body_limit: int = Field(default=1_048_576, ge=1_024, le=2**30, description="Largest body of a request, in bytes.")
+    upload_limit: int = Field(
+        default=268_435_456, ge=1_024, le=2**40, description="Largest file to import in one request, in bytes."
+    )
+    waiting_limit: int = Field(default=1_000, ge=1, description="Requests in progress before more are turned away (503).")
+    deck_limit: int = Field(default=32, ge=1, description="Decks in progress before more are turned away (503).")
+
+    # The product
+    kinds: Words = Field(
+        default=("woman", "man", "non-binary"), min_length=1, description="What people can be and look for, comma-separated."
+    )
+    minimum_age: int = Field(default=18, ge=0, le=120, description="Nobody younger takes part.")
+    vocabulary: Path | None = Field(
+        default=None, description="Tags of a new store: a file with one a line (features begin with ~); usually a general list."
+    )
+    learner: str = Field(default="probit-diag", description="How the first model of a new store learns.")
+    learner_settings: dict[str, Any] = Field(default={"appeal": True}, description="Settings of that learner, as JSON.")
+    policy: Literal["mutual", "paper"] = Field(default="mutual", description="How decks are drawn.")
+    policy_settings: dict[str, Any] = Field(default={}, description="Settings of that policy, as JSON.")
+    refit: bool = Field(default=True, description="Learn where newcomers start from what people like, once enough have swiped.")
+    refit_days: Days = Field(default=7.0, description="How often at most.")
+    refit_people: int = Field(default=200, ge=20, description="How many must have swiped.")
+    deck_size: int = Field(default=32, ge=1, le=100, description="Cards of a deck, unless asked for otherwise.")
+    deck_minutes: Minutes = Field(default=60.0, description="How long a deck stays open.")
+    session_minutes: Minutes = Field(default=30.0, description="Silence that ends a session.")
+    cooldown_days: Days = Field(default=14.0, description="How long somebody decided on is not shown again.")
+    exposure_cap: float = Field(default=3.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
+
+    # Limits and retention
+    swipes_a_day: Quota = Field(default=2_000, description="Swipes of one user; none: no limit.")
+    decks_a_day: Quota = Field(default=500, description="Decks of one user; none: no limit.")
+    edits_a_day: Quota = Field(default=20, description="Changes of tags by one user; none: no limit.")
+    keep_impressions_days: Days = Field(default=180.0, description="How long cards shown are kept.")
+    keep_audit_days: Days = Field(default=365.0, description="How long audit lines are kept.")
+    keep_messages_days: Days = Field(default=30.0, description="How long outgoing messages are kept.")
+
+    # Telling the app
+    webhook_url: str | None = Field(default=None, description="Where matches and the like are posted; usually nowhere.")
+    webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs them (Standard Webhooks, whsec_…); two, with a space between, while changing it.",
+    )
+    webhook_trusting: bool = Field(default=False, description="Allow plain HTTP and private addresses: for development only.")
+
+    # The demo
+    demo: bool = Field(default=False, description="Invented people to play with, and a key for this machine alone.")
+    demo_people: int = Field(default=2_000, ge=10, le=100_000, description="How many.")
+    demo_seed: int = Field(default=0, ge=0, description="Which ones.")
+
+    @property
+    def url(self) -> str:
+        """The address of the database."""
+        if self.database is not None:
+            return self.database.get_secret_value()
+        return f"sqlite:///{self.data / 'kaczmatch.sqlite3'}"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        del dotenv_settings, file_secret_settings
+        file = os.environ.get(FILE)
+        return (init_settings, env_settings, *((TomlConfigSettingsSource(settings_cls, Path(file)),) if file else ()))
