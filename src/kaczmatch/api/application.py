@@ -16,7 +16,20 @@ from kaczmatch.api.figures import Figures
 from kaczmatch.api.guards import Doorman
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
-from kaczmatch.api.routes import decks, health, matches, mine, operator, people, safety, swipes, tokens, vocabulary
+from kaczmatch.api.routes import (
+    decks,
+    feed,
+    health,
+    matches,
+    mine,
+    operator,
+    people,
+    safety,
+    swipes,
+    tokens,
+    transfer,
+    vocabulary,
+)
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -30,6 +43,8 @@ ROUTERS: Final = (
     mine.router,
     vocabulary.router,
     tokens.router,
+    feed.router,
+    transfer.router,
     operator.router,
     health.router,
 )

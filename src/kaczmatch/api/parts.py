@@ -13,6 +13,7 @@ from kaczmatch.service.access import Access
 from kaczmatch.service.context import Context
 from kaczmatch.service.decks import Decks
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.feed import Feed
 from kaczmatch.service.matching import Matching
 from kaczmatch.service.models import Models
 from kaczmatch.service.operating import Operating
@@ -48,6 +49,7 @@ class Parts:
     models: Models
     erasing: Erasing
     operating: Operating
+    feed: Feed
     unready: Callable[[], str] = _nothing  # why requests cannot be served yet; empty: they can
     loopback_keys: frozenset[str] = frozenset()  # keys that this machine alone may use
 
@@ -78,6 +80,7 @@ class Parts:
             Models(context),
             Erasing(context, scrub),
             Operating(context),
+            Feed(context, scrub),
             unready,
             loopback_keys,
         )

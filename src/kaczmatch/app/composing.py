@@ -11,12 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.service.access import Access
 from kaczmatch.service.context import Context
+from kaczmatch.service.delivering import Deliverer
+from kaczmatch.service.feed import Feed
 from kaczmatch.service.models import Models
 from kaczmatch.service.rules import Limit, Rules
 from kaczmatch.service.store import Store
@@ -86,6 +89,13 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
 
 def access_of(settings: Settings, context: Context) -> Access:
     return Access(context, token_secret(settings))
+
+
+def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:
+    """Who sends webhooks."""
+    secret = "" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value()
+    sender = WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
+    return Deliverer(context, feed, sender, fresh_rng())
 
 
 def token_secret(settings: Settings) -> bytes:

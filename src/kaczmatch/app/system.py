@@ -13,7 +13,7 @@ import structlog
 from kaczmatch.api.edge import where
 from kaczmatch.api.parts import Parts
 from kaczmatch.app.background import Background
-from kaczmatch.app.composing import access_of, context_of, fresh_rng, now
+from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
@@ -23,7 +23,7 @@ from kaczmatch.service.world import World
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
-FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS = 0.25, 20.0, 300.0
+FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -42,6 +42,7 @@ class System:
     status: Status
     before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as inviting the demo's people
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
+    closing: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
 
     def start(self) -> None:
         """Get ready in the background; until then requests are told to come back."""
@@ -55,6 +56,8 @@ class System:
         """Finish what is in progress, then let go of the store."""
         self.status.stopping = True
         self.background.stop()
+        for close in self.closing:
+            close()
         self.store.close()
 
     def _prepare(self) -> None:
@@ -114,7 +117,12 @@ def compose(
     else:
         without_demo_keys(access)
     parts = Parts.of(context, world, access, fresh_rng, scrub, unready=status.why, loopback_keys=demo_keys(access))
-    return System(settings, store, context, world, parts, Background(), status)
+    system = System(settings, store, context, world, parts, Background(), status)
+    if settings.webhook_url is not None:
+        deliverer = deliverer_of(settings, context, parts.feed)
+        system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
+        system.closing.append(deliverer.close)
+    return system
 
 
 def _nothing() -> None:

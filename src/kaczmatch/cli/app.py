@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from kaczmatch.cli import operator_commands
+
 app = typer.Typer(
     help="Learns what each person likes from their own swipes. Start with: kaczmatch reproduce all",
     no_args_is_help=True,
@@ -230,3 +232,6 @@ def openapi() -> None:
     from kaczmatch.cli.serve import openapi as run
 
     run()
+
+
+operator_commands.register(app)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from kaczmatch.cli.session import plain_errors
+from kaczmatch.cli.errors import plain_errors
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.settings.model import FILE
 from kaczmatch.settings.reading import read, shown

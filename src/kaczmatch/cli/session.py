@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as RichTable
 
-from kaczmatch.core.errors import InvalidInput
+from kaczmatch.cli.errors import plain_errors
 from kaczmatch.laboratory.report import write_report
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import Part, Table
 
+__all__ = ["plain_errors", "run_parts", "show"]
+
 INTERRUPTED = 130
 _LONGEST_WHOLE = 26
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Bad input as one line that says what is wrong, and exit code 2."""
-    try:
-        yield
-    except (InvalidInput, OSError) as error:
-        Console(stderr=True).print(f"kaczmatch: {error}", style="red", highlight=False, soft_wrap=True)
-        sys.exit(2)
 
 
 def run_parts(

@@ -71,10 +71,11 @@ class Vocabulary:
         values = np.zeros(self.dimensions)
         if isinstance(tags, str):
             raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
+        places = {known.name: place for place, known in enumerate(self.names) if not known.retired}
         for tag in tags:
-            values[self._used(tag, "tags", is_tag=True)] = 1.0
+            values[self._used(tag, places, "tags", is_tag=True)] = 1.0
         for name, value in (features or {}).items():
-            place = self._used(name, "features", is_tag=False)
+            place = self._used(name, places, "features", is_tag=False)
             if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
             values[place] = float(value)
@@ -86,13 +87,14 @@ class Vocabulary:
                 return place
         raise InvalidInput("name", f"there is no {name!r}; {nearest(str(name), (known.name for known in self.names))}")
 
-    def _used(self, name: str, field: str, *, is_tag: bool) -> int:
-        usable = {known.name: place for place, known in enumerate(self.names) if known.is_tag is is_tag and not known.retired}
-        if name in usable:
-            return usable[name]
+    def _used(self, name: str, places: Mapping[str, int], field: str, *, is_tag: bool) -> int:
+        place = places.get(name)
+        if place is not None and self.names[place].is_tag is is_tag:
+            return place
         if any(known.name == name and known.retired for known in self.names):
             raise InvalidInput(field, f"{name!r} was retired")
         kind = "tag" if is_tag else "feature"
+        usable = [known for known, place in places.items() if self.names[place].is_tag is is_tag]
         raise InvalidInput(field, f"there is no {kind} {name!r}; {nearest(str(name), usable)}")
 
     def _changed(self, place: int, name: Name) -> Vocabulary:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar, final
 
 from kaczmatch.service.context import Context
-from kaczmatch.service.records import Audit, Change, Dealt, Impression, Message, Record, Standing
+from kaczmatch.service.records import Audit, Change, Dealt, Delivery, Impression, Message, Record, Standing
 from kaczmatch.service.store import Unit
 from kaczmatch.service.swiping import Swiping
 
@@ -67,3 +67,5 @@ class Upkeep:
 def _drop_all(unit: Unit, records: Sequence[Record]) -> None:
     for record in records:
         unit.drop(type(record), *record.identity())
+        if isinstance(record, Message):
+            unit.drop(Delivery, record.id)

@@ -93,7 +93,11 @@ class Settings(BaseSettings):
 
     # Telling the app
     webhook_url: str | None = Field(default=None, description="Where matches and the like are posted; usually nowhere.")
-    webhook_secret: SecretStr | None = Field(default=None, description="Signs them (Standard Webhooks, whsec_…).")
+    webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="Signs them (Standard Webhooks, whsec_…); two, with a space between, while changing it.",
+    )
+    webhook_trusting: bool = Field(default=False, description="Allow plain HTTP and private addresses: for development only.")
 
     # The demo
     demo: bool = Field(default=False, description="Invented people to play with, and a key for this machine alone.")

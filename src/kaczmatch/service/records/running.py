@@ -16,7 +16,7 @@ class Message(Logged):
 
     table = "messages"
     key = ("id",)
-    indexes = (("number",), ("user",))
+    indexes = (("number",), ("posted", "number"), ("user",), ("other",))
 
     id: str
     topic: str  # match.created, profile.erased, ...
@@ -24,6 +24,7 @@ class Message(Logged):
     other: str = ""
     body: str = ""  # JSON
     at: datetime
+    posted: bool = False  # into the feed, under a new number: those are in the order of their commits
 
 
 @final

@@ -176,11 +176,14 @@ def upgrade() -> None:
         sa.Column("other", TEXT, nullable=False),
         sa.Column("body", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("posted", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("id", name="messages_key"),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("messages", schema=None) as batch_op:
+        batch_op.create_index("messages_other", ["other"], unique=False)
+        batch_op.create_index("messages_posted_number", ["posted", "number"], unique=False)
         batch_op.create_index("messages_user", ["user"], unique=False)
 
     op.create_table(
@@ -271,7 +274,7 @@ def upgrade() -> None:
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("weighed", sa.BigInteger(), nullable=True),
         sa.Column("deck", TEXT, nullable=True),
-        sa.Column("swiped", sa.BigInteger(), nullable=True),
+        sa.Column("swiped", sa.BigInteger(), nullable=False),
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("user"),

@@ -1,0 +1,1 @@
+"""What reaches out of the process, behind ports of the service."""

@@ -1,0 +1,120 @@
+"""Profiles and swipes in bulk, in and out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
+
+from kaczmatch.api.guards import Use, scoped
+from kaczmatch.api.problems import problem
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.writing import pieces
+from kaczmatch.service.access import DATA, Caller
+from kaczmatch.service.context import Context
+from kaczmatch.service.exporting import COLUMNS, exported
+from kaczmatch.service.importing import Asked, Imported, Importing, shown
+from kaczmatch.service.importing_profiles import Profiles
+from kaczmatch.service.importing_swipes import Swipes
+
+router = APIRouter(tags=["import and export"])
+
+Data = Annotated[Caller, Depends(scoped(DATA))]
+What = Literal["profiles", "swipes"]
+Format = Literal["csv", "jsonl", "parquet"]
+
+MEDIA: Final = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+_FILES: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA.values()},
+}
+_DOWNLOADS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {"content": {media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA.values()}}
+}
+
+
+class RowProblem(BaseModel):
+    row: int
+    field: str
+    problem: str
+
+
+class ImportOut(BaseModel):
+    """What came of it: rows written, there already, or bad; the first problems by row; columns that meant nothing."""
+
+    rows: int
+    written: int
+    unchanged: int
+    bad: int
+    problems: list[RowProblem]
+    unread: list[str]
+    resumed: int
+    complete: bool
+
+
+@router.post("/import/{what}", response_model=ImportOut, openapi_extra={"requestBody": _FILES})
+async def bring(
+    what: What,
+    request: Request,
+    use: Use,
+    caller: Data,
+    column: Annotated[list[str], Query(max_length=40, description="field=column: what a field is called in the file.")] = [],  # noqa: B006
+    dry_run: Annotated[bool, Query(description="Check every row, and write none.")] = False,
+    skip_bad: Annotated[bool, Query(description="Leave bad rows out, rather than refuse the file.")] = False,
+) -> Any:
+    """Import a file: the body, in the format of its Content-Type. All rows are checked before any is written.
+
+    The same file again goes on where it stopped, or changes nothing.
+    """
+    del caller
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = next((one for one, known in MEDIA.items() if known == media), None)
+    if kind is None:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+    with tempfile.NamedTemporaryFile() as file:
+        try:
+            async for piece in request.stream():
+                await run_in_threadpool(file.write, piece)
+        except ClientDisconnect:
+            raise HTTPException(HTTPStatus.BAD_REQUEST) from None
+        file.flush()
+        asked = Asked(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
+        result = await run_in_threadpool(_imported, use.context, what, asked)
+    if result.bad and not (dry_run or skip_bad):
+        errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
+        detail = f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written"
+        return problem(request.scope["request_id"], HTTPStatus.UNPROCESSABLE_ENTITY, "bad-rows", detail, errors=errors)
+    return shown(result)
+
+
+@router.get("/export/{what}", response_class=Response, responses=_DOWNLOADS)
+def put_away(what: What, use: Use, caller: Data, format: Annotated[Format, Query()] = "csv") -> Response:
+    """Everybody's profiles or swipes, as import takes them. In CSV, texts that look like formulas begin with '."""
+    del caller
+    body = pieces(exported(use.context, what), COLUMNS[what], format)
+    name = {"content-disposition": f'attachment; filename="{what}.{format}"'}
+    return StreamingResponse(body, media_type=MEDIA[format], headers=name)
+
+
+def columns_of(given: list[str]) -> Mapping[str, str]:
+    """From field=column, as it is said in queries and on the command line."""
+    pairs = [one.partition("=") for one in given]
+    for field, equals, column in pairs:
+        if not (field and equals and column):
+            raise InvalidInput("column", "must be field=column, such as id=user_id")
+    return {field: column for field, _, column in pairs}
+
+
+def _imported(context: Context, what: str, asked: Asked) -> Imported:
+    if what == "profiles":
+        return Importing(context, Profiles(context)).run(asked)
+    return Importing(context, Swipes(context)).run(asked)

@@ -1,0 +1,200 @@
+"""The feed misses nothing and keeps what concerns one person in order, on every store; one process at a time has a lease."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.services import Clock, in_context, open_store, populate, swiped, tell
+
+from kaczmatch.service.context import Context
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.feed import Feed
+from kaczmatch.service.leasing import Lease
+from kaczmatch.service.matching import Matching
+from kaczmatch.service.records import Delivery, Message
+from kaczmatch.service.store import Unit
+from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.storage import SqlStore
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+    store = open_store(request.param, request, tmp_path)
+    yield in_context(store)
+    store.close()
+
+
+def test_what_happened_is_told_in_order_until_it_is_acknowledged(context: Context) -> None:
+    populate(context, 4)
+    assert swiped(context, "p0", "p1") is None
+    match = swiped(context, "p1", "p0")
+    assert match is not None
+    Matching(context).unmatch("p0", match).result()
+    feed = Feed(context)
+    first = feed.read()
+    topics = ["match.created", "match.created", "match.ended", "match.ended"]
+    assert [one.topic for one in first] == topics
+    assert feed.read(limit=3) == first[:3]
+    assert feed.read(after=first[1].number) == first[2:]
+    assert feed.acknowledge(first[1].number) == 2
+    assert feed.acknowledge(first[1].number) == 0
+    assert feed.read() == first[2:]
+    assert feed.acknowledge(2**63 - 1) == 2
+    assert feed.read() == []
+
+
+def test_a_message_that_is_committed_late_is_not_missed(request: pytest.FixtureRequest, postgres_url: str) -> None:
+    """On PostgreSQL numbers are given before commits: here the lower one is committed after the higher one was read."""
+    slow, quick = in_context(SqlStore(postgres_url)), in_context(SqlStore(postgres_url))
+    numbered, let_go = threading.Event(), threading.Event()
+    database = slow.store.database  # type: ignore[attr-defined]
+    append = database.append
+
+    def stalled(connection: object, kind: type, rows: object) -> None:
+        append(connection, kind, rows)
+        if kind is Message:
+            numbered.set()
+            let_go.wait(10)
+
+    database.append = stalled
+    try:
+        thread = threading.Thread(target=tell, args=(slow, "ann", 1))
+        thread.start()
+        assert numbered.wait(10)
+        tell(quick, "bob", 2)
+        feed = Feed(quick)
+        (seen,) = feed.read()
+        assert seen.user == "bob"
+        let_go.set()
+        thread.join()
+        (late,) = feed.read(after=seen.number)
+        assert late.user == "ann"
+        assert feed.acknowledge(seen.number) == 1
+        assert feed.read() == [late]
+    finally:
+        let_go.set()
+        slow.store.close()
+        quick.store.close()
+
+
+def test_many_writers_and_readers_miss_nothing(context: Context) -> None:
+    writers, each = 4, 25
+    feeds = [Feed(context) for _ in range(2)]
+    done = threading.Event()
+    seen: list[list[Message]] = [[], []]
+
+    def write(writer: int) -> None:
+        for number in range(each):
+            tell(context, f"user{writer}", number)
+
+    def follow(reader: int) -> None:
+        last = 0
+        while True:
+            over = done.is_set()
+            page = feeds[reader].read(after=last, limit=7)
+            seen[reader] += page
+            last = page[-1].number if page else last
+            if over and not page:
+                return
+
+    writing = [threading.Thread(target=write, args=(writer,)) for writer in range(writers)]
+    reading = [threading.Thread(target=follow, args=(reader,)) for reader in range(2)]
+    for thread in writing + reading:
+        thread.start()
+    for thread in writing:
+        thread.join()
+    done.set()
+    for thread in reading:
+        thread.join()
+    for messages in seen:
+        assert len(messages) == len({one.id for one in messages}) == writers * each
+        for writer in range(writers):
+            bodies = [one.body for one in messages if one.user == f"user{writer}"]
+            assert bodies == sorted(bodies, key=lambda body: int(body.partition(":")[2].partition(",")[0]))
+    assert seen[0] == seen[1]
+
+
+def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_acknowledged(context: Context) -> None:
+    scrubbed: list[int] = []
+    populate(context, 4)
+    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    feed = Feed(context, lambda: scrubbed.append(1))
+    assert len(feed.read()) == 2
+    Erasing(context, lambda: None).erase("p0")
+    (last,) = feed.read()
+    assert (last.topic, last.user) == ("profile.erased", "p0")
+    assert not scrubbed
+    feed.acknowledge(last.number)
+    assert scrubbed
+    with context.store.read() as reader:
+        assert reader.count(Message) == 0
+
+
+def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -> None:
+    populate(context, 2)
+    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    write = context.store.write
+
+    class Meanwhile:
+        """Erases somebody after the poster has looked, before it writes."""
+
+        erased = False
+
+        def write(self, work, **options):  # type: ignore[no-untyped-def]
+            if not self.erased:
+                self.erased = True
+                Erasing(context, lambda: None).erase("p0")
+            return write(work, **options)
+
+        read = staticmethod(context.store.read)
+
+    other = Context(Meanwhile(), context.rules, context.clock, context.new_id)  # type: ignore[arg-type]
+    assert [one.topic for one in Feed(other).read()] == ["profile.erased"]
+
+
+def test_what_nobody_fetches_goes_after_its_time_with_its_delivery(context: Context) -> None:
+    clock = context.clock
+    assert isinstance(clock, Clock)
+    tell(context, "ann", 1)
+    (message,) = Feed(context).read()
+
+    def work(unit: Unit) -> None:
+        unit.put(Delivery(message=message.id, attempts=3, next=None, status="failed"))
+
+    context.store.write(work).result()
+    clock.wait(days=31)
+    assert Upkeep(context).run()["messages dropped"] == 1
+    with context.store.read() as reader:
+        assert reader.count(Delivery) == 0
+
+
+def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(context: Context) -> None:
+    clock = context.clock
+    assert isinstance(clock, Clock)
+    one, two = Lease(context, "work"), Lease(context, "work")
+    taken = threading.Barrier(2)
+    answers: list[bool] = []
+
+    def take(lease: Lease) -> None:
+        taken.wait()
+        answers.append(lease.take())
+
+    threads = [threading.Thread(target=take, args=(lease,)) for lease in (one, two)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [False, True]
+    first, second = (one, two) if one.running else (two, one)
+    clock.wait(seconds=50)
+    assert first.take()
+    assert not second.take()
+    clock.wait(seconds=61)
+    assert not first.running
+    assert second.take()
+    assert not first.take()
+    second.let_go()
+    assert first.take()

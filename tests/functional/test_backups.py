@@ -1,0 +1,208 @@
+"""Backups: consistent while in use, verified before they are called so, the same after a restore, from and to each."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.services import in_context, populate, swiped
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.context import Context
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.feed import Feed
+from kaczmatch.service.records import RECORDS, Event, Learned, Record
+from kaczmatch.service.store import Unit
+from kaczmatch.service.verifying import verify
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.backups import back_up, restore
+
+Url = Callable[[str], str]
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    assert stage
+    assert 0 <= done <= max(total, 1)
+
+
+def everything(url: str) -> dict[type[Record], list[Any]]:
+    store = SqlStore(url)
+    try:
+        with store.read() as reader:
+            return {kind: list(reader.find(kind)) for kind in RECORDS}
+    finally:
+        store.close()
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Url:
+    """The address of a database that is not there yet, or empty."""
+
+    numbers = count()
+
+    def make(kind: str) -> str:
+        if kind == "postgres":
+            return str(request.getfixturevalue("postgres_url"))
+        return f"sqlite:///{tmp_path}/{next(numbers)}-store.db"
+
+    return make
+
+
+def lived(url: str) -> None:
+    """A service with a little of everything."""
+    context = in_context(SqlStore(url))
+    populate(context, 8)
+    rng = random.Random(1)  # noqa: S311
+    for number in range(60):
+        one, two = rng.sample(range(8), 2)
+        swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
+    feed = Feed(context)
+    feed.acknowledge(feed.read()[1].number)
+    Erasing(context, lambda: None).erase("p7")
+    context.store.close()
+
+
+@pytest.mark.parametrize(("source", "target"), [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite")])
+def test_what_is_restored_equals_what_was_backed_up(url: Url, source: str, target: str, tmp_path: Path) -> None:
+    first, second, file = url(source), url(target), tmp_path / "backup"
+    lived(first)
+    before = everything(first)
+    made = back_up(first, file, silent)
+    assert made.people == 7
+    assert made.events == len(before[Event]) > 30
+    assert made.rows == sum(map(len, before.values()))
+    bytes_before = file.read_bytes()
+    assert restore(file, second, silent).rows == made.rows
+    assert file.read_bytes() == bytes_before
+    assert everything(second) == before
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]  # nothing half-made is left
+    assert file.stat().st_mode & 0o077 == 0
+    context = in_context(SqlStore(second))
+    last = max(one.number for one in everything(first)[Event])
+    swiped(context, "p0", "p3", id="after")
+    with context.store.read() as reader:
+        event = reader.get(Event, "p0", "after")
+    assert event is not None
+    assert event.number > last + 1_000  # what was numbered between backup and restore is not numbered again
+    assert not verify(context).problems
+    context.store.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_backup_under_load_is_one_moment_and_replays(url: Url, kind: str, tmp_path: Path) -> None:
+    address = url(kind)
+    context = in_context(SqlStore(address))
+    populate(context, 20)
+    stop = threading.Event()
+    made = 0
+
+    def load(seed: int) -> None:
+        nonlocal made
+        rng = random.Random(seed)  # noqa: S311
+        while not stop.is_set():
+            one, two = rng.sample(range(20), 2)
+            swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass"]))
+            made += 1
+
+    threads = [threading.Thread(target=load, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    backups = [back_up(address, tmp_path / f"backup{number}", silent) for number in range(3)]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    context.store.close()
+    events = [backup.events for backup in backups]
+    assert events == sorted(events)
+    assert made > 20
+    restored = f"sqlite:///{tmp_path}/restored.db"
+    restore(backups[-1].file, restored, silent)
+    kept = everything(restored)
+    assert len(kept[Event]) == events[-1]
+    now = {(event.user, event.id): event for event in everything(address)[Event]}
+    assert all(now[event.user, event.id] == event for event in kept[Event])
+
+
+def broken(context: Context) -> None:
+    """A state that is not the replay of its events."""
+    with context.store.read() as reader:
+        one, two = reader.find(Learned, limit=2)
+
+    def work(unit: Unit) -> None:
+        unit.put(Learned(model=one.model, user=one.user, state=two.state, swipes=1, at=one.at, anchor=b"", stability=()))
+
+    context.store.write(work).result()
+
+
+def test_what_does_not_replay_is_not_called_a_backup(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/store.db"
+    lived(address)
+    context = in_context(SqlStore(address))
+    broken(context)
+    context.store.close()
+    with pytest.raises(InvalidInput, match="is not the replay"):
+        back_up(address, tmp_path / "backup", silent)
+    assert not (tmp_path / "backup").exists()
+
+
+def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
+    address, file, target = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup", tmp_path / "restored.db"
+    lived(address)
+    back_up(address, file, silent)
+    whole = file.read_bytes()
+    for damaged in (b"", b"hello", whole[: len(whole) // 2], whole[:4_096] + b"\xff" * 4_096 + whole[8_192:]):
+        file.write_bytes(damaged)
+        with pytest.raises(InvalidInput, match=r"backup|database"):
+            restore(file, f"sqlite:///{target}", silent)
+        assert not target.exists()
+    with pytest.raises(InvalidInput, match="no file"):
+        restore(tmp_path / "nothing", f"sqlite:///{target}", silent)
+
+
+def test_nothing_is_overwritten_unasked_or_under_a_running_service(tmp_path: Path) -> None:
+    address, other, file = f"sqlite:///{tmp_path}/store.db", f"sqlite:///{tmp_path}/other.db", tmp_path / "backup"
+    lived(address)
+    back_up(address, file, silent)
+    with pytest.raises(InvalidInput, match="there already"):
+        back_up(address, file, silent)
+    back_up(address, file, silent, force=True)
+    context = in_context(SqlStore(other))
+    populate(context, 3)
+    with pytest.raises(InvalidInput, match="--force"):
+        restore(file, other, silent)
+    with pytest.raises(InvalidInput, match="in use"):
+        restore(file, other, silent, force=True)
+    populate(context, 3)
+    context.store.close()
+    restore(file, other, silent, force=True)
+    assert everything(other) == everything(address)
+
+
+def test_a_server_that_is_not_empty_is_replaced_only_when_asked(postgres_url: str, tmp_path: Path) -> None:
+    address, file = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup"
+    lived(address)
+    back_up(address, file, silent)
+    context = in_context(SqlStore(postgres_url))
+    populate(context, 3)
+    context.store.close()
+    before = everything(postgres_url)
+    with pytest.raises(InvalidInput, match="not empty"):
+        restore(file, postgres_url, silent)
+    assert everything(postgres_url) == before
+    restore(file, postgres_url, silent, force=True)
+    assert everything(postgres_url) == everything(address)
+
+
+def test_a_backup_of_a_service_that_never_ran(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/store.db"
+    SqlStore(address).close()
+    assert back_up(address, tmp_path / "backup", silent).rows == 0
+    with closing(sqlite3.connect(tmp_path / "backup")) as raw:
+        assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)

@@ -1,0 +1,384 @@
+"""Webhooks against a real receiver: signed, at least once, in order per person, never into our own network."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.services import START, Clock, Receiver, in_context, open_store, populate, receiver, swiped, tell
+
+from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.context import Context
+from kaczmatch.service.delivering import Deliverer
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.feed import Feed
+from kaczmatch.service.records import Delivery, Message
+from kaczmatch.service.sending import Persistence, Reply
+from kaczmatch.storage import SqlStore
+
+SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+OTHER = "whsec_" + base64.b64encode(bytes(range(1, 33))).decode()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+    store = open_store(request.param, request, tmp_path)
+    yield in_context(store)
+    store.close()
+
+
+@pytest.fixture
+def app() -> Iterator[tuple[str, Receiver]]:
+    with receiver() as running:
+        yield running
+
+
+def deliverer(context: Context, url: str, *, timeout: float = 5.0, secrets: Sequence[str] = (SECRET,)) -> Deliverer:
+    sender = WebhookSender(url, secrets, trusting=True, timeout=timeout)
+    return Deliverer(context, Feed(context), sender, np.random.default_rng(0))
+
+
+def waited(context: Context, **time: float) -> None:
+    assert isinstance(context.clock, Clock)
+    context.clock.wait(**time)
+
+
+def status(context: Context) -> list[tuple[str, int]]:
+    with context.store.read() as reader:
+        return [(one.status, one.attempts) for one in reader.find(Delivery)]
+
+
+def verified(secret: str, headers: dict[str, str], body: bytes) -> bool:
+    """As the standard tells receivers to do."""
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    right = base64.b64encode(hmac.digest(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256)).decode()
+    return any(hmac.compare_digest(f"v1,{right}", one) for one in headers["webhook-signature"].split(" "))
+
+
+def test_a_match_is_told_to_both_sides_and_signed(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    populate(context, 2)
+    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    with deliverer(context, url, secrets=[SECRET, OTHER]) as running:
+        assert running.step() == 2
+        assert running.step() == 0
+    assert len(received.calls) == 2
+    for headers, body in received.calls:
+        assert verified(SECRET, headers, body)
+        assert verified(OTHER, headers, body)
+        assert not verified(SECRET, headers, body + b" ")
+        assert headers["webhook-timestamp"] == str(int(START.timestamp()))
+        told = json.loads(body)
+        assert told["type"] == "match.created"
+        assert told["timestamp"] == "2026-03-01T12:00:00Z"
+        assert set(told["data"]) == {"match", "user", "other"}
+    assert {json.loads(body)["data"]["user"] for _, body in received.calls} == {"p0", "p1"}
+    assert status(context) == [("delivered", 1)] * 2
+    assert len(Feed(context).read()) == 2  # the feed keeps them until they are acknowledged
+
+
+def test_failures_hold_up_one_person_only_and_the_order_is_kept(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    failing = {"ann": 3}
+
+    def answer(body: bytes) -> int:
+        user = json.loads(body)["data"]["user"]
+        if failing.get(user, 0) > 0:
+            failing[user] -= 1
+            return 500
+        return 200
+
+    received.answer = answer
+    for number in range(4):
+        for user in ("ann", "bob", "cid"):
+            tell(context, user, number)
+    with deliverer(context, url) as running:
+        for _ in range(4):
+            running.step()
+        done = [json.loads(body)["data"] for _, body in received.calls]
+        assert sum(one["user"] == "ann" for one in done) == 1
+        assert sum(one["user"] != "ann" for one in done) == 8
+        for _ in range(8):
+            waited(context, minutes=2)
+            running.step()
+    numbers = defaultdict(list)
+    ids = defaultdict(set)
+    for headers, body in received.calls:
+        data = json.loads(body)["data"]
+        numbers[data["user"]].append(data["n"])
+        ids[data["user"], data["n"]].add(headers["webhook-id"])
+    assert numbers == {"ann": [0, 0, 0, 0, 1, 2, 3], "bob": [0, 1, 2, 3], "cid": [0, 1, 2, 3]}
+    assert all(len(same) == 1 for same in ids.values())  # every try carries the same id
+    assert sorted(status(context)) == [("delivered", 1)] * 11 + [("delivered", 4)]
+
+
+def test_pauses_grow_with_jitter_up_to_a_limit_and_then_it_is_given_up() -> None:
+    rng, plan = np.random.default_rng(1), Persistence()
+    message = Message(id="m", topic="match.created", user="ann", at=START)
+    no = Reply(False)
+    pauses = []
+    for attempts in range(1, 16):
+        at = plan.next(message, attempts, no, START, rng)
+        assert at is not None
+        pauses.append((at - START).total_seconds())
+    for place, pause in enumerate(pauses):
+        longest = min(5.0 * 2.0**place, 3600.0)
+        assert longest / 2 <= pause <= longest
+    assert len({round(pause / min(5.0 * 2.0**place, 3600.0), 3) for place, pause in enumerate(pauses)}) > 10
+    asked = plan.next(message, 1, Reply(False, wait=timedelta(minutes=10)), START, rng)
+    assert asked is not None
+    assert asked - START == timedelta(minutes=10)
+    assert plan.next(message, 2, no, START + timedelta(days=3), rng) is None
+    assert plan.next(message, 10_000, no, START, rng) is not None
+
+
+def test_after_three_days_a_message_has_failed_and_the_next_is_sent(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    received.answer = lambda body: 500 if json.loads(body)["data"]["n"] == 0 else 200
+    tell(context, "ann", 0)
+    with deliverer(context, url) as running:
+        running.step()
+        waited(context, days=2)
+        tell(context, "ann", 1)
+        assert running.step() == 1
+        assert all(json.loads(body)["data"]["n"] == 0 for _, body in received.calls)
+        waited(context, days=1)
+        running.step()
+        running.step()
+    assert json.loads(received.calls[-1][1])["data"]["n"] == 1
+    assert sorted(one for one, _ in status(context)) == ["delivered", "failed"]
+    assert len(Feed(context).read()) == 2  # what failed can still be polled
+
+
+def test_a_crash_between_sending_and_writing_it_down_sends_twice_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiver() as (url, received):
+        first = in_context(SqlStore(f"sqlite:///{tmp_path}/store.db"), clock := Clock())
+        for number in range(3):
+            tell(first, "ann", number)
+        running = deliverer(first, url)
+        with monkeypatch.context() as broken:
+            broken.setattr(Deliverer, "_record", _die)
+            with pytest.raises(SystemError):
+                running.step()
+        first.store.close()  # the process is gone: its lease is not given back
+        again = in_context(SqlStore(f"sqlite:///{tmp_path}/store.db"), clock)
+        with deliverer(again, url) as other:
+            assert other.step() == 0
+            clock.wait(seconds=61)
+            assert [other.step() for _ in range(4)] == [1, 1, 1, 0]
+        again.store.close()
+        running._loop.run(running.sender.close())
+        running._loop.close()
+        assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 0, 1, 2]
+        assert received.calls[0][0]["webhook-id"] == received.calls[1][0]["webhook-id"]
+
+
+def _die(self: Deliverer, message: Message, delivery: Delivery) -> None:
+    raise SystemError("killed")
+
+
+def test_who_lost_the_lease_writes_nothing_down(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    tell(context, "ann", 0)
+    with deliverer(context, url) as slow, deliverer(context, url) as quick:
+
+        def overtaken(body: bytes) -> int:
+            received.answer = lambda _: 200
+            waited(context, seconds=61)
+            assert quick.step() == 1
+            return 500
+
+        received.answer = overtaken
+        slow.step()
+        assert status(context) == [("delivered", 1)]
+        assert slow.step() == 0
+
+
+def test_only_so_many_are_sent_at_once(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+
+    def slowly(body: bytes) -> int:
+        time.sleep(0.02)
+        return 200
+
+    received.answer = slowly
+    for number in range(40):
+        tell(context, f"user{number}", 0)
+    with deliverer(context, url) as running:
+        running.concurrency = 4
+        assert running.step() == 40
+    assert 1 < received.most_at_once <= 4
+
+
+def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
+    with receiver() as (url, received):
+        for start in range(3):
+            context = in_context(SqlStore(f"sqlite:///{tmp_path}/store.db"))
+            tell(context, "ann", start)
+            with deliverer(context, url) as running:
+                assert running.step() == 1
+                assert running.step() == 0
+            context.store.close()
+        assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 1, 2]
+
+
+def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    populate(context, 2)
+    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    received.answer = lambda _: 503
+    with deliverer(context, url) as running:
+        running.step()
+        Erasing(context, lambda: None).erase("p0")
+        received.answer = lambda _: 200
+        received.calls.clear()
+        for _ in range(4):
+            waited(context, minutes=1)
+            running.step()
+    assert [json.loads(body)["type"] for _, body in received.calls] == ["profile.erased"]
+    with context.store.read() as reader:
+        assert reader.count(Message) == reader.count(Delivery) == 0
+
+
+def test_acknowledged_in_the_feed_means_not_sent_any_more(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    received.answer = lambda _: 500
+    tell(context, "ann", 0), tell(context, "ann", 1)
+    with deliverer(context, url) as running:
+        running.step()
+        feed = Feed(context)
+        feed.acknowledge(feed.read()[0].number)
+        received.calls.clear()
+        received.answer = lambda _: 200
+        for _ in range(3):
+            waited(context, minutes=1)
+            running.step()
+    assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [1]
+    assert status(context) == [("delivered", 1)]
+
+
+def test_it_runs_in_a_thread_until_it_is_stopped(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    stop = threading.Event()
+    thread = threading.Thread(target=deliverer(context, url).run, args=(stop, 0.01))
+    thread.start()
+    for number in range(5):
+        tell(context, "ann", number)
+    deadline = time.monotonic() + 20
+    while len(received.calls) < 5 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    stop.set()
+    thread.join()
+    assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 1, 2, 3, 4]
+
+
+def sent(sender: WebhookSender) -> Reply:
+    async def once() -> Reply:
+        try:
+            return await sender.send(Message(id="m", topic="match.created", user="ann", at=START), START)
+        finally:
+            await sender.close()
+
+    return asyncio.run(once())
+
+
+def test_redirects_are_not_followed_and_a_wish_to_wait_is_heard(app: tuple[str, Receiver]) -> None:
+    url, received = app
+    received.answer = lambda _: 307
+    received.headers = {"location": url}
+    assert sent(WebhookSender(url, [SECRET], trusting=True)) == Reply(False, "status 307")
+    received.answer, received.headers = (lambda _: 429), {"retry-after": "120"}
+    assert sent(WebhookSender(url, [SECRET], trusting=True)).wait == timedelta(minutes=2)
+    assert len(received.calls) == 2
+
+
+def test_a_receiver_that_drips_is_cut_off() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    for byte in b"HTTP/1.1 200 OK\r\nx: " + b"a" * 1_000:
+                        connection.send(bytes([byte]))
+                        time.sleep(0.05)
+                except OSError:
+                    pass
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        start = time.monotonic()
+        reply = sent(WebhookSender(f"http://127.0.0.1:{server.getsockname()[1]}/", [SECRET], trusting=True, timeout=0.5))
+        assert time.monotonic() - start < 3
+        assert reply == Reply(False, "no answer within 0.5 s")
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    "addresses", [["127.0.0.1"], ["10.1.2.3"], ["169.254.169.254"], ["::1"], ["93.184.215.14", "192.168.0.1"]]
+)
+def test_names_of_private_addresses_are_refused(addresses: list[str]) -> None:
+    async def resolve(host: str, port: int) -> list[str]:
+        return addresses
+
+    reply = sent(WebhookSender("https://hooks.example.com/", [SECRET], resolve=resolve))
+    assert reply == Reply(False, "the address is not a public one")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f000001", "[::1]", "localhost", "[::ffff:127.0.0.1]"])
+def test_private_addresses_are_refused_however_they_are_written(host: str) -> None:
+    assert sent(WebhookSender(f"https://{host}/", [SECRET])) == Reply(False, "the address is not a public one")
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(app: tuple[str, Receiver]) -> None:
+    """The name is looked up once a try, and the answer is pinned; the receiver still sees its name."""
+    url, received = app
+    asked: list[str] = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return ["127.0.0.1"]
+
+    address = url.replace("127.0.0.1", "hooks.example.com")
+    assert sent(WebhookSender(address, [SECRET], trusting=True, resolve=resolve)).accepted
+    assert asked == ["hooks.example.com"]
+    assert received.calls[0][0]["host"].startswith("hooks.example.com:")
+
+
+@pytest.mark.parametrize(
+    ("url", "secret"),
+    [
+        ("http://hooks.example.com/", SECRET),
+        ("ftp://hooks.example.com/", SECRET),
+        ("https:///path", SECRET),
+        ("https://user:word@hooks.example.com/", SECRET),
+        ("https://hooks.example.com:99999/", SECRET),
+        ("https://[::1/", SECRET),
+        ("https://hooks.example.com/", "whsec_short"),
+        ("https://hooks.example.com/", "whsec_" + base64.b64encode(b"few").decode()),
+    ],
+)
+def test_wrong_settings_are_refused_at_once(url: str, secret: str) -> None:
+    with pytest.raises(InvalidInput, match="webhook"):
+        WebhookSender(url, [secret])
+
+
+def test_without_a_secret_nothing_is_sent() -> None:
+    with pytest.raises(InvalidInput, match="secret"):
+        WebhookSender("https://hooks.example.com/", [])
+    assert SECRET[6:] not in repr(WebhookSender("https://hooks.example.com/", [SECRET]))
