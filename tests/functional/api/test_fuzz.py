@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
@@ -9,6 +11,13 @@ from schemathesis.checks import not_a_server_error
 from kaczmatch.app.document import openapi_of_a_fresh_service
 
 from .conftest import Service
+
+
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.parquet")
+def as_it_is(context: schemathesis.SerializationContext, value: Any) -> bytes:
+    """Files: whatever bytes were made up."""
+    return value if isinstance(value, bytes) else str(value).encode()
+
 
 schema = schemathesis.openapi.from_dict(openapi_of_a_fresh_service())
 
