@@ -35,9 +35,9 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 PREFIX: Final = "/v1"
 ROUTERS: Final = (
-    people.router,
+    swipes.router,  # first, because routes are tried in order and most requests are swipes
     decks.router,
-    swipes.router,
+    people.router,
     matches.router,
     safety.router,
     mine.router,

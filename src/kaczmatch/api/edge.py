@@ -1,14 +1,16 @@
 """What every request passes on its way in and out: its id, limits, headers, one log line, one count.
 
-Plain ASGI: a swipe comes through here thousands of times a second.
+Plain ASGI, and no system call of its own: a swipe comes through here thousands of times a second, and a thread that lets go of
+the interpreter for a call waits for its next turn.
 """
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
@@ -52,13 +54,15 @@ class Edge:
     most_at_once: int
     hosts: frozenset[str] = frozenset()  # names under which it may be called; none: any
     _inside: int = field(default=0, init=False)
+    _first: str = field(default_factory=lambda: secrets.token_hex(6), init=False)
+    _numbers: Iterator[int] = field(default_factory=itertools.count, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
-        request_id = scope["request_id"] = secrets.token_hex(8)
+        request_id = scope["request_id"] = f"{self._first}-{next(self._numbers):x}"
         named = (b"x-request-id", request_id.encode())
 
         async def answer(message: Message) -> None:
@@ -140,7 +144,8 @@ class Edge:
 
 def route_of(scope: Scope) -> str:
     """The template of the route, without anybody's id; empty where there is none."""
-    return str(getattr(scope.get("route"), "path", ""))
+    included = scope.get("fastapi", {}).get("effective_route_context")  # knows the prefix that the router was included under
+    return str(getattr(included or scope.get("route"), "path", ""))
 
 
 def host_of(scope: Scope) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.system import compose
@@ -13,6 +14,9 @@ from kaczmatch.storage import MemoryStore
 
 
 def document() -> str:
+    return json.dumps(openapi_of_a_fresh_service(), indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def openapi_of_a_fresh_service() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        app = app_of(compose(Settings(data=Path(folder)), MemoryStore()))
-        return json.dumps(app.openapi(), indent=2, ensure_ascii=False, sort_keys=True)
+        return app_of(compose(Settings(data=Path(folder)), MemoryStore())).openapi()

@@ -1,25 +1,68 @@
-"""Logs as lines of JSON on standard error; what other libraries log comes out in the same shape."""
+"""Logs as lines of JSON on standard error; what other libraries log comes out in the same shape.
+
+Lines are written by a thread of their own, a tenth of a second late at most: writing one lets go of the interpreter, and a
+request would have to wait for its next turn after every line.
+"""
 
 from __future__ import annotations
 
+import atexit
 import logging
 import sys
-from typing import Any, TextIO
+import threading
+from collections import deque
+from typing import Any, Final, TextIO, final
 
 import structlog
 
+_PAUSE: Final = 0.1
+_MOST: Final = 100_000  # lines that wait, if nobody reads them
 
-def set_up_logs(level: str = "info", to: TextIO | None = None) -> None:
-    stream = to or sys.stderr
+
+@final
+class Lines:
+    """A logger for structlog that keeps lines until the thread has written them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._waiting: deque[str] = deque(maxlen=_MOST)
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._run, name="kaczmatch logs", daemon=True).start()
+        atexit.register(self.close)
+
+    def msg(self, line: str) -> None:
+        self._waiting.append(line)
+
+    debug = info = warning = error = critical = msg
+
+    def flush(self) -> None:
+        with self._lock:
+            lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            if lines and not self._stream.closed:
+                self._stream.write("\n".join(lines) + "\n")
+                self._stream.flush()
+
+    def close(self) -> None:
+        self._stop.set()
+        self.flush()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_PAUSE):
+            self.flush()
+
+
+def set_up_logs(level: str = "info", to: TextIO | None = None) -> Lines:
+    lines = Lines(to or sys.stderr)
     shared: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper("iso", utc=True, key="time")]
     severity = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer()],
         wrapper_class=structlog.make_filtering_bound_logger(severity),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=lambda *_: lines,
         cache_logger_on_first_use=to is None,
     )
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -29,3 +72,4 @@ def set_up_logs(level: str = "info", to: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
+    return lines

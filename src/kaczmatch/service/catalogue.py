@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.vocabulary import Name, Vocabulary
@@ -88,12 +89,14 @@ def stored(vocabulary: Vocabulary) -> str:
     return json.dumps([[name.name, name.is_tag, name.retired] for name in vocabulary.names])
 
 
-def neutral_prior(dimensions: int) -> Prior:
+def neutral_prior(rule: Learner, dimensions: int) -> Prior:
     """Where nobody is known to like or dislike anything: no tag counts, and a like is as likely as a pass.
 
-    A weight of one for every tag, the paper's start, expects profiles with half of all tags; real ones have a few, and would
-    all fall below its threshold.
+    A weight of one for every tag, the paper's start, expects profiles with half of all tags; real ones have a few, and would all
+    fall below its threshold. Rules without a threshold of their own need a direction to start in, and keep it.
     """
+    if not isinstance(rule, ProbabilisticLearner):
+        return Prior.ones(dimensions)
     return Prior(np.zeros(dimensions), f"neutral-{dimensions}", threshold=0.0)
 
 

@@ -42,7 +42,7 @@ class Models:
     def set_up(self, words: Vocabulary, slug: str, settings: Mapping[str, Any]) -> Current:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self._check(slug, settings)
-        prior = neutral_prior(words.dimensions)
+        prior = neutral_prior(learner(slug, **settings), words.dimensions)
 
         def work(unit: Unit) -> Current:
             known = Current.read(unit)
@@ -89,7 +89,8 @@ class Models:
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
-        return fit_population(learner(slug, **settings), log, neutral=neutral_prior(dimensions))
+        rule = learner(slug, **settings)
+        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.

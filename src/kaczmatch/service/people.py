@@ -15,7 +15,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import OLDEST, Profile
+from kaczmatch.recommend.profile import OLDEST, Profile, age_on
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service import catalogue, sparse
@@ -128,8 +128,10 @@ def made(user: str, about: About, words: Vocabulary, schema: Schema, now: dateti
         created=now if known is None else known.created,
         changed=now,
     )
-    profile = profile_of(person, words, schema)
-    if not profile.old_enough(now.astimezone(UTC).date()):
+    profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
+    if age_on(about.born, today) > OLDEST:
+        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
 

@@ -71,7 +71,7 @@ class Swiping:
         def work(unit: Unit) -> bool:
             present(unit, user)
             standing = unit.get(Standing, user)
-            if standing is None or not standing.talking or standing.swiped is None:
+            if standing is None or not standing.talking:
                 return False
             if at is not None and standing.swiped > at:
                 return False
@@ -126,7 +126,7 @@ class Swiping:
         mine = unit.get(Standing, swipe.user) or Standing(user=swipe.user)
         theirs = unit.get(Standing, swipe.candidate) or Standing(user=swipe.candidate)
         pair = unit.get(Pair, swipe.user, swipe.candidate)
-        if mine.talking and mine.swiped is not None and now - mine.swiped >= rules.session_silence:
+        if mine.talking and now - mine.swiped >= rules.session_silence:
             self._ended(unit, mine, mine.swiped + rules.session_silence)
             mine = replace(mine, talking=False)
         back = unit.get(Pair, swipe.candidate, swipe.user)

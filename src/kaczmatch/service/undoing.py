@@ -12,6 +12,7 @@ from kaczmatch.service.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, 
 from kaczmatch.service.liking import undecided
 from kaczmatch.service.people import present
 from kaczmatch.service.records import Event, Impression, Learned, Pair, Standing
+from kaczmatch.service.records.people import NEVER
 from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.store import Unit
 
@@ -93,7 +94,7 @@ class Undoing:
         swipes = [one for one in before if one.kind == SWIPED]
         if mine is not None:
             talking = mine.talking and mine.session != event.id
-            unit.put(replace(mine, swiped=swipes[-1].at if swipes else None, talking=talking))
+            unit.put(replace(mine, swiped=swipes[-1].at if swipes else NEVER, talking=talking))
         earlier = next((one for one in reversed(swipes) if one.candidate == other), None)
         if earlier is None or pair is None:
             unit.drop(Pair, user, other)
@@ -105,8 +106,8 @@ class Undoing:
 
 
 def refold(unit: Unit, context: Context, current: Current, user: str, events: list[Event]) -> None:
-    """The states of a person anew from their events, under every model that has one."""
+    """The states of a person anew from their events: of the model in use, and of one being built that has come to them."""
     for model in (current.model, current.building):
-        if model and unit.get(Learned, model, user) is not None:
+        if model == current.model or (model and unit.get(Learned, model, user) is not None):
             fold = context.catalogue.fold(unit, model)
             unit.put(fold.written(user, fold.of(events)))

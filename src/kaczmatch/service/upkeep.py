@@ -45,7 +45,7 @@ class Upkeep:
         while True:
             with self.context.store.read() as reader:
                 page = reader.find(Standing, talking=True, limit=_AT_ONCE)  # the longest silent first
-            silent = [one for one in page if one.swiped is not None and one.swiped <= silent_since]
+            silent = [one for one in page if one.swiped <= silent_since]
             done = [Swiping(self.context).end_session(one.user, at=silent_since) for one in silent]
             now_ended = sum(one.result() for one in done)
             ended += now_ended

@@ -1,8 +1,8 @@
 """What is stored: one frozen dataclass a table.
 
 `key` names the fields that tell two records apart, `order` the ones they are listed by (the last of them tells apart what the
-others do not), `indexes` what they are also looked up by. A `Logged` record is only ever appended; the store numbers it.
-Times are aware and in UTC.
+others do not; none is ever None), `indexes` what they are also looked up by. A `Logged` record is only ever appended; the store
+numbers it. Times are aware and in UTC.
 """
 
 from __future__ import annotations

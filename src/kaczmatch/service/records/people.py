@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import final
 
 from kaczmatch.service.records.base import Record
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @final
@@ -52,7 +54,7 @@ class Standing(Record):
     information: float = 0.0
     weighed: datetime | None = None  # to when the two before are aged
     deck: str | None = None  # the last one dealt
-    swiped: datetime | None = None  # last time
+    swiped: datetime = NEVER  # last time
     session: str = ""  # the last one, named by the id of its first swipe
     talking: bool = False  # whether that is still open
 

@@ -1,0 +1,181 @@
+"""Many at once, on real databases: nothing is lost, doubled or missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from kaczmatch.service.context import Context
+from kaczmatch.service.decks import Decks
+from kaczmatch.service.people import made
+from kaczmatch.service.records import Dealt, Event, Impression, Match, Message, Standing
+from kaczmatch.service.refusals import TooMany
+from kaczmatch.service.rules import Limit
+from kaczmatch.service.store import Store, Unit
+from kaczmatch.service.swiping import Answer, Swipe, Swiping
+from kaczmatch.service.verifying import verify
+from kaczmatch.storage import SqlStore
+from town import NOON, Town
+
+PAIRS = 500
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Store]]:
+    """Two processes' views of one database: on SQLite, which has one writer, the same store twice."""
+    if request.param == "sqlite":
+        with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as only:
+            yield only, only
+        return
+    url = request.getfixturevalue("postgres_url")
+    with closing(SqlStore(url)) as one, closing(SqlStore(url)) as other:
+        yield one, other
+
+
+def settle(town: Town, number: int) -> None:
+    """Couples who have each other's card in hand."""
+    words = town.world.recommender.index.vocabulary
+
+    def work(unit: Unit) -> None:
+        for place in range(number):
+            for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
+                about = town.about(me, man=me.startswith("m"))
+                unit.put(made(me, about, words, town.context.rules.schema, NOON, None))
+                unit.put(Standing(user=me))
+                card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+                unit.put(Impression(user=me, deck="d", other=other, at=NOON, place=0, **card))
+
+    town.context.store.write(work).result()
+
+
+def other_process(town: Town, store: Store) -> Context:
+    return replace(town.context, store=store, catalogue=type(town.context.catalogue)())
+
+
+def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0])
+    settle(town, PAIRS)
+    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    together = Barrier(2)
+
+    def like(side: int) -> list[Answer]:
+        answers = []
+        for place in range(PAIRS):
+            me, other = (f"w{place}", f"m{place}") if side else (f"m{place}", f"w{place}")
+            together.wait(60)
+            answers.append(sides[side].swipe(Swipe(user=me, id="s", candidate=other, decision="like", deck="d")))
+        return [answer.result() for answer in answers]
+
+    with ThreadPoolExecutor(2) as threads:
+        men, women = threads.map(like, (0, 1))
+    made_by = [(man.match is not None) + (woman.match is not None) for man, woman in zip(men, women, strict=True)]
+    assert made_by == [1] * PAIRS
+    assert len(town.find(Match)) == len(town.find(Message)) == 2 * PAIRS
+    assert verify(town.context).problems == ()
+
+
+def at_once(number: int, work: Callable[[int], Any]) -> list[Any]:
+    """Answers, or what was raised."""
+    together = Barrier(number)
+
+    def one(place: int) -> Any:
+        together.wait(60)
+        try:
+            return work(place)
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(number) as threads:
+        return list(threads.map(one, range(number)))
+
+
+def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0])
+    number = 40
+    settle(town, number)
+
+    def cards(unit: Unit) -> None:
+        for place in range(number):
+            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            unit.put(Impression(user="w0", deck="e", other=f"m{place}", at=NOON, place=place, **card))
+
+    town.context.store.write(cards).result()
+    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+
+    def swipe(place: int) -> Answer:
+        said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="like" if place % 2 else "pass", deck="e")
+        return sides[place % 2].swipe(said).result()
+
+    assert all(isinstance(answer, Answer) for answer in at_once(number, swipe))
+    events = town.find(Event, user="w0")
+    assert {event.id for event in events} == {f"s{place}" for place in range(number)}
+    learned = town.learned("w0")
+    assert learned is not None
+    assert learned.swipes == number
+    assert verify(town.context).problems == ()
+
+
+def test_one_id_sent_many_times_at_once_has_one_effect(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0])
+    settle(town, 1)
+    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    swipe = Swipe(user="w0", id="s", candidate="m0", decision="like", deck="d")
+    answers = at_once(16, lambda place: sides[place % 2].swipe(swipe).result())
+    assert sorted(answer.repeated for answer in answers) == [False] + [True] * 15
+    assert len(town.find(Event)) == 1
+
+
+def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0], swipes=Limit(7, timedelta(days=1)))
+    settle(town, 20)
+
+    def cards(unit: Unit) -> None:
+        for place in range(20):
+            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            unit.put(Impression(user="w0", deck="e", other=f"m{place}", at=NOON, place=place, **card))
+
+    town.context.store.write(cards).result()
+    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+
+    def swipe(place: int) -> Answer:
+        said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="pass", deck="e")
+        return sides[place % 2].swipe(said).result()
+
+    answers = at_once(20, swipe)
+    assert sum(isinstance(answer, Answer) for answer in answers) == 7
+    assert sum(isinstance(answer, TooMany) for answer in answers) == 13
+
+
+def test_decks_asked_for_at_once_are_one_deck(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0])
+    town.couples(8)
+    there = other_process(town, stores[1])
+    sides = town.decks, Decks(there, town.world, lambda: town.rng)
+    hands = at_once(8, lambda place: sides[place % 2].deck("w0"))
+    assert len({hand.deck.id for hand in hands}) == 1
+    assert len(town.find(Dealt)) == 1
+
+
+def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: tuple[Store, Store]) -> None:
+    town = Town(stores[0], deck_size=8)
+    town.couples(8)
+    swiping = Swiping(other_process(town, stores[1]))
+    decks = {f"w{place}": town.shown(f"w{place}", "m0") for place in range(8)}
+
+    def act(place: int) -> Any:
+        if place == 3:
+            return town.erasing.erase("m0")
+        user = f"w{place}"
+        return swiping.swipe(Swipe(user=user, id="s", candidate="m0", decision="like", deck=decks[user])).result()
+
+    at_once(8, act)
+    assert not [record for kind in (Event, Match, Standing, Impression) for record in town.find(kind) if "'m0'" in repr(record)]
+    assert verify(town.context).problems == ()

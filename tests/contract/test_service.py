@@ -1,0 +1,260 @@
+"""The whole service against a model in plain dictionaries, on every store, with restarts in between."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+
+from kaczmatch.service.decks import Hand
+from kaczmatch.service.records import Block, Match, Pair
+from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused
+from kaczmatch.service.store import Store
+from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.verifying import verify
+from kaczmatch.storage import MemoryStore, SqlStore
+from town import Town
+
+WOMEN, MEN = ("w0", "w1", "w2"), ("m0", "m1", "m2")
+EVERYBODY = WOMEN + MEN
+COOLDOWN = timedelta(days=14)
+
+
+class Life(RuleBasedStateMachine):
+    """What a few people may do to each other; `decisions`, `matches` and `blocks` are what must come of it."""
+
+    open: Callable[[], Store]
+    again: Callable[[Store], Store]
+
+    @initialize()
+    def begin(self) -> None:
+        self.town = Town(type(self).open())
+        self.decisions: dict[tuple[str, str], list[str]] = {}
+        self.matches: set[frozenset[str]] = set()
+        self.ended: set[frozenset[str]] = set()
+        self.blocks: set[tuple[str, str]] = set()
+        self.swipes: dict[tuple[str, str], tuple[Swipe, str | None]] = {}
+        self.last: dict[str, str] = {}
+        self.here: set[str] = set()
+        self.paused: set[str] = set()
+        self.hands: dict[str, Hand] = {}
+        self.sent = 0
+        for user in EVERYBODY:
+            self.move_in(user)
+
+    def teardown(self) -> None:
+        if hasattr(self, "town"):
+            assert verify(self.town.context).problems == ()
+            self.town.context.store.close()
+
+    @rule(user=st.sampled_from(EVERYBODY))
+    def move_in(self, user: str) -> None:
+        self.town.move_in(user, man=user in MEN, tags=["jazz" if user[1] == "0" else "chess"])
+        self.here.add(user)
+
+    @rule(user=st.sampled_from(EVERYBODY), paused=st.booleans())
+    def pause(self, user: str, paused: bool) -> None:
+        if user in self.here:
+            self.town.people.pause(user, paused=paused).result()
+            (self.paused.add if paused else self.paused.discard)(user)
+
+    @rule(user=st.sampled_from(EVERYBODY))
+    def deal(self, user: str) -> None:
+        if user not in self.here or user in self.paused:
+            with pytest.raises(Refusal):
+                self.town.deck(user)
+            return
+        hand = self.town.deck(user)
+        self.hands[user] = hand
+        shown = {person.id for _, person in hand.cards}
+        others = set(WOMEN if user in MEN else MEN)
+        assert shown <= (others & self.here) - self.paused
+        for other in shown:
+            assert frozenset({user, other}) not in self.matches | self.ended, "matched people met again"
+            assert not {(user, other), (other, user)} & self.blocks, "blocked people met"
+
+    @precondition(lambda self: any(hand.cards for hand in self.hands.values()))
+    @rule(data=st.data(), decision=st.sampled_from(["like", "like", "pass", "skip"]))
+    def swipe(self, data: st.DataObject, decision: str) -> None:
+        user = data.draw(st.sampled_from(sorted(user for user, hand in self.hands.items() if hand.cards)))
+        card, other = data.draw(st.sampled_from(self.hands[user].cards))
+        self.town.wait(seconds=1)
+        self.sent += 1
+        identifier = f"s{self.sent}"
+        swipe = Swipe(user=user, id=identifier, candidate=other.id, decision=decision, deck=card.deck)
+        pair = frozenset({user, other.id})
+        gone = user not in self.here or other.id not in self.here or {(user, other.id), (other.id, user)} & self.blocks
+        try:
+            answer = self.town.swiping.swipe(swipe).result()
+        except NotFound:
+            assert gone, "a card that could be answered was refused"
+            return
+        except Conflict:
+            answered = any(
+                one.candidate == other.id and one.deck == card.deck for one, _ in self.swipes.values() if one.user == user
+            )
+            assert user in self.paused or pair in self.matches | self.ended or answered
+            return
+        assert not gone
+        self.decisions.setdefault((user, other.id), []).append(decision)
+        mutual = decision == "like" and (self.decisions.get((other.id, user)) or [""])[-1] == "like"
+        assert (answer.match is not None) == mutual
+        if mutual:
+            self.matches.add(pair)
+        self.swipes[user, identifier] = swipe, answer.match
+        self.last[user] = identifier
+
+    @precondition(lambda self: self.swipes)
+    @rule(data=st.data())
+    def send_again(self, data: st.DataObject) -> None:
+        swipe, match = data.draw(st.sampled_from(sorted(self.swipes.values(), key=lambda one: one[0].id)))
+        answer = self.town.swiping.swipe(swipe).result()
+        assert answer.repeated
+        assert answer.match == match
+        with pytest.raises(Reused):
+            self.town.swiping.swipe(replace(swipe, deck="another")).result()
+
+    @precondition(lambda self: self.last)
+    @rule(data=st.data())
+    def undo(self, data: st.DataObject) -> None:
+        user = data.draw(st.sampled_from(sorted(self.last)))
+        swipe, match = self.swipes[user, self.last[user]]
+        if match is not None:
+            with pytest.raises(Conflict):
+                self.town.undoing.undo(user, swipe.id).result()
+            return
+        self.town.undoing.undo(user, swipe.id).result()
+        self.decisions[user, swipe.candidate].pop()
+        del self.last[user], self.swipes[user, swipe.id]
+        self.hands.pop(user, None)
+
+    @rule(user=st.sampled_from(EVERYBODY), other=st.sampled_from(EVERYBODY), take_back=st.booleans())
+    def block(self, user: str, other: str, take_back: bool) -> None:
+        if user == other or not {user, other} <= self.here:
+            return
+        if take_back:
+            self.town.safety.unblock(user, other).result()
+            self.blocks.discard((user, other))
+            return
+        self.town.safety.block(user, other).result()
+        self.blocks.add((user, other))
+        pair = frozenset({user, other})
+        if pair in self.matches:
+            self.matches.discard(pair)
+            self.ended.add(pair)
+
+    @rule(user=st.sampled_from(EVERYBODY))
+    def end_session(self, user: str) -> None:
+        if user in self.here:
+            self.town.swiping.end_session(user).result()
+
+    @rule(user=st.sampled_from(EVERYBODY))
+    def reset(self, user: str) -> None:
+        if user in self.here:
+            self.town.undoing.reset(user).result()
+            self.last.pop(user, None)
+
+    @rule(user=st.sampled_from(EVERYBODY))
+    def erase(self, user: str) -> None:
+        if user not in self.here:
+            with pytest.raises(NotFound):
+                self.town.erasing.erase(user)
+            return
+        self.town.erasing.erase(user)
+        self.here.discard(user)
+        self.paused.discard(user)
+        self.decisions = {pair: said for pair, said in self.decisions.items() if user not in pair}
+        self.swipes = {key: one for key, one in self.swipes.items() if user not in (one[0].user, one[0].candidate)}
+        self.last = {who: swipe for who, swipe in self.last.items() if (who, swipe) in self.swipes}
+        self.matches, self.ended = ({pair for pair in some if user not in pair} for some in (self.matches, self.ended))
+        self.blocks = {pair for pair in self.blocks if user not in pair}
+        # Their cards went with them; if they come back, it is as somebody new.
+        self.hands = {
+            who: replace(hand, cards=tuple(one for one in hand.cards if one[1].id != user))
+            for who, hand in self.hands.items()
+            if who != user
+        }
+
+    @rule(days=st.sampled_from([0.01, 1.0, 14.0, 40.0]))
+    def wait(self, days: float) -> None:
+        self.town.wait(days=days)
+        Upkeep(self.town.context).run()
+        self.hands.clear() if days > 1.0 else None
+
+    @rule(add=st.booleans())
+    def change_words(self, add: bool) -> None:
+        number = self.town.world.current.vocabulary
+        if add and number < 4:
+            self.town.models.change_words(lambda words: words.add(tags=[f"new {number}"]))
+            self.town.world.follow()
+
+    @rule()
+    def restart(self) -> None:
+        """Nothing but the store outlives a process."""
+        self.town = Town(type(self).again(self.town.context.store), before=self.town)
+
+    @invariant()
+    def the_store_says_what_happened(self) -> None:
+        if not hasattr(self, "town"):
+            return
+        stored = {(pair.user, pair.other): pair.decision for pair in self.town.find(Pair)}
+        assert stored == {pair: said[-1] for pair, said in self.decisions.items() if said}
+        sides = {(one.user, one.other): one.ended for one in self.town.find(Match)}
+        for pair in self.matches | self.ended:
+            one, other = sorted(pair)
+            assert {(one, other), (other, one)} <= set(sides)
+            assert (sides[one, other] is None) == (pair in self.matches)
+        assert len(sides) == 2 * len(self.matches | self.ended)
+        assert {(one.user, one.other) for one in self.town.find(Block)} == self.blocks
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def urls(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Addresses of empty databases, a new one each time."""
+    if kind == "postgres":
+        server = request.getfixturevalue("postgres")
+        yield server.new
+        return
+    folder = Path(tempfile.mkdtemp(prefix="kaczmatch-"))
+    numbers = iter(range(1_000_000))
+    yield lambda: f"sqlite:///{folder}/{next(numbers)}.db"
+    shutil.rmtree(folder)
+
+
+def test_life_goes_as_the_model_says(kind: str, request: pytest.FixtureRequest) -> None:
+    urls = None if kind == "memory" else request.getfixturevalue("urls")
+
+    class On(Life):
+        address = ""
+
+        @staticmethod
+        def open() -> Store:  # type: ignore[override]
+            if urls is None:
+                return MemoryStore()
+            On.address = urls()
+            return SqlStore(On.address)
+
+        @staticmethod
+        def again(store: Store) -> Store:  # type: ignore[override]
+            if urls is None:
+                return store
+            store.close()
+            return SqlStore(On.address)
+
+    examples = {"memory": 60, "sqlite": 12, "postgres": 6}[kind]
+    how = settings(max_examples=examples, stateful_step_count=40, deadline=None, phases=[Phase.generate])
+    run_state_machine_as_test(On, settings=how)

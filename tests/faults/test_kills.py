@@ -1,0 +1,99 @@
+"""P1 and P4: a swipe that was acknowledged survives a killed process, and every state is the replay of its events."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from swiper import PEOPLE
+
+from kaczmatch.service.people import made
+from kaczmatch.service.records import Event, Impression, Standing
+from kaczmatch.service.store import Unit
+from kaczmatch.service.verifying import verify
+from kaczmatch.storage import SqlStore
+from town import NOON, Town
+
+KILLS = 50
+CARD = {"at": NOON, "place": 0, "chance": 1.0, "score": 1.0, "reason": "sampled"}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/store.db" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def nursery() -> Iterator[subprocess.Popen[str]]:
+    script = Path(__file__).with_name("swiper.py")
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-W", "ignore", script], **pipes) as process:  # noqa: S603
+        yield process
+        process.stdin.close()  # type: ignore[union-attr]
+
+
+def settle(town: Town) -> None:
+    def work(unit: Unit) -> None:
+        words = town.world.recommender.index.vocabulary
+        for place in range(PEOPLE):
+            for me in (f"w{place}", f"m{place}"):
+                unit.put(made(me, town.about(me, man=me[0] == "m"), words, town.context.rules.schema, NOON, None))
+                unit.put(Standing(user=me))
+
+    town.context.store.write(work).result()
+
+
+def deal(town: Town, cycle: int) -> None:
+    """Everybody has everybody's card, in a deck of this cycle."""
+
+    def work(unit: Unit) -> None:
+        for woman in range(PEOPLE):
+            for man in range(PEOPLE):
+                for me, other in ((f"w{woman}", f"m{man}"), (f"m{man}", f"w{woman}")):
+                    unit.put(Impression(user=me, deck=f"d{cycle}", other=other, **CARD))  # type: ignore[arg-type]
+
+    town.context.store.write(work).result()
+
+
+def test_no_acknowledged_swipe_is_lost_in_fifty_kills(url: str, nursery: subprocess.Popen[str], tmp_path: Path) -> None:
+    moments = random.Random(1)  # noqa: S311
+    ledger, acknowledged, unknown = tmp_path / "ledger", 0, 0
+    with closing(SqlStore(url)) as store:
+        town = Town(store)
+        settle(town)
+        deal(town, 0)
+    for cycle in range(KILLS):
+        ledger.unlink(missing_ok=True)
+        nursery.stdin.write(f"{url} {ledger} {cycle}\n")  # type: ignore[union-attr]
+        nursery.stdin.flush()  # type: ignore[union-attr]
+        child = int(nursery.stdout.readline())  # type: ignore[union-attr]
+        started = time.monotonic()
+        while not ledger.exists() or not ledger.stat().st_size:
+            assert time.monotonic() - started < 60, "nothing was acknowledged"
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0.0, 0.2))
+        os.kill(child, signal.SIGKILL)
+        assert nursery.stdout.readline() == "gone\n"  # type: ignore[union-attr]
+        told = {tuple(line.split()) for line in ledger.read_text().splitlines()}
+        with closing(SqlStore(url)) as store:
+            town = Town(store)
+            kept = {
+                (one.user, one.id, one.candidate, one.decision) for one in town.find(Event) if one.id.startswith(f"c{cycle}-")
+            }
+            assert told <= kept, f"lost: {told - kept}"
+            acknowledged, unknown = acknowledged + len(told), unknown + len(kept - told)
+            verdict = verify(town.context)
+            assert verdict.problems == ()
+            assert verdict.close == 0
+            deal(town, cycle + 1)
+    print(f"{KILLS} kills, {acknowledged} acknowledged swipes, 0 lost; {unknown} committed that nobody had been told of")
+    assert acknowledged > KILLS

@@ -1,0 +1,91 @@
+"""The demo: invented people, who answer; a key that is of use on this machine alone."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from datetime import date
+
+import httpx
+import numpy as np
+import pytest
+
+from kaczmatch.app.demo.population import invent
+from kaczmatch.app.system import compose
+from kaczmatch.app.vocabulary import GENERAL
+from kaczmatch.service.access import Denied
+from kaczmatch.settings.model import Settings
+
+from .conftest import Opened, Service
+
+
+@pytest.fixture(scope="module")
+def demo(opened: Opened) -> Service:
+    return opened("sqlite", demo=True, demo_people=200)
+
+
+def demo_key(service: Service) -> str:
+    return (service.system.settings.data / "demo-key").read_text()
+
+
+def test_the_same_seed_invents_the_same_people() -> None:
+    one, two, other = (invent(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
+    assert one.people == two.people
+    np.testing.assert_array_equal(one.tastes, two.tastes)
+    assert one.people != other.people
+
+
+def test_a_visitor_plays_as_an_invented_person(demo: Service) -> None:
+    people = demo.ok("GET", "/demo/people")["people"]
+    assert len(people) == 12
+    one = people[0]["id"]
+    refused = demo.client.post(f"/v1/demo/tokens/{one}")
+    assert refused.status_code == 403  # a page of another site cannot send the header
+    token = demo.client.post(f"/v1/demo/tokens/{one}", headers={"X-Kaczmatch-Demo": "1"}).json()["token"]
+    deck = demo.ok("POST", f"/people/{one}/deck", by=token)
+    assert deck["cards"]
+    assert demo.ok("GET", f"/demo/people/{one}/taste")["weights"]
+
+
+def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
+    me = {"name": "Newcomer", "born": "1993-01-01", "i_am": ["woman"], "i_look_for": ["man", "woman", "non-binary"]}
+    place = {"location": {"latitude": 48.1, "longitude": 11.6}, "tags": ["jazz", "climbing", "cooking", "dogs"]}
+    demo.ok("PUT", "/people/newcomer", json=me | place)
+    crowd = next(job for _, name, job in demo.system.jobs if name == "crowd")
+    for deck in range(3):
+        cards = demo.deck("newcomer", json={"size": 20})
+        for place_, card in enumerate(cards["cards"]):
+            body = {"candidate": card["id"], "decision": "like", "deck": cards["deck"]}
+            demo.ok("PUT", f"/people/newcomer/swipes/s{deck}-{place_}", json=body)
+        crowd()
+    assert demo.ok("GET", "/people/newcomer/matches")["items"]
+
+
+def test_the_demo_key_is_private_and_works_from_this_machine_alone(demo: Service) -> None:
+    file = demo.system.settings.data / "demo-key"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert demo.call("GET", "/vocabulary", by=demo_key(demo)).status_code == 200
+    proxied = demo.call("GET", "/vocabulary", by=demo_key(demo), headers={"X-Forwarded-For": "127.0.0.1"})
+    assert proxied.status_code == 401
+
+    async def from_elsewhere(path: str) -> int:
+        transport = httpx.ASGITransport(demo.app, client=("192.0.2.7", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return (await client.get(path, headers={"Authorization": f"Bearer {demo_key(demo)}"})).status_code
+
+    assert asyncio.run(from_elsewhere("/v1/vocabulary")) == 401
+    assert asyncio.run(from_elsewhere("/v1/demo/people")) == 403
+
+
+def test_another_host_name_is_refused_so_that_no_site_can_rebind_to_it(demo: Service) -> None:
+    assert demo.client.get("/v1/health/live", headers={"Host": "elsewhere.example"}).status_code == 421
+    assert demo.client.get("/v1/health/live", headers={"Host": "localhost:8000"}).status_code == 200
+
+
+def test_without_the_demo_its_key_ends(opened: Opened) -> None:
+    service = opened("memory", demo=True, demo_people=10)
+    key = demo_key(service)
+    data = service.system.settings.data
+    system = compose(Settings(data=data), service.system.store)
+    with pytest.raises(Denied):
+        system.parts.access.caller(key)

@@ -1,0 +1,169 @@
+"""Quotas, sizes, odd input, back-pressure: refused in one shape, never a failure."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from kaczmatch.api.problems import MEDIA
+from kaczmatch.service.store import Unavailable
+
+from .conftest import NUMBERS, Opened, Service
+
+PROFILE = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"]}
+
+
+def test_a_quota_is_exact_under_parallel_requests(service: Service) -> None:
+    one, _ = service.couple()
+    tags, barrier = ["chess", "cooking", "poetry", "dogs", "cats", "wine", "yoga", "opera"], Barrier(8)
+
+    def edit(tag: str) -> Any:
+        barrier.wait()
+        return service.call("PUT", f"/people/{one}", json=PROFILE | {"tags": [tag]})
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(edit, tags))
+    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [429] * 5
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert 0 < int(refused.headers["Retry-After"]) <= 86_400
+    assert refused.json()["code"] == "quota"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("PUT", "/people/x", b'{"name": "' + b"a" * 2_000_000 + b'"}', 413),
+        ("PUT", "/people/x", b"[" * 50_000 + b"]" * 50_000, 422),
+        ("PUT", "/people/x", b'{"a":' * 5_000 + b"1" + b"}" * 5_000, 422),
+        ("PUT", "/people/x/swipes/s", b"[" * 50_000, 422),
+        ("PUT", "/people/x", b"\xff\xfe{", 400),
+        ("PUT", "/people/x", b"{", 422),
+        ("PUT", "/people/x/swipes/s", b"\xff\xfe{", 422),
+        ("PUT", "/people/x", b"", 422),
+        ("PUT", "/people/%00", b"{}", 422),
+        ("PUT", "/people/" + "x" * 65, b"{}", 422),
+        ("PUT", "/people/%F0%9F%98%80", b"{}", 422),
+        ("GET", "/people/..%2f..%2fetc%2fpasswd", b"", 404),
+        ("GET", "/nothing", b"", 404),
+        ("PATCH", "/tokens", b"", 405),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_one_shape(
+    one_service: Service, method: str, path: str, body: bytes, status: int
+) -> None:
+    answer = one_service.call(method, path, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == MEDIA
+    told = answer.json()
+    assert (told["status"], told["request"]) == (status, answer.headers["X-Request-ID"])
+    assert told["code"]
+    assert told["detail"]
+
+
+def test_a_body_without_a_length_is_cut_off_at_the_limit(one_service: Service) -> None:
+    parts = (b" " * 65_536 for _ in range(64))
+    answer = one_service.call("PUT", "/people/x", content=parts, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "A\0da"},
+        {"name": "Ada\u202egnp.exe"},
+        {"name": "A\u200bda"},
+        {"name": ""},
+        {"name": "a" * 81},
+        {"born": "2025-01-01"},
+        {"born": "1990-02-30"},
+        {"born": "0001-01-01T00:00:00"},
+        {"i_am": ["martian"]},
+        {"i_am": []},
+        {"tags": ["no such tag"]},
+        {"tags": ["jazz"] * 501},
+        {"tags": ["ja\0zz"]},
+        {"features": {"height": 1e300}},
+        {"features": {"no such feature": 1.0}},
+        {"youngest": 40, "oldest": 30},
+        {"youngest": -1},
+        {"oldest": 10**30},
+        {"within_km": 10.0},
+        {"within_km": -1.0, "location": {"latitude": 0, "longitude": 0}},
+        {"location": {"latitude": 91, "longitude": 0}},
+        {"surprise": 1},
+    ],
+    ids=str,
+)
+def test_a_profile_that_cannot_be_is_refused(service: Service, change: dict[str, Any]) -> None:
+    answer = service.call("PUT", f"/people/odd-{next(NUMBERS)}", json=PROFILE | change)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"]
+
+
+def test_a_store_that_cannot_be_reached_asks_to_come_back(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = opened("memory")
+    one, two = service.couple()
+    deck = service.deck(one)["deck"]
+
+    def unavailable(*_: object, **__: object) -> None:
+        raise Unavailable("disk full at /secret/place")
+
+    monkeypatch.setattr(service.system.store, "write", unavailable)
+    body = {"candidate": two, "decision": "like", "deck": deck}
+    for answer in (
+        service.call("PUT", f"/people/{one}/swipes/s1", json=body),
+        service.call("PUT", f"/people/{one}", json=PROFILE),
+    ):
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert "secret" not in answer.text
+
+
+def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = opened("memory", deck_limit=2)
+    one, _ = service.couple()
+    usual = type(service.system.parts.decks).deck
+
+    def slow(*values: Any, **named: Any) -> Any:
+        time.sleep(0.3)
+        return usual(*values, **named)
+
+    monkeypatch.setattr(type(service.system.parts.decks), "deck", slow)
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: service.call("POST", f"/people/{one}/deck"), range(6)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 2 + [503] * 4
+
+
+def test_a_failure_tells_nothing_but_the_id_of_its_request(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = opened("memory")
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret of ada-1")
+
+    monkeypatch.setattr(type(service.system.parts.people), "get", fail)
+    answer = service.call("GET", "/people/ada-1")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (500, MEDIA)
+    assert "secret" not in answer.text
+    assert answer.json()["request"] == answer.headers["X-Request-ID"]
+
+
+def test_headers_keep_browsers_out_of_trouble(one_service: Service) -> None:
+    answer = one_service.client.get("/v1/health/live", headers={"Origin": "https://elsewhere.example"})
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_other_origins_may_call_only_where_a_setting_says_so(opened: Opened) -> None:
+    service = opened("memory", cors_origins=("https://app.example",))
+    asked = {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "authorization"}
+    mine, theirs = (
+        service.client.options("/v1/vocabulary", headers={"Origin": origin, **asked})
+        for origin in ("https://app.example", "https://elsewhere.example")
+    )
+    assert mine.headers["Access-Control-Allow-Origin"] == "https://app.example"
+    assert "Access-Control-Allow-Origin" not in theirs.headers

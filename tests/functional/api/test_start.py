@@ -1,0 +1,119 @@
+"""Where and how the service may start, and that it is ready only when it is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from kaczmatch.app.asgi import app_of
+from kaczmatch.app.composing import context_of, kept_secret, open_store
+from kaczmatch.app.serving import check
+from kaczmatch.app.system import compose
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.access import Access
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore
+
+from .conftest import Service
+
+
+def test_no_start_beyond_loopback_without_a_key(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, host="0.0.0.0")  # noqa: S104
+    with pytest.raises(InvalidInput, match="there is no key yet"):
+        check(settings)
+    store = open_store(settings)
+    key, _ = Access(context_of(settings, store), b"x" * 32).create("app", ["app"])
+    store.close()
+    check(settings)
+    store = open_store(settings)
+    Access(context_of(settings, store), b"x" * 32).revoke(key.id).result()
+    store.close()
+    with pytest.raises(InvalidInput, match="there is no key yet"):
+        check(settings)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.1.2.3"])
+def test_loopback_needs_no_key(tmp_path: Path, host: str) -> None:
+    check(Settings(data=tmp_path, host=host))
+
+
+def test_the_demo_is_for_this_machine_alone(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="this machine alone"):
+        check(Settings(data=tmp_path, host="192.0.2.1", demo=True))
+
+
+def test_several_processes_need_postgresql(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="needs PostgreSQL"):
+        check(Settings(data=tmp_path, workers=2))
+
+
+def test_the_secret_is_made_once_and_kept_private(tmp_path: Path) -> None:
+    file = tmp_path / "data" / "token-secret"
+    first = kept_secret(file)
+    assert len(first) == 64
+    assert kept_secret(file) == first
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert [found.name for found in file.parent.iterdir()] == ["token-secret"]
+
+
+def test_until_it_is_ready_requests_are_told_to_come_back(tmp_path: Path) -> None:
+    system = compose(Settings(data=tmp_path), MemoryStore())
+    app = app_of(system)
+
+    async def ask(path: str) -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            return await client.get(path)
+
+    assert asyncio.run(ask("/v1/health/live")).status_code == 200
+    for path in ("/v1/health/ready", "/v1/vocabulary"):
+        answer = asyncio.run(ask(path))
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+    system.start()
+    system.wait_ready()
+    assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": True, "detail": ""}
+    system.stop()
+    assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": False, "detail": "stopping"}
+
+
+def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:
+    one, _ = one_service.couple()
+    one_service.ok("GET", f"/people/{one}")
+    text = one_service.call("GET", "/metrics").text
+    assert 'route="/v1/people/{user}"' in text
+    assert one not in text
+    assert "kaczmatch_people " in text
+
+
+def test_a_served_process_answers_and_drains_when_told_to_stop(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()", "serve"]
+    environment = {**os.environ, "KACZMATCH_DATA": str(tmp_path), "KACZMATCH_PORT": str(port)}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if httpx.get(f"http://127.0.0.1:{port}/v1/health/ready").status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            time.sleep(0.2)
+        else:
+            pytest.fail("it did not become ready")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode in (0, -signal.SIGTERM), errors
+    assert "Traceback" not in errors

@@ -1,0 +1,108 @@
+"""A small town on any store: people who meet easily, with a clock and ids that tests control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.context import Context
+from kaczmatch.service.decks import Decks, Hand
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.matching import Matching
+from kaczmatch.service.models import Models
+from kaczmatch.service.people import About, People
+from kaczmatch.service.preferences import Preferences
+from kaczmatch.service.ranking import RankingPeople
+from kaczmatch.service.records import Event, Learned, Record, Standing
+from kaczmatch.service.rules import Rules
+from kaczmatch.service.safety import Safety
+from kaczmatch.service.store import Store
+from kaczmatch.service.swiping import Answer, Swipe, Swiping
+from kaczmatch.service.undoing import Undoing
+from kaczmatch.service.world import World
+
+TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+class Town:
+    """Everything of the service, and shortcuts to it."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        learner: str = "probit-diag",
+        settings: dict[str, Any] | None = None,
+        before: Town | None = None,  # whose place this one takes, after a restart
+        **rules: Any,
+    ) -> None:
+        self.now = NOON if before is None else before.now
+        self._ids = count(1) if before is None else before._ids
+        rules = {"deck_size": 4} | rules
+        self.context = Context(store, Rules(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
+        self.models = Models(self.context)
+        self.models.set_up(Vocabulary.of(TAGS), learner, {"appeal": True} if settings is None else settings)
+        self.rng = np.random.default_rng(7)
+        self.people, self.swiping, self.undoing = People(self.context), Swiping(self.context), Undoing(self.context)
+        self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)
+        self.ranking, self.erasing = RankingPeople(self.context, lambda: self.rng), Erasing(self.context, lambda: None)
+        self.world = World(self.context)
+        self.world.load()
+        self.decks = Decks(self.context, self.world, lambda: self.rng)
+
+    def wait(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+    def about(self, name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> About:
+        sides = ("man", "woman") if man else ("woman", "man")
+        says = {"name": name, "born": date(1995, 3, 1), "i_am": frozenset(sides[:1]), "i_look_for": frozenset(sides[1:])}
+        return About(**(says | {"tags": frozenset(tags)} | more))
+
+    def move_in(self, *users: str, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> None:
+        for user in users:
+            self.people.put(user, self.about(user.title(), man=man, tags=tags, **more)).result()
+        self.world.follow()
+
+    def couples(self, number: int) -> None:
+        """w0, w1, … and m0, m1, …, each with two tags of their own."""
+        for place in range(number):
+            tags = [TAGS[place % len(TAGS)], TAGS[(place + 1 + place // len(TAGS)) % len(TAGS)]]
+            self.move_in(f"w{place}", tags=tags)
+            self.move_in(f"m{place}", man=True, tags=tags[::-1])
+
+    def deck(self, user: str, size: int | None = None) -> Hand:
+        return self.decks.deck(user, size)
+
+    def shown(self, user: str, candidate: str) -> str:
+        """A deck of `user` in which `candidate` is; the two must fit."""
+        hand = self.deck(user, 100)
+        assert hand.deck is not None, hand.empty
+        assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
+        return hand.deck.id
+
+    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> Answer:
+        self.wait(seconds=1)
+        deck = self.shown(user, candidate) if deck is None else deck
+        identifier = id or f"s{next(self._ids)}"
+        swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
+        return self.swiping.swipe(swipe).result()
+
+    def find(self, kind: type[Record], **equal: Any) -> list[Any]:
+        with self.context.store.read() as reader:
+            return list(reader.find(kind, **equal))
+
+    def learned(self, user: str) -> Learned | None:
+        with self.context.store.read() as reader:
+            return reader.get(Learned, self.context.catalogue.current(reader).model, user)
+
+    def standing(self, user: str) -> Standing:
+        return next(one for one in self.find(Standing) if one.user == user)
+
+    def events(self, user: str) -> list[Event]:
+        return self.find(Event, user=user)

@@ -1,0 +1,128 @@
+"""Keys and tokens: shown once, kept as hashes, ended at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import jwt
+import pytest
+
+from kaczmatch import InvalidInput
+from kaczmatch.service.access import APP, OPERATOR, TOKENS, Access, Caller, Denied
+from kaczmatch.service.records import RECORDS
+from kaczmatch.service.refusals import NotFound
+from town import Town
+
+SECRET = b"a secret for tests, thirty-two bytes"
+
+
+@pytest.fixture
+def access(town: Town) -> Access:
+    return Access(town.context, SECRET)
+
+
+def test_a_key_opens_what_its_scopes_say(access: Access) -> None:
+    key, text = access.create("app", [APP, TOKENS])
+    assert access.caller(text) == Caller(key.id, frozenset({APP, TOKENS}))
+    assert access.caller(text).may_act_for("anybody")
+
+
+def test_the_text_of_a_key_is_nowhere_in_the_store(access: Access, town: Town) -> None:
+    _, text = access.create("app", [APP])
+    secret = text.split("_")[2]
+    assert all(secret not in repr(record) for kind in RECORDS for record in town.find(kind))
+
+
+@pytest.mark.parametrize("wrong", ["", "kz", "kz_", "kz__", "kz_0_0", "Bearer", "a.b.c", "kz_é_é", "\x00"])
+def test_anything_else_is_denied(access: Access, wrong: str) -> None:
+    access.create("app", [APP])
+    with pytest.raises(Denied):
+        access.caller(wrong)
+
+
+def test_a_key_with_another_secret_is_denied(access: Access) -> None:
+    key, text = access.create("app", [APP])
+    with pytest.raises(Denied):
+        access.caller(text[:-1] + ("0" if text[-1] != "0" else "1"))
+    with pytest.raises(Denied):
+        access.caller(f"kz_{key.id}_{key.hash}")
+
+
+def test_a_revoked_key_ends_with_its_tokens(access: Access) -> None:
+    key, text = access.create("app", [APP, TOKENS])
+    token, _ = access.mint(access.caller(text), "ann")
+    assert access.caller(token) == Caller(key.id, frozenset(), "ann")
+    access.revoke(key.id).result()
+    for credential in (text, token):
+        with pytest.raises(Denied):
+            access.caller(credential)
+    with pytest.raises(NotFound):
+        access.revoke("nothing").result()
+
+
+def test_another_process_notices_a_revocation_within_a_second(town: Town) -> None:
+    here, there = Access(town.context, SECRET), Access(town.context, SECRET)
+    key, text = here.create("app", [APP])
+    there.caller(text)
+    here.revoke(key.id).result()
+    town.wait(seconds=1)
+    with pytest.raises(Denied):
+        there.caller(text)
+
+
+def test_a_rotated_key_lives_on_for_its_grace(access: Access, town: Town) -> None:
+    key, old = access.create("app", [APP])
+    _, new = access.rotate(key.id, grace=timedelta(hours=1))
+    assert access.caller(old).scopes == access.caller(new).scopes
+    town.wait(hours=1)
+    access.caller(new)
+    with pytest.raises(Denied):
+        access.caller(old)
+
+
+def test_a_key_expires(access: Access, town: Town) -> None:
+    _, text = access.create("app", [OPERATOR], expires=town.now + timedelta(hours=1))
+    access.caller(text)
+    town.wait(hours=1)
+    with pytest.raises(Denied):
+        access.caller(text)
+
+
+def test_a_token_is_for_one_user_and_a_short_while(access: Access, town: Town) -> None:
+    _, text = access.create("app", [TOKENS])
+    token, expires = access.mint(access.caller(text), "ann", timedelta(minutes=5))
+    caller = access.caller(token)
+    assert caller.may_act_for("ann")
+    assert not caller.may_act_for("bob")
+    assert expires == town.now + timedelta(minutes=5)
+    town.wait(minutes=5)
+    with pytest.raises(Denied, match="expired"):
+        access.caller(token)
+
+
+@pytest.mark.parametrize("forged", ["none", "other secret", "no expiry", "unknown key"])
+def test_forged_tokens_are_denied(access: Access, town: Town, forged: str) -> None:
+    key, _ = access.create("app", [TOKENS])
+    claims: dict[str, object] = {"sub": "ann", "kid": key.id, "exp": town.now + timedelta(hours=1)}
+    secret: bytes | None = SECRET
+    algorithm = "HS256"
+    if forged == "none":
+        secret, algorithm = None, "none"
+    elif forged == "other secret":
+        secret = b"another secret, thirty-two bytes too"
+    elif forged == "no expiry":
+        del claims["exp"]
+    else:
+        claims["kid"] = "0"
+    with pytest.raises(Denied):
+        access.caller(jwt.encode(claims, secret, algorithm=algorithm))
+
+
+def test_scopes_and_lives_that_make_no_sense_are_refused(access: Access) -> None:
+    with pytest.raises(InvalidInput, match="did you mean 'app'"):
+        access.create("x", ["ap"])
+    with pytest.raises(InvalidInput, match="at least one"):
+        access.create("x", [])
+    _, text = access.create("app", [TOKENS])
+    with pytest.raises(InvalidInput, match="seconds"):
+        access.mint(access.caller(text), "ann", timedelta(days=2))

@@ -1,0 +1,215 @@
+"""Decks through the service: kept until answered, checked against the store, logged."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from kaczmatch.service.records import Dealt, Impression
+from kaczmatch.service.refusals import Conflict, NotFound, TooMany
+from kaczmatch.service.rules import Limit
+from kaczmatch.storage.memory import MemoryStore
+from town import Town
+
+
+def ids(town: Town, user: str, size: int | None = None) -> list[str]:
+    return [person.id for _, person in town.deck(user, size).cards]
+
+
+def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
+    town.couples(8)
+    hand = town.deck("w0")
+    assert hand.deck is not None
+    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.place)
+    assert [card.other for card in logged] == [person.id for _, person in hand.cards]
+    assert all(0.0 < card.chance <= 1.0 for card in logged)
+    [deck] = town.find(Dealt)
+    assert (deck.policy, deck.sampler, deck.eligible) == ("mutual", "mutual", 8)
+    assert deck.reason
+
+
+def test_a_reload_costs_nothing(town: Town) -> None:
+    town.couples(8)
+    first = town.deck("w0")
+    town.wait(minutes=5)
+    again = town.deck("w0")
+    assert again.deck == first.deck
+    assert [card for card, _ in again.cards] == [card for card, _ in first.cards]
+    assert len(town.find(Dealt)) == 1
+
+
+def test_answered_cards_leave_the_deck_and_a_new_one_follows(town: Town) -> None:
+    town.couples(8)
+    hand = town.deck("w0")
+    assert hand.deck is not None
+    seen = [person.id for _, person in hand.cards]
+    for left in range(len(seen), 0, -1):
+        assert len(town.deck("w0").cards) == left
+        town.swipe("w0", seen[-left], "pass", deck=hand.deck.id)
+    after = town.deck("w0")
+    assert after.deck != hand.deck
+    assert set(seen).isdisjoint(person.id for _, person in after.cards)
+
+
+def test_a_deck_expires(town: Town) -> None:
+    town.couples(8)
+    first = town.deck("w0").deck
+    town.wait(hours=1)
+    assert town.deck("w0").deck != first
+
+
+def test_who_blocks_is_gone_from_the_open_deck_and_from_new_ones(town: Town) -> None:
+    town.couples(3)
+    assert set(ids(town, "w0")) == {"m0", "m1", "m2"}
+    town.safety.block("m0", "w0").result()
+    town.safety.block("w0", "m1").result()
+    assert ids(town, "w0") == ["m2"]
+    town.wait(hours=2)
+    assert ids(town, "w0") == ["m2"]
+    town.safety.unblock("w0", "m1").result()
+    town.wait(hours=2)
+    assert set(ids(town, "w0")) == {"m1", "m2"}
+
+
+def test_who_is_gone_from_the_store_is_in_no_deck_though_memory_still_has_them(town: Town) -> None:
+    town.couples(4)
+    town.erasing.erase("m0")
+    town.people.pause("m1", paused=True).result()
+    town.people.put("m2", town.about("M2", man=True, i_look_for=frozenset({"man"}))).result()
+    assert "m0" in town.world.recommender.index  # it has not followed yet
+    assert ids(town, "w0") == ["m3"]
+
+
+def test_memory_follows_the_store(town: Town) -> None:
+    town.couples(2)
+    town.erasing.erase("m0")
+    town.people.pause("m1", paused=True).result()
+    town.world.follow()
+    index = town.world.recommender.index
+    assert ("m0" in index, "m1" in index, "w0" in index) == (False, False, True)
+    town.people.pause("m1", paused=False).result()
+    town.world.follow()
+    assert "m1" in index
+
+
+def test_another_process_comes_to_the_same_memory(town: Town) -> None:
+    from kaczmatch.service.world import World
+
+    town.couples(3)
+    other = World(town.context)
+    other.load()
+    town.swipe("w0", "m0")
+    town.move_in("m9", man=True)
+    town.erasing.erase("m1")
+    other.follow()
+    assert sorted(str(one) for one in ("w0", "m0", "m1", "m9") if one in other.recommender.index) == ["m0", "m9", "w0"]
+    theirs = other.recommender.states(["w0"])
+    town.world.follow()
+    assert theirs == town.world.recommender.states(["w0"])
+
+
+def test_paused_people_see_nobody(town: Town) -> None:
+    town.couples(1)
+    town.people.pause("w0", paused=True).result()
+    with pytest.raises(Conflict, match="resume"):
+        town.deck("w0")
+    with pytest.raises(NotFound):
+        town.deck("nobody")
+
+
+def test_matched_and_unmatched_people_never_return(town: Town) -> None:
+    town.couples(2)
+    town.swipe("w0", "m0")
+    match = town.swipe("m0", "w0").match
+    town.wait(days=30)
+    assert ids(town, "w0") == ["m1"]
+    assert match is not None
+    town.matching.unmatch("m0", match).result()
+    town.wait(days=30)
+    assert ids(town, "w0") == ["m1"]
+
+
+def test_the_cooldown_lasts_fourteen_days_exactly(town: Town) -> None:
+    town.couples(6)
+    town.swipe("w0", "m0", "pass")
+    decided = town.now
+    town.now = decided + timedelta(days=14) - timedelta(microseconds=1)
+    assert "m0" not in ids(town, "w0", 5)
+    town.now = decided + timedelta(days=14, hours=2)
+    assert "m0" in ids(town, "w0", 6)
+
+
+def test_an_empty_deck_says_what_to_widen(town: Town) -> None:
+    town.move_in("ann", youngest=50, oldest=60)
+    town.move_in("bob", man=True)
+    hand = town.deck("ann")
+    assert (hand.deck, hand.cards) == (None, ())
+    assert [(one.filter, one.people) for one in hand.openings] == [("age", 1)]
+
+
+def test_birthdays_count(town: Town) -> None:
+    town.move_in("ann", youngest=31)
+    town.move_in("bob", man=True, born=date(1995, 11, 17))
+    assert ids(town, "ann") == []
+    town.wait(days=2)
+    assert ids(town, "ann") == ["bob"]
+
+
+def test_admirers_come_soon(town: Town) -> None:
+    town.couples(30)
+    town.swipe("m7", "w0", "like")
+    assert "m7" in ids(town, "w0", 4)
+
+
+def test_a_quota_of_decks() -> None:
+    town = Town(MemoryStore(), decks=Limit(1, timedelta(days=1)))
+    town.couples(3)
+    town.deck("w0")
+    town.deck("w0")  # the same one
+    town.wait(hours=2)
+    with pytest.raises(TooMany):
+        town.deck("w0")
+
+
+def test_ranking_leaves_out_who_may_not_be_shown_and_tells_no_blocks(town: Town) -> None:
+    town.couples(4)
+    town.safety.block("m1", "w0").result()
+    town.swipe("w0", "m2", "pass")
+    ranking = town.ranking.rank("w0", ["m0", "m1", "m2", "w1", "nobody", "m0"])
+    assert [who for who, _ in ranking.ranked] == ["m0"]
+    assert dict(ranking.left_out) == {
+        "m1": ("not found",),
+        "m2": ("cooldown",),
+        "nobody": ("not found",),
+        "w1": ("looks for",),
+    }
+
+
+def test_why_names_my_tags_and_my_swipes(town: Town) -> None:
+    town.move_in("ann")
+    town.move_in("bob", man=True, tags=["chess"])
+    town.move_in("carl", man=True, tags=["jazz", "chess"])
+    town.swipe("ann", "bob", "like", id="chess-man")
+    told = town.ranking.why("ann", "carl")
+    assert [name for name, _ in told.explanation.fits] == ["chess"]
+    assert [event.id for event, _ in told.swipes] == ["chess-man"]
+    with pytest.raises(NotFound):
+        town.ranking.why("carl", "bob")
+
+
+def test_a_preference_in_words(town: Town) -> None:
+    town.couples(12)
+    for _ in range(3):
+        for card, person in town.deck("w0").cards:
+            jazz = person.features[:2] == b"\x00\x00"  # the first name
+            town.swipe("w0", person.id, "like" if jazz else "pass", deck=card.deck)
+    told = town.preferences.of("w0")
+    assert told.liked[0].name == "jazz"
+    assert told.liked[0].confidence is not None
+    assert 0.5 < told.liked[0].confidence <= 1.0
+    assert told.certainty is not None
+    assert 0.0 < told.certainty < 1.0
+    grew = town.preferences.grew("w0")
+    assert [preference.swipes for _, preference in grew] == list(range(1, 13))
+    assert grew[-1][1] == told

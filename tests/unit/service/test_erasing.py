@@ -1,0 +1,128 @@
+"""Nothing of an erased person remains, in any record, under any name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from kaczmatch.service.erasing import TRACES
+from kaczmatch.service.personal import export
+from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
+from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.verifying import verify
+from town import Town
+
+
+def everywhere(town: Town, text: str) -> list[Record]:
+    return [record for kind in RECORDS for record in town.find(kind) if text in repr(record)]
+
+
+def busy(town: Town) -> None:
+    """Somebody called canary who has done everything one can do, and to whom everything was done."""
+    town.couples(5)
+    town.move_in("canary", man=True, tags=["chess"])
+    for woman in range(4):
+        town.swipe(f"w{woman}", "canary", "like" if woman < 3 else "pass")
+        town.swipe(f"w{woman}", "m0", "pass" if woman % 2 else "like")
+    town.swipe("canary", "w0")
+    town.swipe("canary", "w1")
+    town.swipe("canary", "w3", "like")
+    town.safety.report("canary", "w1", "rude").result()
+    town.safety.report("w2", "canary", "rude").result()
+    audit = Audit(id="a", at=town.now, actor="k", action="looked", user="canary")
+    town.context.store.write(lambda unit: unit.append(audit)).result()
+
+
+def test_every_field_that_can_name_a_person_is_known_to_the_eraser() -> None:
+    names = {"user", "other", "candidate"}
+    known = {(kind, field.name) for kind in RECORDS for field in fields(kind) if field.name in names}
+    assert known <= set(TRACES)
+
+
+def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
+    busy(town)
+    found = {type(record) for record in everywhere(town, "canary")}
+    assert found >= {kind for kind, _ in TRACES}, "the canary is not in every table, so its absence would prove little"
+    town.erasing.erase("canary")
+    [told] = [record for record in everywhere(town, "canary") if not isinstance(record, Change)]
+    assert isinstance(told, Message)
+    assert told.topic == "profile.erased"
+    town.wait(minutes=2)
+    Upkeep(town.context).run()
+    assert everywhere(town, "canary") == [told]
+
+
+def test_states_are_what_they_would_be_if_the_person_had_never_been(town: Town) -> None:
+    busy(town)
+    town.erasing.erase("canary")
+    assert verify(town.context).problems == ()
+    for woman in range(4):
+        events = town.events(f"w{woman}")
+        assert [event.candidate for event in events] == ["m0"]
+        learned = town.learned(f"w{woman}")
+        assert learned is not None
+        assert learned.swipes == 1
+    assert [pair.other for pair in town.find(Pair)] == ["m0"] * 4
+
+
+def test_nobodys_appeal_keeps_what_the_person_thought(town: Town) -> None:
+    town.couples(2)
+    town.swipe("m0", "w0", "like")
+    before = town.standing("w0")
+    town.wait(days=100)
+    town.swipe("m1", "w0", "like")
+    town.erasing.erase("m1")
+    after = town.standing("w0")
+    aged = 0.5 ** (timedelta(days=100, seconds=1) / timedelta(days=1825))
+    assert after.excess == pytest.approx(aged * before.excess)
+    assert after.information == pytest.approx(aged * before.information)
+
+
+def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy(town)
+
+    def crash(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(town.erasing), "_clean", crash)
+        with pytest.raises(KeyboardInterrupt):
+            town.erasing.erase("canary")
+    assert town.find(Event, candidate="canary")
+    assert town.erasing.resume() == 1
+    assert not town.find(Event, candidate="canary")
+    assert not [fact for fact in town.find(Fact) if "canary" in fact.name]
+    assert town.erasing.resume() == 0
+
+
+def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:
+    town.couples(2)
+    deck = town.shown("w0", "m0")
+    town.erasing.erase("m0")
+    with pytest.raises(NotFound):
+        town.swipe("w0", "m0", deck=deck)
+    with pytest.raises(NotFound):
+        town.erasing.erase("m0")
+    with pytest.raises(NotFound):
+        town.safety.block("w0", "m0").result()
+    assert [one.user for one in town.find(Standing)].count("m0") == 0
+
+
+def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
+    busy(town)
+    told = export(town.context, "canary")
+    mine = {"profile", "counters", "learned", "events", "decisions", "decks", "cards_shown", "matches", "reports", "messages"}
+    assert all(told[name] for name in mine)
+    text = repr(told)
+    for theirs in ("W0", "W1", "jazz", "chance", "score", "excess"):
+        if theirs == "jazz":
+            assert "jazz" not in repr(told["profile"])
+        else:
+            assert theirs not in text
+    assert told["profile"]["tags"] == ["chess"]
+    with pytest.raises(NotFound):
+        export(town.context, "nobody")

@@ -1,0 +1,126 @@
+"""Another learner, another prior, more words: while people go on swiping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kaczmatch import InvalidInput
+from kaczmatch.service.catalogue import Current, neutral_prior
+from kaczmatch.service.models import Models
+from kaczmatch.service.records import Learned, Model
+from kaczmatch.service.verifying import verify
+from town import Town
+
+
+def current(town: Town) -> Current:
+    with town.context.store.read() as reader:
+        return town.context.catalogue.current(reader)
+
+
+def some_swipes(town: Town, people: int = 3) -> None:
+    for user in range(people):
+        for card, person in town.deck(f"w{user}").cards[:3]:
+            town.swipe(f"w{user}", person.id, "like" if person.features[:1] == b"\x00" else "pass", deck=card.deck)
+
+
+def test_setting_up_twice_changes_nothing(town: Town) -> None:
+    from kaczmatch import Vocabulary
+
+    assert Models(town.context).set_up(Vocabulary.of(["other"]), "probit", {}) == Current(1, 0, 1)
+    assert len(town.find(Model)) == 1
+
+
+def test_a_new_model_learns_the_whole_log_and_takes_over(town: Town) -> None:
+    town.couples(6)
+    some_swipes(town)
+    steps: list[tuple[int, int]] = []
+    number = town.models.change(
+        "probit", {}, neutral_prior(town.world.recommender.index.learner, 6), lambda *at: steps.append(at)
+    )
+    assert current(town) == Current(number, 0, 1)
+    assert steps[-1] == (12, 12)
+    assert verify(town.context).identical == 12
+    assert {one.model for one in town.find(Learned)} == {number}
+    town.world.follow()
+    assert town.world.recommender.index.learner.slug == "probit"
+    some_swipes(town)
+    assert verify(town.context).problems == ()
+
+
+def test_swipes_that_come_while_a_model_is_built_are_learned_by_both(town: Town) -> None:
+    town.couples(6)
+    some_swipes(town)
+    swiped = []
+
+    def meanwhile(done: int, _: int) -> None:
+        if not swiped:
+            swiped.append(done)
+            some_swipes(town, people=5)
+            assert verify(town.context).problems == ()
+
+    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    assert verify(town.context).problems == ()
+
+
+def test_a_model_that_was_interrupted_is_finished_later(town: Town) -> None:
+    town.couples(3)
+    some_swipes(town, people=2)
+
+    def crash(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
+    assert current(town) == Current(1, 2, 1)
+    assert verify(town.context).problems == ()
+    assert town.models.resume() == 2
+    assert current(town) == Current(2, 0, 1)
+    assert verify(town.context).problems == ()
+    assert town.models.resume() == 0
+
+
+def test_decks_go_on_right_after_a_switch(town: Town) -> None:
+    town.couples(3)
+    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6))
+    assert len(town.deck("w0").cards) == 3  # memory had not followed
+
+
+def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
+    with pytest.raises(InvalidInput, match="mutual"):
+        town.models.change("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
+    assert current(town) == Current(1, 0, 1)
+
+
+def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -> None:
+    town.couples(25)
+    some_swipes(town, people=5)
+    assert town.models.fit_prior("probit-diag", {"appeal": True}) is None
+    some_swipes(town, people=25)
+    prior = town.models.fit_prior("probit-diag", {"appeal": True})
+    assert prior is not None
+    assert prior.weights[0] == prior.weights.max()  # everybody likes the first tag
+    town.models.change("probit-diag", {"appeal": True}, prior)
+    town.world.follow()
+    assert np.array_equal(town.world.recommender.index.prior.weights, prior.weights)
+
+
+def test_words_are_added_renamed_and_retired_under_existing_states(town: Town) -> None:
+    town.couples(4)
+    some_swipes(town)
+    before = {user: town.learned(user) for user in ("w0", "w1")}
+    words = town.models.change_words(lambda words: words.add(tags=["opera"]).rename("jazz", "bebop").retire("chess"))
+    assert (words.version, words.dimensions) == (2, 7)
+    assert {user: town.learned(user) for user in ("w0", "w1")} == before
+    assert verify(town.context).problems == ()
+    town.move_in("m9", man=True, tags=["opera", "bebop"])
+    with pytest.raises(InvalidInput, match="retired"):
+        town.move_in("m8", man=True, tags=["chess"])
+    town.wait(hours=2)
+    for user in ("w0", "w2"):
+        town.swipe(user, "m9")
+    assert verify(town.context).problems == ()
+    assert "opera" in {one.name for one in town.preferences.of("w0").liked}
+    assert "chess" not in {one.name for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}

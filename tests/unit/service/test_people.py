@@ -1,0 +1,168 @@
+"""Profiles, matches, blocks, reports and upkeep."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from kaczmatch import InvalidInput
+from kaczmatch.service.people import tags_of
+from kaczmatch.service.records import Audit, Block, Impression, Match, Message, Report
+from kaczmatch.service.refusals import Conflict, NotFound, Stale, TooMany
+from kaczmatch.service.upkeep import Upkeep
+from town import Town
+
+
+def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
+    town.move_in("ann", latitude=48.137154, longitude=11.576124)
+    person = town.people.get("ann")
+    assert (person.row, person.column) == (1381, 1915)
+    assert "48.137" not in repr(person)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"name": ""}, "characters"),
+        ({"name": "x" * 81}, "characters"),
+        ({"name": "nul\x00"}, "control"),
+        ({"name": "evil\u202egnp.exe"}, "direction"),
+        ({"born": date(2008, 11, 16)}, "18"),
+        ({"tags": frozenset({"jaz"})}, "did you mean 'jazz'"),
+        ({"i_am": frozenset({"womann"})}, "woman"),
+        ({"i_look_for": frozenset()}, "at least one"),
+        ({"youngest": 40, "oldest": 30}, "younger"),
+        ({"latitude": 48.0}, "both"),
+        ({"within_km": 10.0}, "location"),
+    ],
+)
+def test_profiles_that_cannot_be_are_refused(town: Town, wrong: dict[str, Any], words: str) -> None:
+    about = {"name": "Ann", "tags": ("jazz",)} | wrong
+    with pytest.raises(InvalidInput, match=words):
+        town.people.put("ann", town.about(**about)).result()
+
+
+def test_somebody_may_take_part_on_the_eighteenth_birthday(town: Town) -> None:
+    town.people.put("ann", town.about(born=date(2008, 11, 15))).result()
+    with pytest.raises(InvalidInput):
+        town.people.put("bob", town.about(born=date(2008, 11, 16))).result()
+
+
+@pytest.mark.parametrize("identifier", ["", "a b", "é", "-a", "a" * 65, "~end:x", "a/b", "a\x00"])
+def test_ids_are_plain(town: Town, identifier: str) -> None:
+    with pytest.raises(InvalidInput):
+        town.people.put(identifier, town.about())
+
+
+def test_a_change_made_on_an_old_version_is_refused(town: Town) -> None:
+    first = town.people.put("ann", town.about(), if_version=0).result()
+    second = town.people.put("ann", town.about("Anna"), if_version=first.version).result()
+    assert second.version == 2
+    for stale in (0, 1):
+        with pytest.raises(Stale):
+            town.people.put("ann", town.about("Anne"), if_version=stale).result()
+
+
+def test_edits_of_tags_have_a_quota_and_other_changes_none(town: Town) -> None:
+    town.move_in("ann")
+    for place in range(20):
+        town.people.put("ann", town.about(tags=["chess"] if place % 2 else ["climbing"])).result()
+    for _ in range(3):
+        town.people.put("ann", town.about("Another name", tags=["chess"])).result()
+    with pytest.raises(TooMany):
+        town.people.put("ann", town.about(tags=["jazz"])).result()
+
+
+def test_tags_come_back_by_name(town: Town) -> None:
+    town.move_in("ann", tags=["jazz", "cycling"])
+    with town.context.store.read() as reader:
+        words = town.context.catalogue.vocabulary(reader, 1)
+    assert tags_of(town.people.get("ann"), words) == (["jazz", "cycling"], {})
+
+
+def test_an_unmatch_ends_it_for_both_and_tells_both(town: Town) -> None:
+    town.couples(2)
+    town.swipe("w0", "m0")
+    match = town.swipe("m0", "w0").match
+    assert match is not None
+    assert town.matching.outcome("w0", match, "message").result().outcomes == ("message",)
+    with pytest.raises(NotFound):
+        town.matching.unmatch("w1", match).result()
+    town.matching.unmatch("w0", match).result()
+    town.matching.unmatch("w0", match).result()
+    assert town.matching.matches("w0") == town.matching.matches("m0") == []
+    assert all(one.ended is not None for one in town.find(Match))
+    assert [one.topic for one in town.find(Message)].count("match.ended") == 2
+    with pytest.raises(Conflict):
+        town.matching.outcome("w0", match, "met").result()
+
+
+def test_a_block_ends_a_match_and_an_unblock_does_not_bring_it_back(town: Town) -> None:
+    town.couples(1)
+    town.swipe("w0", "m0")
+    town.swipe("m0", "w0")
+    town.safety.block("m0", "w0").result()
+    assert town.matching.matches("w0") == []
+    town.safety.unblock("m0", "w0").result()
+    assert town.find(Block) == []
+    assert town.matching.matches("w0") == []
+    with pytest.raises(InvalidInput):
+        town.safety.block("m0", "m0").result()
+
+
+def test_a_report_blocks_and_waits_for_an_operator(town: Town) -> None:
+    town.couples(1)
+    report = town.safety.report("w0", "m0", "rude", "He was.").result()
+    assert [(one.user, one.other) for one in town.find(Block)] == [("w0", "m0")]
+    assert town.safety.open_reports() == [report]
+    town.safety.close(report.id, "warned", "operator-key").result()
+    assert town.safety.open_reports() == []
+    assert [one.action for one in town.find(Audit)] == [f"closed report {report.id}"]
+    assert town.find(Report)[0].resolution == "warned"
+
+
+def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
+    town.couples(3)
+    town.swipe("w0", "m0")
+    town.swipe("w1", "m1")
+    town.wait(minutes=20)
+    town.swipe("w1", "m2")
+    town.wait(minutes=15)
+    assert Upkeep(town.context).end_silent_sessions() == 1
+    assert [event.kind for event in town.events("w0")] == ["swiped", "session-ended"]
+    town.wait(days=181)
+    done = Upkeep(town.context).run()
+    assert done["cards dropped"] > 0
+    assert town.find(Impression) == []
+    assert Upkeep(town.context).run() == dict.fromkeys(done, 0)
+
+
+def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> None:
+    from kaczmatch.storage.memory import MemoryStore
+
+    ends = []
+    for by_upkeep in (True, False):
+        town = Town(MemoryStore())
+        town.couples(3)
+        town.swipe("w0", "m0")
+        town.wait(hours=2)
+        if by_upkeep:
+            Upkeep(town.context).run()
+        town.swipe("w0", "m1")
+        ends.append([(event.kind, event.at) for event in town.events("w0")])
+    assert ends[0] == ends[1]
+
+
+def test_likes_and_history_by_pages(town: Town) -> None:
+    town.couples(6)
+    deck = town.shown("w0", "m0")
+    for place in range(5):
+        town.swipe("w0", f"m{place}", "like" if place % 2 else "pass", deck=deck)
+    page = town.preferences.history("w0", limit=2)
+    rest = town.preferences.history("w0", after=(page[-1].number,), limit=10)
+    assert [event.candidate for event in (*page, *rest)] == ["m4", "m3", "m2", "m1", "m0"]
+    assert [pair.other for pair in town.preferences.likes("w0")] == ["m3", "m1"]
+    with pytest.raises(NotFound):
+        town.preferences.history("nobody")
