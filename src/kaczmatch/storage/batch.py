@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from kaczmatch.service.records import RECORDS, Logged, Record
-from kaczmatch.service.store import Wanted
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database, number_of, search
 from kaczmatch.storage.errors import Taken, WrittenAlready
@@ -46,23 +45,26 @@ class Batch:
         self._drops: dict[type[Record], dict[Key, Row]] = {}
         self.failure: BaseException | None = None  # of the database, which ends the batch whatever its works make of it
 
-    def prefetch(self, wanted: Iterable[Wanted]) -> None:
-        keys: dict[type[Record], dict[Key, None]] = {}
-        for kind, key in wanted:
-            keys.setdefault(kind, {})[key] = None
+    def prefetch(self, wanted: Iterable[tuple[type[Record], Key, Row]]) -> None:
+        """Make records known, a statement a kind; `wanted` are kinds and keys, as they are and as they are stored."""
+        keys: dict[type[Record], dict[Key, Row]] = {}
+        for kind, key, stored in wanted:
+            if kind in keys:
+                keys[kind][key] = stored
+            else:
+                keys[kind] = {key: stored}
         for kind, of_kind in keys.items():
-            self.look_up(kind, of_kind)
+            self._fetch(kind, of_kind)
 
-    def look_up(self, kind: type[R], keys: Iterable[Key]) -> None:
-        """Make records known."""
-        known = self._known[kind]
-        missing = [key for key in keys if known.get(key, UNKNOWN) is UNKNOWN]
-        if not missing:
-            return
-        code = codec(kind)
-        rows = self._guarded(self._database.fetch, self._connection, kind, [code.key(key) for key in missing])
-        for key in missing:
-            known[key] = None
+    def look_up(self, kind: type[Record], keys: Iterable[Key]) -> None:
+        known, code = self._known[kind], codec(kind)
+        if missing := {key: code.key(key) for key in keys if known.get(key, UNKNOWN) is UNKNOWN}:
+            self._fetch(kind, missing)
+
+    def _fetch(self, kind: type[Record], keys: dict[Key, Row]) -> None:
+        known, code = self._known[kind], codec(kind)
+        rows = self._guarded(self._database.fetch, self._connection, kind, list(keys.values()))
+        known.update(dict.fromkeys(keys))
         for row in rows:
             record = code.record(row)
             known[code.identity(record)] = record

@@ -2,6 +2,9 @@
 
 Times are microseconds since 1970 in UTC, dates and tuples are text (ISO, JSON). What a database could not give back as it was
 is refused here, before a transaction has seen it: NUL and lone surrogates in text, NaN, naive times.
+
+A swipe turns some fifteen records into rows or back. So the functions that do it are written out for each kind, as dataclasses
+are: a value that is what it should be passes by one comparison, and only others are looked at by a function.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from operator import attrgetter, index
 from types import UnionType
 from typing import Any, Generic, TypeVar, final, get_args, get_origin, get_type_hints
@@ -77,19 +81,30 @@ def _tuple(value: tuple[Any, ...]) -> str:
     return _dumps(value) if value else "[]"
 
 
+@lru_cache(4_096)
 def _from_tuple(value: str) -> tuple[Any, ...]:
     return () if value == "[]" else tuple(_loads(value))
 
 
-CODERS: dict[type, tuple[Coder, Coder | None]] = {
-    str: (text, None),
-    int: (_whole, None),
-    float: (_real, None),
-    bool: (bool, bool),
-    bytes: (_bytes, None),
-    datetime: (_moment, _from_moment),
-    date: (_day, date.fromisoformat),
-    tuple: (_tuple, _from_tuple),
+@final
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How values of a type are stored."""
+
+    encode: Coder
+    odd: str = "True"  # whether a value has to go through `encode`; others are stored as they are
+    decode: Coder | None = None
+
+
+FORMS: dict[type, Form] = {
+    str: Form(text, "type({v}) is not str or '\\0' in {v} or not {v}.isascii()"),
+    int: Form(_whole, f"type({{v}}) is not int or not -{LARGEST} <= {{v}} <= {LARGEST}"),
+    float: Form(_real, "type({v}) is not float or {v} != {v}"),
+    bool: Form(bool, "{v} is not True and {v} is not False", bool),
+    bytes: Form(_bytes, "type({v}) is not bytes"),
+    datetime: Form(_moment, decode=_from_moment),
+    date: Form(_day, decode=date.fromisoformat),
+    tuple: Form(_tuple, decode=_from_tuple),
 }
 
 
@@ -98,10 +113,6 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
         return attrgetter(*names)
     single = attrgetter(*names)
     return lambda record: (single(record),)
-
-
-def _optional(coder: Coder) -> Coder:
-    return lambda value: None if value is None else coder(value)
 
 
 @final
@@ -113,13 +124,9 @@ class Column:
     type: type
     optional: bool
 
-    def encoder(self) -> Coder:
-        coder = CODERS[self.type][0]
-        return _optional(coder) if self.optional else coder
-
-    def decoder(self) -> Coder | None:
-        coder = CODERS[self.type][1]
-        return _optional(coder) if coder and self.optional else coder
+    def encode(self, value: Any) -> Any:
+        """A value to compare with; None is meant as such."""
+        return None if value is None else FORMS[self.type].encode(value)
 
 
 def described(kind: type[Record]) -> tuple[Column, ...]:
@@ -135,6 +142,37 @@ def described(kind: type[Record]) -> tuple[Column, ...]:
     return tuple(found)
 
 
+def _encoder(columns: Sequence[Column], source: Callable[[Column], str]) -> Coder:
+    """A function from whatever has the values, at `source`, to a row."""
+    lines = ["def encode(given):"]
+    for place, column in enumerate(columns):
+        odd = FORMS[column.type].odd.format(v=f"v{place}")
+        some = f"v{place} is not None and " if column.optional else ""
+        lines += [f" v{place} = {source(column)}", f" if {some}({odd}): v{place} = f{place}(v{place})"]
+    lines.append(f" return ({''.join(f'v{place}, ' for place in range(len(columns)))})")
+    return _made(lines, "encode", {f"f{place}": FORMS[column.type].encode for place, column in enumerate(columns)})
+
+
+def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
+    """A function from a row to a record."""
+    names: dict[str, Any] = {"kind": kind}
+    values = []
+    for place, column in enumerate(columns):
+        value = f"v{place}"
+        if decode := FORMS[column.type].decode:
+            names[f"f{place}"] = decode
+            value = f"f{place}({value})" + (f" if {value} is not None else None" if column.optional else "")
+        values.append(f"{column.name}={value}")
+    places = "".join(f"v{place}, " for place in range(len(columns)))
+    return _made(["def decode(row):", f" {places} = row", f" return kind({', '.join(values)})"], "decode", names)
+
+
+def _made(lines: Sequence[str], name: str, names: dict[str, Any]) -> Coder:
+    exec("\n".join(lines), names)  # noqa: S102, made of the names of our own fields
+    made: Coder = names[name]
+    return made
+
+
 @final
 class Codec(Generic[R]):
     """Between the records of one kind and their rows."""
@@ -143,33 +181,25 @@ class Codec(Generic[R]):
         self.kind = kind
         self.columns = described(kind)
         self.names = tuple(column.name for column in self.columns)
-        self._encoders = [column.encoder() for column in self.columns]
-        self._decoders = [(place, coder) for place, column in enumerate(self.columns) if (coder := column.decoder())]
-        self._by_name = dict(zip(self.names, self._encoders, strict=True))
-        self._key_coders = tuple(self._by_name[name] for name in kind.key)
-        self._values = attrgetter(*self.names)
+        self._by_name = dict(zip(self.names, self.columns, strict=True))
+        self.row: Callable[[R], Row] = _encoder(self.columns, lambda column: f"given.{column.name}")
+        self.record: Callable[[Sequence[Any]], R] = _decoder(kind, self.columns)
         self.identity: Callable[[R], tuple[Any, ...]] = _getter(kind.key)
-
-    def row(self, record: R) -> Row:
-        """What is stored of a record, in the order of `names`."""
-        return tuple([coder(value) for coder, value in zip(self._encoders, self._values(record), strict=True)])
-
-    def record(self, row: Sequence[Any]) -> R:
-        values = list(row)
-        for place, coder in self._decoders:
-            values[place] = coder(values[place])
-        return self.kind(**dict(zip(self.names, values, strict=True)))
+        key = [self._by_name[name] for name in kind.key]
+        self._key = _encoder(key, lambda column: f"given[{kind.key.index(column.name)}]")
 
     def value(self, name: str, value: Any) -> Any:
-        """A value to compare a column with; None is meant as such."""
+        """A value to compare a field with."""
         if name not in self._by_name:
             raise TypeError(f"{self.kind.__name__} has no field {name}")
-        return None if value is None else self._by_name[name](value)
+        return self._by_name[name].encode(value)
 
     def key(self, key: tuple[Any, ...]) -> Row:
-        if len(key) != len(self._key_coders):
+        """A key as it is stored."""
+        if len(key) != len(self.kind.key):
             raise TypeError(f"{self.kind.__name__} is told apart by {', '.join(self.kind.key)}; {len(key)} values were given")
-        return tuple([coder(value) for coder, value in zip(self._key_coders, key, strict=True)])
+        row: Row = self._key(key)
+        return row
 
 
 CODECS: dict[type[Record], Codec[Any]] = {kind: Codec(kind) for kind in RECORDS}

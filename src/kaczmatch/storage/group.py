@@ -17,8 +17,10 @@ from typing import Any, Final, final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.records import Record
+from kaczmatch.service.store import Unavailable
 from kaczmatch.storage.batch import Batch, SqlUnit
+from kaczmatch.storage.codec import Row
 from kaczmatch.storage.database import Database, Trouble
 from kaczmatch.storage.errors import Taken
 
@@ -32,7 +34,7 @@ class Job:
 
     work: Callable[[SqlUnit], Any]
     people: tuple[str, ...]
-    reads: tuple[Wanted, ...]
+    reads: tuple[tuple[type[Record], tuple[Any, ...], Row], ...]  # a kind, a key, and the key as it is stored
     future: Future[Any]
 
 
@@ -162,9 +164,9 @@ class GroupCommit:
             lost: DBAPIError | None = None
             try:
                 transaction.commit()
-            except DBAPIError as error:
-                if not error.connection_invalidated:
-                    transaction.rollback()
+            except BaseException as error:
+                connection.invalidate()  # whatever is left of the transaction goes with its connection
+                if not isinstance(error, DBAPIError) or not error.connection_invalidated:
                     raise
                 lost = error
         if lost is not None:
@@ -196,7 +198,5 @@ def _answer(job: Job, batch: Batch) -> Answer:
 
 def _blamed(cause: BaseException | None) -> BaseException:
     if isinstance(cause, IntegrityError):
-        taken = Taken("the key of a line is there already")
-        taken.__cause__ = cause
-        return taken
+        return Taken("the key of a line is there already")  # the database's own words would name it
     return cause or RuntimeError("a commit failed without a reason")

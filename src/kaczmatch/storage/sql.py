@@ -66,10 +66,8 @@ class SqlStore:
 
     def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
         future: Future[T] = Future()
-        wanted = tuple(reads)
         try:
-            for kind, key in wanted:
-                codec(kind).key(key)
+            wanted = tuple([(kind, key, codec(kind).key(key)) for kind, key in reads])
             named = tuple(map(text, people))
         except (TypeError, ValueError) as error:
             future.set_exception(error)
@@ -79,11 +77,16 @@ class SqlStore:
 
     @contextmanager
     def read(self) -> Iterator[SqlReader]:
+        with self._outages(), self.database.readers.connect() as connection:
+            yield SqlReader(self.database, connection)
+
+    @contextmanager
+    def _outages(self) -> Iterator[None]:
+        """Errors that are nobody's fault are told as what they are."""
         try:
-            with self.database.readers.connect() as connection:
-                yield SqlReader(self.database, connection)
+            yield
         except PoolTimeout as error:
-            raise Unavailable("too many are reading") from error
+            raise Unavailable("too many are at it") from error
         except DBAPIError as error:
             if self.database.trouble(error) is Trouble.FAULT:
                 raise
@@ -95,7 +98,8 @@ class SqlStore:
 
     def scrub(self) -> None:
         """After people were erased: let nothing of them remain in the files of the database."""
-        self.database.scrub()
+        with self._outages():
+            self.database.scrub()
 
     def close(self) -> None:
         self._group.close()

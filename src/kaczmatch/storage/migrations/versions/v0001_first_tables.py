@@ -274,7 +274,7 @@ def upgrade() -> None:
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("weighed", sa.BigInteger(), nullable=True),
         sa.Column("deck", TEXT, nullable=True),
-        sa.Column("swiped", sa.BigInteger(), nullable=True),
+        sa.Column("swiped", sa.BigInteger(), nullable=False),
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("user"),

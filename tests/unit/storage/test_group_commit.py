@@ -1,0 +1,292 @@
+"""Works that wait at the same time are committed together, and one that fails harms no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Barrier, Event, Thread
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+
+from kaczmatch.service.records import Change, Fact, Message, Standing
+from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.storage import SqlStore, Taken
+from kaczmatch.storage.postgres import MOST_LOCKS
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    address: str = f"sqlite:///{tmp_path}/store.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return address
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[SqlStore]:
+    kept = SqlStore(url, waiting=500, together=100)
+    yield kept
+    kept.close()
+
+
+@contextmanager
+def held(store: SqlStore) -> Iterator[None]:
+    """What is written meanwhile waits."""
+    entered, go = Event(), Event()
+
+    def work(unit: Unit) -> None:
+        entered.set()
+        go.wait(30)
+
+    future = store.write(work)
+    entered.wait(30)
+    try:
+        yield
+    finally:
+        go.set()
+        future.result()
+
+
+@contextmanager
+def commits(store: SqlStore) -> Iterator[list[int]]:
+    done: list[int] = []
+
+    def committed(_: Any) -> None:
+        done.append(1)
+
+    event.listen(store.database.writer, "commit", committed)
+    yield done
+    event.remove(store.database.writer, "commit", committed)
+
+
+def message(id: str) -> Message:
+    return Message(id=id, topic="match.created", user="ann", at=NOW)
+
+
+def put(name: str) -> Callable[[Unit], None]:
+    return lambda unit: unit.put(Fact(name=name, value="1"))
+
+
+def names(store: SqlStore) -> set[str]:
+    with store.read() as reader:
+        return {fact.name for fact in reader.find(Fact)}
+
+
+def test_what_waits_is_committed_together(store: SqlStore) -> None:
+    with commits(store) as done:
+        with held(store):
+            futures = [store.write(put(str(i))) for i in range(250)]
+        for future in futures:
+            future.result()
+    assert len(done) == 1 + 3
+
+
+def test_a_full_queue_says_so_at_once(store: SqlStore) -> None:
+    with held(store):
+        futures = [store.write(put(str(i))) for i in range(500)]
+        assert store.waiting() == 500
+        with pytest.raises(Unavailable):
+            store.write(put("one too many"))
+    for future in futures:
+        future.result()
+    assert len(names(store)) == 500
+
+
+def test_a_work_nobody_waits_for_any_more_is_not_run(store: SqlStore) -> None:
+    with held(store):
+        given_up = store.write(put("given up"))
+        assert given_up.cancel()
+        wanted = store.write(put("wanted"))
+    wanted.result()
+    assert names(store) == {"wanted"}
+
+
+def test_works_of_one_commit_see_each_other_in_turn(store: SqlStore) -> None:
+    def rise(unit: Unit) -> int:
+        standing = unit.get(Standing, "ann") or Standing(user="ann")
+        unit.put(replace(standing, swipes=standing.swipes + 1))
+        return standing.swipes
+
+    with held(store):
+        rising = [store.write(rise, reads=[(Standing, ("ann",))]) for _ in range(5)]
+        counted = store.write(lambda unit: (unit.count(Standing, swipes=5), unit.find(Standing)[0].swipes))
+        appended = store.write(lambda unit: unit.append(message("m")))
+        line = store.write(lambda unit: unit.get(Message, "m"))
+        again = store.write(lambda unit: unit.append(message("m")))
+        gone = store.write(lambda unit: (unit.drop(Standing, "ann"), unit.drop(Message, "m")))
+        nobody = store.write(lambda unit: (unit.get(Standing, "ann"), unit.many(Message, [("m",)])))
+        empty = store.write(lambda unit: unit.count(Standing))
+    assert [future.result() for future in rising] == [0, 1, 2, 3, 4]
+    assert counted.result() == (1, 5)
+    appended.result()
+    found = line.result()
+    assert found is not None
+    assert found.number > 0
+    with pytest.raises(Taken):
+        again.result()
+    gone.result()
+    assert nobody.result() == (None, {})
+    assert empty.result() == 0
+
+
+def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> None:
+    store.write(lambda unit: unit.append(message("5"))).result()
+    with held(store):
+        futures = [
+            store.write(lambda unit, i=i: (unit.append(message(str(i))), unit.put(Fact(name=str(i), value="1"))))
+            for i in range(60)
+        ]
+    for i, future in enumerate(futures):
+        if i == 5:
+            with pytest.raises(Taken):
+                future.result()
+        else:
+            future.result()
+    assert names(store) == {str(i) for i in range(60) if i != 5}
+    with store.read() as reader:
+        assert [line.id for line in reader.find(Message)] == ["5", *(str(i) for i in range(60) if i != 5)]
+
+
+def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore) -> None:
+    failing = True
+
+    def refuse(*values: Any) -> None:
+        if failing and 'FROM "changes"' in values[2]:
+            raise OperationalError("SELECT", {}, Exception("broken"))
+
+    event.listen(store.database.writer, "before_cursor_execute", refuse)
+
+    def swallow(unit: Unit) -> None:
+        try:
+            unit.count(Change)
+        except OperationalError:
+            unit.put(Fact(name="half", value="1"))
+
+    with held(store):
+        before, bad, after = store.write(put("before")), store.write(swallow), store.write(put("after"))
+    before.result()
+    after.result()
+    with pytest.raises(OperationalError):
+        bad.result()
+    assert names(store) == {"before", "after"}
+
+
+def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
+    """The n-th statement fails, for every n there is: none of the works of that commit is kept, or all are."""
+
+    def work(unit: Unit, n: int) -> None:
+        unit.get(Fact, "x")
+        unit.put(Fact(name=f"{n}", value="1"))
+        unit.put(Standing(user=f"{n}"))
+        unit.append(message(f"{n}"))
+        unit.append(Change(id=f"{n}", user="ann", at=NOW))
+
+    n, failed, statements = 0, True, 0
+
+    def count_down(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        nonlocal statements
+        statements += 1
+        if statements == n:
+            raise RuntimeError("pulled the plug")
+
+    event.listen(store.database.writer, "before_cursor_execute", count_down)
+    while failed:
+        n, statements = n + 1, 0
+        future = store.write(lambda unit, n=n: work(unit, n), people=["ann"])
+        failed = future.exception() is not None
+        with store.read() as reader:
+            there = {
+                reader.count(Fact, name=f"{n}"),
+                reader.count(Standing, user=f"{n}"),
+                reader.count(Message, id=f"{n}"),
+                reader.count(Change, id=f"{n}"),
+            }
+        assert there == ({0} if failed else {1})
+    assert n > 5
+    event.remove(store.database.writer, "before_cursor_execute", count_down)
+    assert store.write(put("alive")).result() is None
+
+
+def test_a_commit_that_fails_is_rolled_back(store: SqlStore) -> None:
+    def refuse(connection: Any) -> None:
+        raise RuntimeError("not today")
+
+    event.listen(store.database.writer, "commit", refuse)
+    with pytest.raises(RuntimeError, match="not today"):
+        store.write(put("a")).result()
+    event.remove(store.database.writer, "commit", refuse)
+    store.write(put("b")).result()
+    assert names(store) == {"b"}
+
+
+@pytest.mark.parametrize("crowd", [3, MOST_LOCKS + 1])
+def test_two_stores_on_one_database_lose_nothing(url: str, crowd: int) -> None:
+    """Two stores stand for two processes."""
+    stores = [SqlStore(url) for _ in range(2)]
+    people, times = ["ann", "bob", "cem"], 60
+    everybody = [*people, *(f"person {i}" for i in range(crowd - 3))]
+    barrier = Barrier(2)
+
+    def count(mine: int) -> None:
+        barrier.wait()
+        futures = []
+        for i in range(times):
+            pair = [people[(i + mine) % 3], people[(i + 1) % 3]]
+
+            def work(unit: Unit, pair: list[str] = pair) -> None:
+                for person in pair:
+                    standing = unit.get(Standing, person) or Standing(user=person)
+                    unit.put(replace(standing, swipes=standing.swipes + 1))
+
+            futures.append(
+                stores[mine].write(work, people=everybody if i % 20 == 0 else pair, reads=[(Standing, (p,)) for p in pair])
+            )
+            if i % 7 == 0:
+                futures[-1].result()
+        for future in futures:
+            future.result()
+
+    threads = [Thread(target=count, args=(i,)) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with stores[0].read() as reader:
+        assert sum(standing.swipes for standing in reader.find(Standing)) == 2 * 2 * times
+    for store in stores:
+        store.close()
+
+
+def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is always somebody reading, so SQLite by itself would never start its log anew."""
+    limit = 2**20
+    monkeypatch.setattr("kaczmatch.storage.sqlite.LONG_LOG", limit)
+    store = SqlStore(f"sqlite:///{tmp_path}/store.db")
+    over = Event()
+
+    def read() -> None:
+        """The next one starts before the last one has ended."""
+        last = ExitStack()
+        while not over.wait(0.01):
+            following = ExitStack()
+            following.enter_context(store.read()).find(Fact, limit=1)
+            last.close()
+            last = following
+        last.close()
+
+    reading = Thread(target=read)
+    reading.start()
+    longest = 0
+    for i in range(200):
+        store.write(lambda unit, i=i: [unit.put(Fact(name=f"{i % 30}-{j}", value=f"{i:04}" * 1_000)) for j in range(20)]).result()
+        longest = max(longest, (tmp_path / "store.db-wal").stat().st_size)
+    over.set()
+    reading.join()
+    store.close()
+    assert longest < 4 * limit

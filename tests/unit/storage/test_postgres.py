@@ -1,0 +1,106 @@
+"""What only PostgreSQL can do wrong: commits whose outcome is unknown, and plans that read whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+
+from kaczmatch.service.records import Fact, Pair, Standing
+from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.codec import codec
+from kaczmatch.storage.postgres import _select
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[SqlStore]:
+    kept = SqlStore(postgres_url)
+    yield kept
+    kept.close()
+
+
+def rise(unit: Unit) -> int:
+    standing = unit.get(Standing, "ann") or Standing(user="ann")
+    unit.put(replace(standing, swipes=standing.swipes + 1))
+    return standing.swipes + 1
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["after it was committed", "before it was committed"])
+def test_a_connection_lost_while_committing_counts_once(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    dialect = store.database.writer.dialect
+    commit = dialect.do_commit
+    cuts = 1
+
+    def cut(connection: Any) -> None:
+        nonlocal cuts
+        if cuts == 0:
+            commit(connection)
+            return
+        cuts -= 1
+        if committed:
+            commit(connection)
+        connection.driver_connection.close()
+        raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(dialect, "do_commit", cut)
+    assert store.write(rise).result(30) == 1
+    assert store.write(rise).result(30) == 2
+
+
+def test_nobody_is_told_a_guess(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is lost while committing, and the server cannot be asked."""
+
+    def cut(connection: Any) -> None:
+        connection.driver_connection.close()
+        raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(store.database.writer.dialect, "do_commit", cut)
+    monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.survived", lambda _: None)
+    with pytest.raises(Unavailable, match="may have been kept"):
+        store.write(rise).result(30)
+
+
+def test_keys_are_found_by_the_index(store: SqlStore) -> None:
+    """In a table that is small enough for a server to prefer reading all of it."""
+    now = datetime(2026, 1, 2, tzinfo=UTC)
+
+    def fill(unit: Unit) -> None:
+        for i in range(2_000):
+            unit.put(Pair(user=f"{i % 50}", other=f"{i // 50}", decision="like", decided=now, swipe="s"))
+
+    store.write(fill).result()
+    keys = [["a"] * 256, [str(i) for i in range(256)]]
+    with store.database.writer.begin() as connection:
+        connection.exec_driver_sql("ANALYZE pairs")
+        plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(Pair))}", tuple(keys)))
+    assert "Index Scan using pairs_pkey" in plan, plan
+    assert """Index Cond: (("user" = k.k0) AND (other = k.k1))""" in plan, plan
+
+
+def test_errors_name_nobody(store: SqlStore) -> None:
+    """They end up in logs."""
+    with store.read() as reader, pytest.raises(Exception, match=r"LIMIT") as caught:
+        reader.find(Fact, name="canary-7f3a", limit=-1)
+    assert "canary-7f3a" not in str(caught.value)
+
+
+def test_many_stores_do_not_wait_for_strangers(postgres_url: str) -> None:
+    """A store that works on somebody does not hold up one that works on somebody else."""
+    first, second = SqlStore(postgres_url), SqlStore(postgres_url)
+
+    def outer(unit: Unit) -> None:
+        second.write(lambda inner: inner.put(Fact(name="inner", value="1")), people=["bob"]).result(10)
+        unit.put(Fact(name="outer", value="1"))
+
+    first.write(outer, people=["ann"]).result(20)
+    with first.read() as reader:
+        assert reader.count(Fact) == 2
+    first.close()
+    second.close()

@@ -1,0 +1,55 @@
+"""Rows are found by an index, whatever is asked for by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Connection
+
+from kaczmatch.service.records import RECORDS, Record
+from kaczmatch.storage import SqlStore, postgres, sqlite
+from kaczmatch.storage.codec import codec
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    store = SqlStore(f"sqlite:///{tmp_path_factory.mktemp('plans')}/store.db")
+    with store.database.readers.connect() as connection:
+        yield connection
+    store.close()
+
+
+@pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.table)
+@pytest.mark.parametrize("text", [sqlite._select, sqlite._delete], ids=["read", "delete"])
+def test_sqlite_never_scans_a_table_for_keys(connection: Connection, kind: type[Record], text: object) -> None:
+    query = text(codec(kind), 4)  # type: ignore[operator]
+    plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", ("x",) * 4 * len(kind.key))]
+    assert not any(line.startswith((f"SCAN {kind.table}", "SCAN t")) for line in plan), plan
+    assert any(line.startswith("SEARCH t USING") for line in plan), plan
+
+
+@given(st.integers(1, 2_000))
+def test_parts_hold_everything_once_in_powers_of_two(n: int) -> None:
+    rows = [(i,) for i in range(n)]
+    parts = list(sqlite.parts(rows))
+    assert [row for part in parts for row in part] == rows
+    assert all(len(part).bit_count() == 1 and len(part) <= sqlite.LARGEST for part in parts)
+    assert len(parts) <= n // sqlite.LARGEST + 8
+
+
+@given(st.integers(1, 2_000))
+def test_padding_adds_no_keys(n: int) -> None:
+    rows = [(i,) for i in range(n)]
+    parts = list(sqlite.padded(rows))
+    assert {row for part in parts for row in part} == set(rows)
+    assert all(len(part).bit_count() == 1 for part in parts)
+
+
+def test_locks_are_numbers_of_64_bits_with_a_sign() -> None:
+    numbers = [postgres.lock_of(f"person {i}") for i in range(1_000)]
+    assert len(set(numbers)) == 1_000
+    assert all(-(2**63) <= number < 2**63 for number in numbers)
+    assert min(numbers) < 0 < max(numbers)
