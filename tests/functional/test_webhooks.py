@@ -394,3 +394,22 @@ def test_an_idle_deliverer_writes_nothing(tmp_path: Path, app: tuple[str, Receiv
             broken.setattr(SqlStore, "write", None)
             assert [running.step(), other.step()] == [0, 0]
     store.close()
+
+
+def test_an_answer_without_end_is_an_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def pour() -> None:
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                    while True:
+                        connection.sendall(b"a" * 100_000)
+                except OSError:
+                    pass
+
+        thread = threading.Thread(target=pour)
+        thread.start()
+        assert sent(WebhookSender(f"http://127.0.0.1:{server.getsockname()[1]}/", [SECRET], trusting=True)).accepted
+        thread.join()
