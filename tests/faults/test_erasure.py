@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from town import Town
 
 from kaczmatch.service.erasing import Erasing
 from kaczmatch.service.personal import export
@@ -17,6 +16,7 @@ from kaczmatch.service.records import RECORDS, Message
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
+from town import Town
 
 CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
 

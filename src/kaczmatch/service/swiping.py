@@ -177,7 +177,9 @@ class Swiping:
     def _match(self, unit: Unit, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
             unit.put(Match(user=user, other=other, id=match, at=now))
-            announce(unit, self.context, "match.created", user, {"match": match, "user": user, "other": other}, other=other)
+            if not event.imported:  # whoever brings its history knows its matches
+                body = {"match": match, "user": user, "other": other}
+                announce(unit, self.context, "match.created", user, body, other=other)
 
     def _ended(self, unit: Unit, standing: Standing, at: datetime) -> None:
         current = self.context.catalogue.current(unit)

@@ -27,6 +27,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/people/{user}/reports"): {"other": "x", "reason": "spam"},
     ("PATCH", "/v1/vocabulary"): {},
     ("POST", "/v1/tokens"): {"user": "x"},
+    ("POST", "/v1/feed/ack"): {"upto": 0},
     ("POST", "/v1/operator/reports/{report}/close"): {"resolution": ""},
     ("POST", "/v1/feed/ack"): {"upto": 0},
 }

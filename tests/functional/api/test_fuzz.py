@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
@@ -13,10 +11,9 @@ from kaczmatch.app.document import openapi_of_a_fresh_service
 from .conftest import Service
 
 
-@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.parquet")
-def as_it_is(context: schemathesis.SerializationContext, value: Any) -> bytes:
-    """Files: whatever bytes were made up."""
-    return value if isinstance(value, bytes) else str(value).encode()
+@schemathesis.serializer("application/x-ndjson", "application/vnd.apache.parquet", "text/csv")
+def as_it_is(ctx: object, value: object) -> bytes:
+    return value if isinstance(value, bytes) else str(value).encode(errors="replace")
 
 
 schema = schemathesis.openapi.from_dict(openapi_of_a_fresh_service())
