@@ -36,9 +36,9 @@ class GaussianLearner(BeliefLearner):
 
     state_version: ClassVar[int] = 2  # 1 had no habits
 
-    alpha: float = 0.05  # variance of the noise in a decision
+    alpha: float = 0.02  # variance of the noise in a decision; small, for what is more than that counts as carelessness
     epsilon: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
-    epsilon_swipes: float = 20.0  # after how many telling swipes a user's own counts as much; infinite: never
+    epsilon_swipes: float = 5.0  # after how many telling swipes a user's own counts as much; infinite: never
     tag_sd: float = 1.0
     threshold_sd: float = (
         0.5  # with tags of 1 every share of likes up to four fifths is about as likely (half of the tags present)

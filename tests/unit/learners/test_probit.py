@@ -83,7 +83,7 @@ def test_nobody_knows_beforehand_what_share_somebody_likes() -> None:
 def test_defaults_are_one_set_for_everything() -> None:
     for slug in BELIEFS:
         learner = belief(slug)
-        assert learner == kaczmatch.learner(slug, alpha=0.05, epsilon=0.2, tag_sd=1.0, threshold_sd=0.5, appeal=False)
+        assert learner == kaczmatch.learner(slug, alpha=0.02, epsilon=0.2, tag_sd=1.0, threshold_sd=0.5, appeal=False)
         state = learner.start(Prior.ones(60))
         assert learner.mean(state)[:60].tolist() == [1.0] * 60
         assert learner.mean(state)[60] == pytest.approx(-5.70, abs=0.005)
