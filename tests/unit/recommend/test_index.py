@@ -155,7 +155,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         cells = start.cells.copy()
         cells[:d] += rng.normal(size=d)
         if slug == "probit-diag":
-            cells[d + 1 : -4] *= rng.random(d + 1)
+            cells[d + 1 : -5] *= rng.random(d + 1)
             cells[-4] = rng.uniform(0.1, 0.6)
         states.append(rule.state(cells, d, start.prior))
     index.prefer(dict(enumerate(states)))
