@@ -20,7 +20,7 @@ from kaczmatch.recommend.eligible import Eligible
 from kaczmatch.recommend.excuse import excuse
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.membership import Numbers, among, places
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
 from kaczmatch.recommend.index.view import People
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
@@ -69,8 +69,8 @@ class Recommender:
         decision = self._decided(experience)
         with self.index.reading() as view:
             who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            over = exposure.over(len(view), now) if exposure is not None and decision.capped else ()
-            table = _Table(self, viewer, decision, size, view.numbers(over))
+            over = view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
+            table = _Table(self, viewer, decision, size, over)
             table.lay(who, admirers, rng)
             if not table.eligible and not len(who.cooled):
                 return Deck((), self.policy.slug, decision, 0, *excuse(who))
@@ -113,7 +113,7 @@ class _Table:
     entry: Vector  # the probability with which each of `main` came to lie here
     eligible: int
 
-    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Numbers) -> None:
+    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Bits) -> None:
         self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
         self._hand: Hand | None = None
         self._pool: Pool | None = None
@@ -175,7 +175,7 @@ class _Table:
             squared_norms=people.squared_norms,
             features=lambda: (people.features, people.appeal),
             states=lambda: self._known(people.ids),
-            capped=among(people.numbers, self.over),
+            capped=all_marked(self.over, people.numbers),
         )
 
     def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:

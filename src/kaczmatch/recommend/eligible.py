@@ -11,8 +11,8 @@ import numpy as np
 
 from kaczmatch.recommend.cooldown import cooling
 from kaczmatch.recommend.index.fused import Lens
-from kaczmatch.recommend.index.membership import among
-from kaczmatch.recommend.index.view import Found, Numbers, Sought, View
+from kaczmatch.recommend.index.membership import Bits, Numbers, among
+from kaczmatch.recommend.index.view import Found, Sought, View
 from kaczmatch.recommend.profile import Profile
 
 
@@ -59,12 +59,10 @@ class Eligible:
         """Who could be shown to somebody with another profile."""
         return self._here(self.view.everybody(self.view.sought(profile, self.day)))
 
-    def search(self, lens: Lens, want: int, last: Numbers, rng: np.random.Generator) -> tuple[Numbers, Found]:
+    def search(self, lens: Lens, want: int, last: Bits, rng: np.random.Generator) -> tuple[Numbers, Found]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.sought, lens, want + len(self.away) + len(last), rng)
-        best = self._here(found.best)
-        later = among(best, last)
-        return (np.concatenate([best[~later], best[later]]) if later.any() else best)[:want], found
+        found = self.view.search(self.sought, lens, want + len(self.away), rng, last)
+        return self._here(found.best)[:want], found
 
     def count(self, found: Found) -> int:
         return found.size - self.passing_away

@@ -81,7 +81,8 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
 
 def plain_scores(lens: Lens, rows: columns.Columns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
-    weights = np.array([[lens.table[b, 128 >> bit] for bit in range(8)] for b in range(len(lens.table))]).ravel()[:tags]
+    bits_of_worth = columns.unpacked(lens.planes, tags).astype(float)
+    weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.unit)
     bits = columns.unpacked(rows.tags, tags).astype(float)
     forward = (bits @ weights + rows.features.T @ lens.weights.astype(float)) * rows.inverse_norm
     forward = forward + float(lens.offset) + float(lens.pull) * rows.appeal
@@ -489,7 +490,6 @@ def test_whoever_reads_may_read_again_but_not_write(crowd: Callable[..., Any]) -
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(view_module, "_THREADS", 2)
     people = crowd(50)
     profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
     expected = everybody(people.index, profile)

@@ -7,14 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.index.columns import Array
+from kaczmatch.recommend.index.columns import Array, packed
 from kaczmatch.recommend.index.fused import FORWARD, HARMONIC, MINIMUM, PRODUCT, Lens
 
 # What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
@@ -44,8 +43,7 @@ class Outlook(NamedTuple):
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index: means in eight bits, a column a person, in units of a scale."""
-        largest = np.abs(self.mean).max(axis=1, initial=0.0)
-        scale = np.where(largest > 0.0, largest / 127.0, 1.0)
+        scale = _scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
             "unit": (scale * self.certainty).astype(np.float32),
@@ -63,13 +61,15 @@ def lens(
     own = Outlook.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
-    tags = np.zeros((-(-len(tag_places) // 64) * 8, 8))
-    tags.ravel()[: len(tag_places)] = weights[tag_places]
+    of_tags = weights[tag_places]
+    scale = _scale(of_tags)
+    eight = np.rint(of_tags / scale).astype(np.int8).view(np.uint8)
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
     return Lens(
-        (tags @ _BITS).astype(np.float32),
+        packed((eight >> _BITS & 1).astype(np.bool_)),
+        np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
         np.float32(own.appeal_weight[0] * certainty),
@@ -79,24 +79,15 @@ def lens(
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
         np.float32(own.careless[0]),
-        np.float32(_ceiling(own, isinstance(learner, GaussianLearner), tag_places, feature_places)),
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
 
 
-def _ceiling(own: Outlook, belief: bool, tag_places: Array, feature_places: Array) -> float:
-    """The most that any profile can be liked, and a little more, since the pass rounds."""
-    weights = own.mean[0]
-    if len(feature_places):
-        most = float(np.linalg.norm(weights))
-    else:  # of k tags at most the k largest weights over √k
-        highest = np.sort(weights[tag_places])[::-1]
-        most = max(0.0, float((np.cumsum(highest) / np.sqrt(np.arange(1, len(highest) + 1))).max()))
-    if not belief:
-        return most + 1e-3
-    z = np.inf if own.appeal_weight[0] else (most + own.threshold[0]) * own.certainty[0]
-    return float(0.5 * own.careless[0] + (1.0 - own.careless[0]) * ndtr(z)) + 1e-3
+def _scale(weights: Array) -> Array:
+    """What one step is worth of weights rounded to eight bits."""
+    largest = np.abs(weights).max(axis=-1, initial=0.0)
+    return np.where(largest > 0.0, largest / 127.0, 1.0)
 
 
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)  # 8 x 256, first tag highest
+_BITS = np.arange(8, dtype=np.uint8)[:, None]

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
-from functools import cache
-from typing import TypeVar, final
+from datetime import date, datetime
+from operator import itemgetter
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import filtering, fused
 from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
+from kaczmatch.recommend.index.crew import CORES, together
 from kaczmatch.recommend.index.filtering import Query
 from kaczmatch.recommend.index.fused import Floats, Lens
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
 
-Numbers = NDArray[np.int32]
-T = TypeVar("T")
-
-_THREADS = os.cpu_count() or 1
 _WORTH_A_THREAD = 16  # chunks
-_OWN_SHARE = 1.1
 
 
 @final
@@ -113,31 +111,36 @@ class View:
         chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
         return Sought(query, np.array(chunks, np.int64))
 
-    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator) -> Found:
-        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score.
+    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator, last: Bits = NO_BITS) -> Found:
+        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
 
-        Chunks are read in random order: where more people tie than are wanted, it is chance that decides. The first one sets
-        the limit that all others start from.
+        Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
         """
         chunks, table = rng.permutation(sought.chunks), self._table
+        turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
 
-        def best(part: NDArray[np.int64], limit: float = -1.0) -> tuple[NDArray[np.int32], Floats, NDArray[np.int64]]:
-            return fused.best(table.columns, part, table.kind, table.used, sought.query, lens, want, np.float32(limit))
+        def best() -> tuple[Floats, NDArray[np.int64]]:
+            return fused.best(table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts)
 
-        first = best(chunks[:1])
-        limit = np.partition(first[1], len(first[1]) - want)[len(first[1]) - want] if len(first[1]) >= want else -1.0
-        found = [first, *_in_parts(chunks[1:], lambda part: best(part, limit))]
-        counts, scores, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = places[np.argsort(-scores, kind="stable")[:want]]
-        return Found(Sought(sought.query, chunks), counts, self._numbers(order))
+        scores, ranks = (np.concatenate(parts) for parts in zip(*together(best, _helpers(chunks)), strict=True))
+        ranks = ranks[np.lexsort((ranks, -scores))[:want]]
+        return Found(Sought(sought.query, chunks), counts, self._numbers(chunks[ranks // CHUNK] * CHUNK + ranks % CHUNK))
 
     def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""
-        table = self._table
-        parts = _in_parts(
-            sought.chunks, lambda part: filtering.everyone(table.columns, part, table.kind, table.used, sought.query)
-        )
-        return self._numbers(np.concatenate(parts))
+        table, helpers = self._table, _helpers(sought.chunks)
+        todo = deque(enumerate(np.array_split(sought.chunks, 1 + 3 * helpers)))  # more parts than threads: who is quick does more
+
+        def some() -> list[tuple[int, NDArray[np.int64]]]:
+            done = []
+            with suppress(IndexError):
+                while True:
+                    number, part = todo.popleft()
+                    done.append((number, filtering.everyone(table.columns, part, table.kind, table.used, sought.query)))
+            return done
+
+        parts = sorted((one for done in together(some, helpers) for one in done), key=itemgetter(0))
+        return self._numbers(np.concatenate([places for _, places in parts]))
 
     def passing(self, sought: Sought, numbers: Numbers) -> NDArray[np.bool_]:
         """Which of some people pass the filters."""
@@ -186,6 +189,10 @@ class View:
     def appeal(self, numbers: Numbers) -> Vector:
         return self._column(self._table.columns.appeal, numbers)
 
+    def over(self, exposure: Exposure, now: datetime) -> Bits:
+        """Who has had their share of exposure, as bits by number."""
+        return exposure.marks(self._roster, now)
+
     def numbers(self, ids: Iterable[Hashable]) -> Numbers:
         """The numbers of those who are in the index; the others are left out."""
         return self._roster.numbers(ids)
@@ -207,20 +214,6 @@ class View:
         return self._table.columns.who.reshape(-1)[places]
 
 
-def _in_parts(chunks: NDArray[np.int64], work: Callable[[NDArray[np.int64]], T]) -> Sequence[T]:
-    """The work on all chunks, on as many cores as it is worth."""
-    parts = min(_THREADS, 1 + len(chunks) // _WORTH_A_THREAD)
-    if parts == 1:
-        return [work(chunks)]
-    # This thread does its part too, and a little more of it: it need not be woken.
-    first, rest = np.split(chunks, [int(_OWN_SHARE * len(chunks) / parts)])
-    started = [_threads().submit(work, other) for other in np.array_split(rest, parts - 1)]
-    return [work(first), *(one.result() for one in started)]
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, "kaczmatch-index")
-
-
-os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
+def _helpers(chunks: NDArray[np.int64]) -> int:
+    """On how many more threads a search is worth while."""
+    return min(CORES - 1, len(chunks) // _WORTH_A_THREAD)
