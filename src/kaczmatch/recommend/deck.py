@@ -185,12 +185,14 @@ class _Table:
 
     def _known(self, ids: list[Hashable]) -> list[State]:
         """The states of some people, each looked up once."""
-        new = [identifier for identifier in ids if identifier not in self._states]
+        new = [identifier for identifier in ids if identifier not in self._states] if self._states else ids
         if new:
             found = self.recommender.states(new)
             if len(found) != len(new):
                 raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
             self._states.update(zip(new, found, strict=True))
+            if new is ids:
+                return list(found)
         return [self._states[identifier] for identifier in ids]
 
 

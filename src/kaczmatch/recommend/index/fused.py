@@ -101,6 +101,18 @@ def best(
 
 
 @compiled
+def first(scores: Floats, ranks: Places, chunks: Places, who: NDArray[np.int32], want: int) -> NDArray[np.int32]:
+    """The numbers of the best `want` of all that was found, the best first, equal ones by rank."""
+    by_rank = np.argsort(ranks)
+    order = by_rank[np.argsort(-scores[by_rank], kind="mergesort")]
+    numbers = np.empty(min(want, len(order)), np.int32)
+    for j in range(len(numbers)):
+        rank = ranks[order[j]]
+        numbers[j] = who[chunks[rank // CHUNK], rank % CHUNK]
+    return numbers
+
+
+@compiled
 def _cut(kept: Floats, ranks: Places, n: int, want: int) -> tuple[int, np.float32]:
     """Keep `want`: all that exceed the score of the last of them, and of those who reach it the first; and that score."""
     limit = np.partition(kept[:n], n - want)[n - want]

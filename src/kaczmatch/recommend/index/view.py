@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import filtering, fused
-from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
+from kaczmatch.recommend.index.columns import Array, Columns, described
 from kaczmatch.recommend.index.crew import CORES, together
 from kaczmatch.recommend.index.filtering import Query
 from kaczmatch.recommend.index.fused import Floats, Lens
@@ -95,7 +95,7 @@ class View:
         self, table: Table, roster: Roster, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
     ) -> None:
         self._table, self._roster, self._schema = table, roster, schema
-        self._tag_places, self._feature_places = tags, features
+        self._coordinates = tags, features
 
     def sought(self, viewer: Profile, day: date) -> Sought:
         """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
@@ -122,9 +122,9 @@ class View:
         def best() -> tuple[Floats, NDArray[np.int64]]:
             return fused.best(table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts)
 
-        scores, ranks = (np.concatenate(parts) for parts in zip(*together(best, _helpers(chunks)), strict=True))
-        ranks = ranks[np.lexsort((ranks, -scores))[:want]]
-        return Found(Sought(sought.query, chunks), counts, self._numbers(chunks[ranks // CHUNK] * CHUNK + ranks % CHUNK))
+        parts = together(best, _helpers(chunks))
+        scores, ranks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+        return Found(Sought(sought.query, chunks), counts, fused.first(scores, ranks, chunks, table.columns.who, want))
 
     def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""
@@ -162,8 +162,9 @@ class View:
         """Their rows."""
         if not len(numbers):
             nothing = np.empty(0)
-            return People(numbers, [], nothing, np.empty((0, len(self._tag_places) + len(self._feature_places))), nothing)
-        return People(numbers, self.ids(numbers), self.squared_norms(numbers), self.features(numbers), self.appeal(numbers))
+            return People(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
+        table = self._table
+        return People(numbers, self.ids(numbers), *described(table.columns, table.home[numbers], *self._coordinates))
 
     def candidates(self, numbers: Numbers) -> Candidates:
         """Their filter columns."""
@@ -175,19 +176,11 @@ class View:
 
     def features(self, numbers: Numbers) -> Matrix:
         """Their tags and features as learners take them, features as float32 keeps them."""
-        columns = self._table.columns
-        chunk, row = np.divmod(self._table.home[numbers], CHUNK)
-        values = np.zeros((len(numbers), len(self._tag_places) + len(self._feature_places)))
-        values[:, self._tag_places] = unpacked(columns.tags[chunk, :, row].T, len(self._tag_places))
-        values[:, self._feature_places] = columns.features[chunk, :, row]
-        return values
+        return described(self._table.columns, self._table.home[numbers], *self._coordinates)[1]
 
     def squared_norms(self, numbers: Numbers) -> Vector:
-        inverse = self._column(self._table.columns.inverse_norm, numbers)
+        inverse = self._table.columns.inverse_norm.reshape(-1)[self._table.home[numbers]].astype(np.float64)
         return np.divide(1.0, inverse**2, out=np.zeros_like(inverse), where=inverse > 0.0)
-
-    def appeal(self, numbers: Numbers) -> Vector:
-        return self._column(self._table.columns.appeal, numbers)
 
     def over(self, exposure: Exposure, now: datetime) -> Bits:
         """Who has had their share of exposure, as bits by number."""
@@ -206,9 +199,6 @@ class View:
 
     def __len__(self) -> int:
         return len(self._roster)
-
-    def _column(self, column: NDArray[np.float32], numbers: Numbers) -> Vector:
-        return column.reshape(-1)[self._table.home[numbers]].astype(np.float64)
 
     def _numbers(self, places: NDArray[np.int64]) -> Numbers:
         return self._table.columns.who.reshape(-1)[places]
