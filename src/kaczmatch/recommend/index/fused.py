@@ -171,17 +171,15 @@ def _forward(c: Columns, chunk: int, used: int, lens: Lens, forward: Floats) -> 
         column, weight = features[k], lens.weights[k]
         for i in range(used):
             forward[i] += weight * column[i]
-    for i in range(used):
-        forward[i] = forward[i] * norm[i] + lens.offset
-    if lens.pull != np.float32(0.0):
+    if not lens.probabilities:
         for i in range(used):
-            forward[i] += lens.pull * appeal[i]
-    if lens.probabilities:
+            forward[i] = max(forward[i] * norm[i], np.float32(0.0))
+    elif lens.pull == np.float32(0.0):
         for i in range(used):
-            forward[i] = _probability(forward[i], lens.careless)
+            forward[i] = _probability(forward[i] * norm[i] + lens.offset, lens.careless)
     else:
         for i in range(used):
-            forward[i] = max(forward[i], np.float32(0.0))
+            forward[i] = _probability(forward[i] * norm[i] + lens.offset + lens.pull * appeal[i], lens.careless)
 
 
 @compiled

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain
 from operator import itemgetter
 from typing import final
 
@@ -107,9 +108,10 @@ class View:
         point = viewer.location.point if viewer.location else NOWHERE_ELSE
         if age < schema.minimum_age or age > 255:
             born_to = born_from - 1  # nobody
-        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km))
-        chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
-        return Sought(query, np.array(chunks, np.int64))
+        runs = [run for kind in range(32) if looks >> kind & 1 and (run := self._table.between(kind, born_from, born_to))]
+        edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
+        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km), edges)
+        return Sought(query, np.array(list(chain.from_iterable(runs)), np.int64))
 
     def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator, last: Bits = NO_BITS) -> Found:
         """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
