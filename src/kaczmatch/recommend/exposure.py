@@ -42,6 +42,7 @@ class Exposure:
         # Who was over the limit when it was last asked for. As long as it rises, only they and who was shown since can be.
         self._limit = -math.inf
         self._over = np.empty(0, np.int64)
+        self._is_over = np.zeros(64, np.bool_)
         self._since: list[int] = []
         self._numbers: WeakKeyDictionary[Roster, _Numbers] = WeakKeyDictionary()
 
@@ -56,6 +57,7 @@ class Exposure:
                     self._ids.append(identifier)
                     if len(self._ids) > len(self._cards):
                         self._cards = np.append(self._cards, np.zeros(len(self._cards)))
+                        self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
                 self._cards[place] += card
                 self._total += card
                 self._since.append(place)
@@ -97,8 +99,11 @@ class Exposure:
         if limit < self._limit:
             over = np.flatnonzero(self._cards > limit)
         else:
-            some = np.union1d(self._over, self._since).astype(np.int64) if self._since else self._over
-            over = some[self._cards[some] > limit]
+            before = self._over[self._cards[self._over] > limit]
+            new = [place for place in set(self._since) if self._cards[place] > limit and not self._is_over[place]]
+            over = np.append(before, np.array(new, np.int64)) if new else before
+        self._is_over[self._over] = False
+        self._is_over[over] = True
         self._since.clear()
         self._over, self._limit = over, limit
         return over

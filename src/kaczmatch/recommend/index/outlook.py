@@ -15,9 +15,12 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.index.columns import Array, packed
 from kaczmatch.recommend.index.fused import FORWARD, HARMONIC, MINIMUM, PRODUCT, Lens
+from kaczmatch.recommend.vocabulary import Vocabulary
 
 # What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
+
+_TYPICAL = 64  # made-up profiles that say how sure a typical score is
 
 
 class Outlook(NamedTuple):
@@ -30,14 +33,14 @@ class Outlook(NamedTuple):
     careless: Vector
 
     @classmethod
-    def of(cls, learner: Learner, states: Sequence[State], typical: Matrix) -> Outlook:
-        """The uncertainty is that of a score of the average of some `typical` candidates."""
-        n, d = len(states), typical.shape[1]
+    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> Outlook:
+        """The uncertainty is that of a `typical` score, as `typical_spread` has it."""
+        n, d = len(states), states[0].dimensions
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
         means, covariances, careless = learner.beliefs(states)
-        spread = covariances @ learner.quadratic(learner.coordinates(typical)).mean(axis=0)
+        spread = covariances @ typical
         appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
         return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
 
@@ -54,7 +57,7 @@ class Outlook(NamedTuple):
 
 
 def lens(
-    viewer: Viewer, ranked_by: str, typical: Matrix, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
+    viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
 ) -> Lens:
     """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
     learner = viewer.learner
@@ -82,6 +85,18 @@ def lens(
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
+
+
+def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
+    """What, times a packed covariance, is the variance of a score, averaged over nobody's profiles: a quarter of all tags and
+    standard-normal features."""
+    if not isinstance(learner, GaussianLearner):
+        return np.empty(0)
+    rng = np.random.default_rng(0)
+    tags = np.array([name.is_tag for name in vocabulary.names])
+    shape = _TYPICAL, vocabulary.dimensions
+    profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
+    return np.asarray(learner.quadratic(learner.coordinates(profiles)).mean(axis=0))
 
 
 def _scale(weights: Array) -> Array:
