@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
 from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.index import crew
+from kaczmatch.recommend.index import columns, crew, fused
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.membership import NO_BITS, all_marked, marks
 from kaczmatch.recommend.schema import DATING
@@ -56,6 +56,17 @@ def test_threads_share_a_search_and_find_the_same(crowd: Callable[..., Any], tas
                 assert view.everybody(sought).tolist() == view.everybody(sought).tolist()
             assert found[0].best.tolist() == found[1].best.tolist()
             assert found[0].counts.tolist() == found[1].counts.tolist()
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 50), st.integers(0, 99))
+def test_what_threads_found_is_put_in_order_by_score_then_rank(scores: list[int], want: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    chunks = rng.permutation(3)
+    ranks = rng.choice(3 * columns.CHUNK, len(scores), replace=False)
+    who = np.arange(3 * columns.CHUNK, dtype=np.int32).reshape(3, -1)
+    found = fused.first(np.array(scores, np.float32), ranks, chunks, who, want)
+    order = sorted(zip(scores, ranks.tolist(), strict=True), key=lambda one: (-one[0], one[1]))[:want]
+    assert found.tolist() == [who[chunks[rank // columns.CHUNK], rank % columns.CHUNK] for _, rank in order]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.98, 1.0])
