@@ -135,10 +135,11 @@ class GaussianLearner(BeliefLearner):
         x = self.coordinates(as_vector(features, "features"), appeal)
         if not states:
             return np.empty(0)
-        for state in states:
-            if len(state.cells) != len(states[0].cells) or state.learner != self.slug or self.size(state.dimensions) != len(x):
-                self._own(state)
-                raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        if set(learners) != {self.slug} or set(dimensions) != {np.size(features)} or len(set(map(len, cells))) > 1:
+            for state in states:
+                if self._own(state).dimensions != np.size(features):
+                    raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         means, covariances, careless = self.beliefs(states)
         z = times(means, x) / np.sqrt(times(covariances, self.quadratic(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * careless + (1.0 - careless) * ndtr(z))
