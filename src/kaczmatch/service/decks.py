@@ -12,13 +12,13 @@ import numpy as np
 from kaczmatch.core.errors import whole
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.cards import Deck, Opening
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.service import catalogue
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, Taste
 from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.people import present, profile_of
+from kaczmatch.service.people import columns_of, present, profile_of
 from kaczmatch.service.quotas import spend
 from kaczmatch.service.records import Block, Dealt, Impression, Learned, Match, Pair, Person, Quota, Standing
 from kaczmatch.service.refusals import Conflict, nobody
@@ -124,10 +124,9 @@ class Decks:
         known = [one for one in reader.many(Person, [(other,) for other in ids]).values() if not one.paused]
         if not known:
             return {}
-        version = self.context.catalogue.current(reader).vocabulary
-        words, schema = self.context.catalogue.vocabulary(reader, version), self.context.rules.schema
-        candidates = Candidates.of([profile_of(one, words, schema) for one in known], schema)
-        passes = allowed(profile_of(me, words, schema), candidates, now.astimezone(UTC).date())
+        version, schema = self.context.catalogue.current(reader).vocabulary, self.context.rules.schema
+        mine = profile_of(me, self.context.catalogue.vocabulary(reader, version), schema)
+        passes = allowed(mine, columns_of(known, schema), now.astimezone(UTC).date())
         return {one.id: one for one, ok in zip(known, passes.tolist(), strict=True) if ok}
 
     def _log(self, user: str, before: str | None, deck: Deck, people: dict[str, Person], now: datetime, arm: str) -> Hand:

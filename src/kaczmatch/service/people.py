@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.filters import Candidates, as_number
+from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
 from kaczmatch.recommend.profile import OLDEST, Profile, age_on
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.recommend.vocabulary import Vocabulary
@@ -148,9 +150,37 @@ def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
         features=features,
         ages=(person.youngest, person.oldest),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
-        within_km=math.inf if person.within_km is None else person.within_km,
+        within_km=_within(person),
         schema=schema,
     )
+
+
+def columns_of(people: Sequence[Person], schema: Schema) -> Candidates:
+    """The filter columns of stored profiles, which were checked when they were put."""
+    points = [_point(person.row, person.column) for person in people]
+    x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
+    return Candidates(
+        schema,
+        [person.id for person in people],
+        np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
+        np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
+        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([person.youngest for person in people], np.uint8),
+        np.array([person.oldest for person in people], np.uint8),
+        x,
+        y,
+        z,
+        np.array([reach(_within(person)) for person in people], np.float32),
+    )
+
+
+@lru_cache(1 << 16)
+def _point(row: int | None, column: int | None) -> Point:
+    return NOWHERE if row is None or column is None else Location(row, column).point
+
+
+def _within(person: Person) -> float:
+    return math.inf if person.within_km is None else person.within_km
 
 
 def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:

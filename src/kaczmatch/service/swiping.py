@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import allowed
 from kaczmatch.service import catalogue
 from kaczmatch.service.catalogue import Current
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id, present, profile_of
+from kaczmatch.service.people import checked_id, columns_of, present, profile_of
 from kaczmatch.service.quotas import spend
 from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Quota, Standing
 from kaczmatch.service.refusals import Conflict, NotFound, Reused
@@ -215,8 +215,7 @@ class Swiping:
             return True
         version = self.context.catalogue.current(unit).vocabulary
         words, schema = self.context.catalogue.vocabulary(unit, version), self.context.rules.schema
-        candidates = Candidates.of([profile_of(them, words, schema)], schema)
-        return bool(allowed(profile_of(me, words, schema), candidates, now.astimezone(UTC).date())[0])
+        return bool(allowed(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
 
     def _reads(self, swipe: Swipe) -> list[Wanted]:
         user, other = swipe.user, swipe.candidate

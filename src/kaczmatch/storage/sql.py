@@ -30,9 +30,13 @@ class SqlReader:
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database = database
         self._connection = connection
+        self._known: dict[tuple[type[Record], tuple[Any, ...]], Any] = {}  # nothing changes while it reads
 
     def get(self, kind: type[R], *key: Any) -> R | None:
-        return self.many(kind, (key,)).get(key)
+        if (kind, key) not in self._known:
+            self._known[kind, key] = self.many(kind, (key,)).get(key)
+        found: R | None = self._known[kind, key]
+        return found
 
     def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
         code = codec(kind)
