@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import unit
 from kaczmatch.recommend.cards import Reason
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.context import Context
-from kaczmatch.service.people import profile_of
+from kaczmatch.service.people import features_of
 from kaczmatch.service.records import Learned, Person
 from kaczmatch.service.world import grown
 
@@ -49,7 +49,7 @@ def why(context: Context, user: str, cards: Sequence[tuple[str, Person]]) -> tup
     weights = fold.learner.weights(state.cells, state.dimensions)
     told = []
     for reason, person in cards:
-        parts = weights * unit(profile_of(person, words, context.rules.schema).features)
+        parts = weights * unit(features_of(person, words))
         best = np.argsort(-parts, kind="stable")[:_MOST]
         fits = tuple(words.names[place].name for place in best.tolist() if parts[place] > 0.0) if taste.swipes else ()
         told.append(Why(f"you seem to like {_listed(fits)}" if fits else _PLAIN[Reason(reason)], fits))

@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
 from kaczmatch.recommend.profile import OLDEST, Profile, age_on
@@ -139,20 +140,25 @@ def made(user: str, about: About, words: Vocabulary, schema: Schema, now: dateti
 
 
 def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
-    """A stored profile as the recommender sees it; retired names count no more."""
-    features = sparse.unpacked(person.features, words.dimensions)
-    features[[place for place, name in enumerate(words.names) if name.retired]] = 0.0
+    """A stored profile as the recommender sees it."""
     return Profile(
         id=person.id,
         i_am=frozenset(person.i_am),
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
-        features=features,
+        features=features_of(person, words),
         ages=(person.youngest, person.oldest),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
         schema=schema,
     )
+
+
+def features_of(person: Person, words: Vocabulary) -> Vector:
+    """Tags and features as a vector; retired names count no more."""
+    features = sparse.unpacked(person.features, words.dimensions)
+    features[[place for place, name in enumerate(words.names) if name.retired]] = 0.0
+    return features
 
 
 def columns_of(people: Sequence[Person], schema: Schema) -> Candidates:
@@ -185,10 +191,9 @@ def _within(person: Person) -> float:
 
 def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
-    values = sparse.unpacked(person.features, words.dimensions)
+    values = features_of(person, words)
     used = [(words.names[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
-    tags = [name.name for name, _ in used if name.is_tag and not name.retired]
-    return tags, {name.name: value for name, value in used if not name.is_tag and not name.retired}
+    return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 
 def checked_id(identifier: str) -> str:
