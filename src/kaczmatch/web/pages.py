@@ -42,7 +42,7 @@ class Page:
     template: str
     title: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
-    policy: Mapping[str, str] = STRICT
+    policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
 
 
 @final
