@@ -23,10 +23,10 @@ export function avatar(id, { round = false } = {}) {
   const any = (list) => list[Math.floor(chance() * list.length)];
   const scene = any(SCENES);
   const look = { skin: any(SKINS), hair: any(HAIRS), cloth: any(CLOTHES) };
-  const parts = [draw("rect", { width: 200, height: 200, fill: scene[0] }), ...backdrop(scene, chance), ...person(look, any, chance)];
+  const parts = [draw("rect", { y: -10, width: 200, height: 220, fill: scene[0] }), ...backdrop(scene, chance), ...person(look, any, chance)];
   return draw(
     "svg",
-    { viewBox: round ? "38 34 124 124" : "0 0 200 200", class: round ? "avatar round" : "avatar", preserveAspectRatio: "xMidYMid slice", "aria-hidden": "true", focusable: "false" },
+    { viewBox: round ? "38 34 124 124" : "0 -8 200 200", class: round ? "avatar round" : "avatar", preserveAspectRatio: "xMidYMid slice", "aria-hidden": "true", focusable: "false" },
     ...parts,
   );
 }
@@ -104,7 +104,7 @@ function above(style, hair, wide, tall, cloth) {
   const top = 105 - tall - 5;
   const fringe = draw("path", { d: `M${left} 104Q${left - 2} ${top} 100 ${top}T${right} 104Q${right - 6} 86 ${right - 20} 82Q92 90 ${left + 14} 84Q${left + 5} 92 ${left} 104Z`, fill: hair });
   if (style === "curls") return [66, 83, 100, 117, 134].map((x, place) => draw("circle", { cx: x, cy: [78, 67, 63, 67, 78][place], r: 14, fill: hair }));
-  if (style === "spikes") return [draw("path", { d: `M${left} 100L${left - 5} 72 78 78 76 50 94 66 104 44 112 66 128 52 126 76 ${right + 6} 74 ${right} 100Q${right - 8} 84 100 83T${left} 100Z`, fill: hair })];
+  if (style === "spikes") return [draw("path", { d: `M${left} 100L${left - 5} 70 73 62 74 42 91 53 103 34 113 53 129 42 128 62 ${right + 6} 71 ${right} 100Q${right - 8} 84 100 83T${left} 100Z`, fill: hair })];
   if (style === "beret") return [fringe, draw("path", { d: "M54 76Q58 44 106 46T148 74Q100 60 54 76Z", fill: cloth }), draw("path", { d: "M104 47l4-8", stroke: cloth, "stroke-width": 4, "stroke-linecap": "round" })];
   if (style === "sprout") return [draw("path", { d: `M100 ${top + 5}q-2-14-16-16q2 14 16 16q0-18 16-22q0 18-16 22Z`, fill: hair })];
   return [fringe];

@@ -10,7 +10,7 @@ export function cardOf(person) {
     "article",
     { class: "card", "data-id": person.id, "aria-label": described(person) },
     make("div", { class: "portrait" }, avatar(person.id), make("span", { class: "stamp like", "aria-hidden": "true" }, "Like"), make("span", { class: "stamp pass", "aria-hidden": "true" }, "Pass")),
-    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), ", ", make("span", { class: "age" }, String(person.age))), tags, why),
+    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, `, ${person.age}`)), tags, why),
   );
   return { card, person, tags, why };
 }

@@ -5,12 +5,13 @@ import { avatar } from "../avatar.js";
 import { byId, make, trouble } from "../dom.js";
 import { invented } from "./people.js";
 
-const FACES = 8;
+const FACES = 9;
 
 export class Chooser {
   #skip = 0;
   #asked = 0;
   #timer = 0;
+  #create = byId("create-item");
 
   /** `chosen` is told an id. */
   constructor(chosen) {
@@ -44,7 +45,7 @@ export class Chooser {
     if (asked !== this.#asked) return; // somebody typed on
     this.place = place;
     if (!more) this.#skip = -FACES; // from the start again
-    byId("faces").replaceChildren(...people.map((one) => this.#face(one)));
+    byId("faces").replaceChildren(...people.map((one) => this.#face(one)), this.#create);
     byId("nobody-found").hidden = people.length > 0;
   }
 

@@ -76,11 +76,11 @@ export class Game {
     return true;
   }
 
-  /** Take the last decision back. */
+  /** Take the last decision back; only that one, so that the service agrees. */
   undo() {
     const last = this.#past.at(-1);
     if (!last || last.fixed || this.#matches.open) return;
-    this.#past.pop();
+    this.#past = []; // one step back and no further
     this.cards.unshift(last.card);
     this.#show(last.card.id);
     say(`Taken back: ${described(last.card)}.`);
@@ -154,16 +154,17 @@ export class Game {
       if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, (id) => this.#names.get(id) ?? id);
       else await this.#learned.learn(client, one.user, one.decision, swipe.card.name);
       if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
-      if (one.decision === "like" && !answer.match) this.#listen(one.user);
+      if (one.decision === "like" && !answer.match) this.#listen(one.user, this.simulated);
     } catch (error) {
       if (!(error instanceof Unreachable || error instanceof Problem)) throw error; // the next swipe tells
     }
   }
 
-  #listen(user) {
+  /** People answer in their own time. */
+  #listen(user, quietly) {
     for (const wait of ANSWERS) {
       setTimeout(() => {
-        if (this.me.id === user) this.#matches.look(as(user), this.me, this.simulated).catch(() => {});
+        if (this.me.id === user) this.#matches.look(as(user), this.me, quietly).catch(() => {});
       }, wait);
     }
   }

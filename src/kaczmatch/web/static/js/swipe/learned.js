@@ -85,7 +85,7 @@ export class Learned {
     const clear = [...weightsOf(preference).values()].filter((one) => (one.confidence ?? 0) >= 0.8).length;
     byId("sure-share").textContent = `${share} %`;
     byId("sure-meter").value = preference.certainty;
-    byId("sure-words").textContent = clear ? `Fairly sure about ${clear} ${clear === 1 ? "tag" : "tags"}` : "No tag is clear yet";
+    byId("sure-words").textContent = `${share} % of its first doubt has gone; ${clear || "no"} ${clear === 1 ? "tag is" : "tags are"} fairly clear.`;
   }
 
   #aligned(place) {
@@ -102,11 +102,11 @@ export class Learned {
 /** A line that grows with the swipes, and a dot where the slider is. */
 function curve(values, place) {
   const x = (index) => 4 + (index / Math.max(values.length - 1, 15)) * 292;
-  const y = (value) => 56 - Math.max(-0.1, value) * 50;
+  const y = (value) => 57 - Math.max(-0.1, value) * 52;
   const line = values.map((value, index) => `${x(index).toFixed(1)} ${y(value).toFixed(1)}`);
   const guides = [0, 0.5, 1].map((value) => draw("path", { class: "guide", d: `M4 ${y(value)}H296` }));
   if (!line.length) return guides;
   const area = draw("path", { class: "area", d: `M${x(0)} ${y(0)}L${line.join("L")}L${x(values.length - 1).toFixed(1)} ${y(0)}Z` });
   const at = Math.max(0, Math.min(place, values.length - 1));
-  return [...guides, area, draw("path", { class: "line", d: `M${line.join("L")}` }), draw("circle", { class: "dot", cx: x(at), cy: y(values[at]), r: 4.5 })];
+  return [...guides, area, draw("path", { class: "line", d: `M${line.join("L")}` }), draw("path", { class: "dot", d: `M${x(at).toFixed(1)} ${y(values[at]).toFixed(1)}h0.01` })];
 }

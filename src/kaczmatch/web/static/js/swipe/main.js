@@ -1,7 +1,7 @@
 // The swipe page: choose whom to be, then the cards and what is learned from them.
 
 import { avatar } from "../avatar.js";
-import { byId, make, trouble } from "../dom.js";
+import { byId, trouble } from "../dom.js";
 import { Autopilot } from "./autopilot.js";
 import { Chooser } from "./chooser.js";
 import { Game } from "./game.js";
@@ -84,7 +84,6 @@ for (const meaning of ["like", "pass", "skip", "undo"]) byId(meaning).addEventLi
 byId("me-edit").addEventListener("click", () => edit().catch(report));
 byId("me-other").addEventListener("click", () => choose().catch(report));
 byId("create").addEventListener("click", () => create().catch(report));
-byId("create-face").append(make("span", { "aria-hidden": "true" }, "+"));
 listen(() => playing && !form.open && !game.busy, act);
 
 const before = remembered();

@@ -69,9 +69,9 @@ function sparks() {
   return Array.from({ length: SPARKS }, (_, place) => {
     const spark = make("i", { class: `spark spark-${place % 4}`, "aria-hidden": "true" });
     const turn = (place / SPARKS) * 2 * Math.PI;
-    const reach = place % 2 ? 150 : 105;
+    const reach = place % 2 ? 160 : 122;
     spark.style.setProperty("--x", `${(Math.cos(turn) * reach).toFixed(0)}px`);
-    spark.style.setProperty("--y", `${(Math.sin(turn) * reach * 0.72).toFixed(0)}px`);
+    spark.style.setProperty("--y", `${(Math.sin(turn) * reach * 0.5).toFixed(0)}px`);
     return spark;
   });
 }

@@ -5,12 +5,14 @@ import { Problem, Unreachable } from "../api.js";
 
 const KEY = "kaczmatch.outbox";
 const LONGEST_WAIT = 8_000;
+const UNSENT = "the service cannot be reached";
 
 export class Outbox {
   #waiting = restored();
   #busy = false;
   #tries = 0;
   #timer = 0;
+  #told = false; // that something waits
 
   /** `send` makes the call; `done`, `failed` and `stuck` are told what came of it (`stuck`: how many wait, and why). */
   constructor({ send, done, failed, stuck }) {
@@ -30,6 +32,7 @@ export class Outbox {
   add(one) {
     this.#waiting.push(one);
     this.#keep();
+    if (this.#told) this.stuck(this.#waiting.length, UNSENT);
     return this.#run();
   }
 
@@ -46,6 +49,7 @@ export class Outbox {
     try {
       while (this.#waiting.length) await this.#first();
     } catch (error) {
+      this.#told = true;
       this.stuck(this.#waiting.length, error.message);
       this.#timer = setTimeout(() => this.#run(), error.retryAfter * 1_000 || Math.min(500 * 2 ** this.#tries, LONGEST_WAIT));
       this.#tries += 1;
@@ -66,8 +70,11 @@ export class Outbox {
     }
     this.#waiting.shift();
     this.#keep();
-    if (this.#tries) this.stuck(0, "");
     this.#tries = 0;
+    if (this.#told && !this.#waiting.length) {
+      this.#told = false;
+      this.stuck(0, "");
+    }
     if (problem) this.failed(one, problem);
     else this.done(one, answer);
   }

@@ -19,14 +19,7 @@ export function as(user) {
 export const invented = (find, skip, limit) => anybody.get(`/demo/people?limit=${limit}&skip=${skip}&find=${encodeURIComponent(find)}`);
 
 /** What a simulated person really likes; null for real ones. */
-export async function tasteOf(user) {
-  try {
-    return (await anybody.get(`/demo/people/${encodeURIComponent(user)}/taste`)).weights;
-  } catch (error) {
-    if (error.status === 404) return null;
-    throw error;
-  }
-}
+export const tasteOf = async (user) => (await anybody.get(`/demo/people/${encodeURIComponent(user)}/taste`)).weights;
 
 /** Who one was when the page was left. */
 export const remembered = () => {

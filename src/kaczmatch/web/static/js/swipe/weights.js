@@ -1,13 +1,15 @@
-// Tags for and against as bars from a middle line, with whiskers of one standard deviation: long ones mean "not sure yet".
+// Tags for and against as bars from a line at zero, with whiskers of one standard deviation: long ones mean "not sure yet".
 
 import { draw, make } from "../dom.js";
 
 const WIDTH = 200;
 const HEIGHT = 18;
-const MIDDLE = WIDTH / 2;
-const LEAST_SPAN = 2.4; // so that the first bars are short: little is known
+const LEAST_SPAN = 2; // so that the first bars are short: little is known
 
-/** Shows `preference` in a list; rows of the same tag stay, so their bars grow and shrink. */
+/** Where zero is: bars for go right, bars against go left. */
+const zeroOf = (side) => (side === "for" ? 0.32 : 0.68) * WIDTH;
+
+/** Shows weights in a list; rows of the same tag stay, so their bars grow and shrink. */
 export class Weights {
   #rows = new Map();
 
@@ -21,7 +23,8 @@ export class Weights {
     const items = weights.map((one) => {
       const row = this.#rows.get(one.name) ?? made(one.name, this.side);
       kept.set(one.name, row);
-      fill(row, one, span, taste);
+      fill(row, one, span, zeroOf(this.side));
+      truth(row, one, taste);
       return row.item;
     });
     this.#rows = kept;
@@ -38,7 +41,7 @@ export function spanOf(preference) {
 function made(name, side) {
   const bar = draw("rect", { class: "bar", y: 4, height: HEIGHT - 8, rx: 3 });
   const whisker = draw("path", { class: "whisker" });
-  const middle = draw("path", { class: "middle", d: `M${MIDDLE} 0V${HEIGHT}` });
+  const middle = draw("path", { class: "middle", d: `M${zeroOf(side)} 0V${HEIGHT}` });
   const words = make("span", { class: "unseen" });
   const sign = make("span", { class: "hidden-sign", "aria-hidden": "true" });
   const picture = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, middle, bar, whisker);
@@ -46,16 +49,21 @@ function made(name, side) {
   return { item, bar, whisker, words, sign };
 }
 
-function fill({ bar, whisker, words, sign }, { name, weight, spread, confidence }, span, taste) {
-  const at = (value) => MIDDLE + (Math.max(-span, Math.min(span, value)) / span) * (MIDDLE - 4);
-  bar.setAttribute("x", Math.min(MIDDLE, at(weight)).toFixed(1));
-  bar.setAttribute("width", Math.max(1, Math.abs(at(weight) - MIDDLE)).toFixed(1));
-  const [low, high] = [at(weight - (spread ?? 0)), at(weight + (spread ?? 0))];
+function fill({ bar, whisker }, { weight, spread }, span, zero) {
+  const at = (value) => Math.max(3, Math.min(WIDTH - 3, zero + (value / span) * 0.66 * WIDTH));
+  bar.setAttribute("x", Math.min(zero, at(weight)).toFixed(1));
+  bar.setAttribute("width", Math.max(1, Math.abs(at(weight) - zero)).toFixed(1));
+  const [low, high] = [at(weight - (spread ?? 0)).toFixed(1), at(weight + (spread ?? 0)).toFixed(1)];
   whisker.setAttribute("d", spread === null ? "" : `M${low} 9H${high}M${low} 5.5V12.5M${high} 5.5V12.5`);
+}
+
+/** In words for those who listen; and whether a simulated person really likes it. */
+function truth({ words, sign }, { name, weight, confidence }, taste) {
+  const side = Math.sign(taste?.[name] ?? 0);
+  const really = taste ? ["really avoids it", "does not really care", "really likes it"][side + 1] : "";
   const sure = confidence === null ? "" : `, ${Math.round(100 * confidence)} % sure of the direction`;
-  const truth = taste ? (taste[name] > 0 ? "really likes it" : taste[name] < 0 ? "really avoids it" : "does not really care") : "";
-  words.textContent = `: ${weight > 0 ? "for" : "against"}${sure}${truth && `; ${truth}`}`;
-  sign.textContent = taste ? (taste[name] > 0 ? "♥" : taste[name] < 0 ? "✕" : "·") : "";
-  sign.className = `hidden-sign ${taste ? (taste[name] > 0 ? "for" : taste[name] < 0 ? "against" : "") : ""}`;
-  sign.title = truth;
+  words.textContent = `: ${weight > 0 ? "for" : "against"}${sure}${really && `; ${really}`}`;
+  sign.textContent = taste ? ["✕", "·", "♥"][side + 1] : "";
+  sign.className = `hidden-sign ${["against", "", "for"][side + 1]}`;
+  sign.title = really;
 }

@@ -1,0 +1,71 @@
+"""Pages as they are served: where, with which headers, and nothing inline."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+import kaczmatch
+from kaczmatch.web.assets import Assets
+from kaczmatch.web.pages import Page
+from kaczmatch.web.pages import Site as Pages
+
+from .conftest import Site
+
+WEB = Path(kaczmatch.__file__).parent / "web"
+SOURCES = sorted(path for folder in ("static", "templates") for path in (WEB / folder).rglob("*") if path.is_file())
+
+
+def test_a_page_has_a_strict_policy_and_is_asked_for_again(site: Site) -> None:
+    answer = httpx.get(site.address)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["cache-control"] == "no-cache"
+    assert httpx.get(site.address, headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
+
+
+def test_nothing_is_inline(site: Site) -> None:
+    page = httpx.get(site.address).text
+    assert not re.search(r"\sstyle=|\son[a-z]+=|<style|javascript:", page)
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", page))
+
+
+def test_files_have_their_type_and_are_kept_for_good(site: Site) -> None:
+    names = re.findall(r"/static/[^\"]+", httpx.get(site.address).text)
+    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+    assert {Path(name).suffix for name in names} == set(types)
+    for name in names:
+        answer = httpx.get(site.address + name)
+        assert answer.headers["content-type"] == types[Path(name).suffix]
+        assert "immutable" in answer.headers["cache-control"]
+
+
+@pytest.mark.parametrize("path", ["/static/old/js/api.js", "/static/../pages.py", "/static/%2e%2e/pages.py"])
+def test_no_other_file_is_served(site: Site, path: str) -> None:
+    assert httpx.get(site.address + path).status_code == 404
+
+
+def test_a_changed_file_has_another_address() -> None:
+    one, two = (Assets.of({"a.js": content, "b.js": b""}) for content in (b"1", b"2"))
+    assert one.address("b.js") != two.address("b.js")
+
+
+def test_text_in_a_template_is_escaped() -> None:
+    assert "<b>" not in Pages([]).render(Page("/x", "swipe.html.j2", "<b>"))
+
+
+def test_a_page_is_small(site: Site) -> None:
+    page = httpx.get(site.address).text
+    assert len(page) + sum(path.stat().st_size for path in SOURCES if path.suffix in {".css", ".js", ".svg"}) < 150_000
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_a_source_is_short_and_makes_no_markup_of_text(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?://(?!www\.w3\.org)", text)
