@@ -48,11 +48,11 @@ def test_colours_can_be_chosen_and_are_kept(visiting: Visiting, site: Site) -> N
     visitor = visiting(color_scheme="light")
     page = visitor.page
     page.goto(site.address)
-    paper = "() => getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(paper)
+    body, light = page.locator("body"), "rgb(250, 246, 240)"
+    expect(body).to_have_css("background-color", light)
     page.get_by_role("button", name="Colours").click()
     page.get_by_role("button", name="Colours: light").click()
-    assert page.evaluate(paper) != light
+    expect(body).not_to_have_css("background-color", light)
     page.reload()
     expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
-    assert page.evaluate(paper) != light
+    expect(body).not_to_have_css("background-color", light)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from kaczmatch.service.folding import SWIPED
 
 from .conftest import Site, Visitor
 
-SWIPES = "**/swipes/**"
+
+class Weather:
+    """Between the page and the service: swipes are lost until it clears."""
+
+    def __init__(self, page: Page, lose: Callable[[Route], None]) -> None:
+        self._lose: Callable[[Route], None] | None = lose
+        page.route("**/swipes/**", self._meet)
+
+    def clear(self) -> None:
+        self._lose = None
+
+    def _meet(self, route: Route) -> None:
+        if self._lose is None:
+            route.continue_()
+        else:
+            self._lose(route)
 
 
 def only_network_errors(visitor: Visitor) -> None:
@@ -27,19 +44,19 @@ def lose_the_answer(route: Route) -> None:
 
 
 @pytest.mark.parametrize("fail", [lose_the_request, lose_the_answer], ids=lambda fail: fail.__name__.replace("_", " "))
-def test_decisions_wait_and_are_sent_once(visitor: Visitor, site: Site, fail: object) -> None:
+def test_decisions_wait_and_are_sent_once(visitor: Visitor, site: Site, fail: Callable[[Route], None]) -> None:
     user = site.person()
     page = visitor.be(user).page
     ids: list[str] = []
     page.on("request", lambda request: ids.append(request.url.rpartition("/")[2]) if "/swipes/" in request.url else None)
-    page.route(SWIPES, fail)  # type: ignore[arg-type]
+    weather = Weather(page, fail)
     first = visitor.first()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#trouble")).to_contain_text("1 decision waits here")
     second = visitor.first()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#trouble")).to_contain_text("2 decisions wait here")
-    page.unroute(SWIPES)
+    weather.clear()
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#trouble")).to_be_hidden()
     found = visitor.settled(user, 2)
@@ -52,13 +69,13 @@ def test_decisions_wait_and_are_sent_once(visitor: Visitor, site: Site, fail: ob
 def test_decisions_survive_a_reload(visitor: Visitor, site: Site) -> None:
     user = site.person()
     page = visitor.be(user).page
-    page.route(SWIPES, lose_the_request)
+    weather = Weather(page, lose_the_request)
     first = visitor.first()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#trouble")).to_be_visible()
     page.reload()
     expect(page.locator("#trouble")).to_contain_text("1 decision waits here")
-    page.unroute(SWIPES)
+    weather.clear()
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#trouble")).to_be_hidden()
     assert [(one.candidate, one.decision) for one in visitor.settled(user, 1)] == [(first, "like")]
@@ -69,12 +86,12 @@ def test_decisions_survive_a_reload(visitor: Visitor, site: Site) -> None:
 def test_what_is_taken_back_meanwhile_is_taken_back(visitor: Visitor, site: Site) -> None:
     user = site.person()
     page = visitor.be(user).page
-    page.route(SWIPES, lose_the_answer)
+    weather = Weather(page, lose_the_answer)
     first = visitor.first()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("z")
     expect(page.locator("#trouble")).to_contain_text("2 decisions wait here")
-    page.unroute(SWIPES)
+    weather.clear()
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#trouble")).to_be_hidden()
     assert [one.kind for one in visitor.settled(user, 2)] == ["swiped", "undone"]

@@ -95,3 +95,5 @@ def demo_router(invented: Invented) -> APIRouter:
 def _check(request: Request) -> None:
     if not is_local(request):
         raise Forbidden("the demo works on the machine of the service only")
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise Forbidden("the demo answers its own pages only")

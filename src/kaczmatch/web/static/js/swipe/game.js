@@ -18,6 +18,7 @@ export class Game {
   cards = []; // each knows the deck it is of
   simulated = false; // somebody lets them swipe by themselves
   #past = []; // what can be taken back: { id, card, decision, fixed }
+  #decided = new Set(); // cards that an answer from before the decision must not bring back
   #dealing = null;
   #names = new Map();
   #stage = new Stage((decision) => this.decide(decision));
@@ -47,6 +48,7 @@ export class Game {
     this.taste = await tasteOf(user);
     this.cards = [];
     this.#past = [];
+    this.#decided.clear();
     this.#stage.clear();
     await this.#outbox.retry();
     await Promise.all([this.#matches.load(client, user), this.#learned.load(client, user, this.taste, (id) => this.#names.get(id) ?? id)]);
@@ -67,6 +69,7 @@ export class Game {
     if (!card || this.#matches.open) return false;
     const id = crypto.randomUUID();
     this.cards.shift();
+    this.#decided.add(keyOf(card));
     this.#past.push({ id, card, decision, fixed: false });
     this.#stage.leave(card.id, decision);
     this.#show();
@@ -82,6 +85,7 @@ export class Game {
     if (!last || last.fixed || this.#matches.open) return;
     this.#past = []; // one step back and no further
     this.cards.unshift(last.card);
+    this.#decided.delete(keyOf(last.card));
     this.#show(last.card.id);
     say(`Taken back: ${described(last.card)}.`);
     this.#outbox.add({ kind: "undo", user: this.me.id, id: last.id, candidate: last.card.id });
@@ -107,7 +111,8 @@ export class Game {
       return;
     }
     if (this.me.id !== user) return; // somebody else meanwhile
-    const fresh = deck.cards.filter((card) => !this.#outbox.holds(user, card.id)).map((card) => ({ ...card, deck: deck.deck }));
+    const dealt = deck.cards.map((card) => ({ ...card, deck: deck.deck }));
+    const fresh = dealt.filter((card) => !this.#outbox.holds(user, card.id) && !this.#decided.has(keyOf(card)));
     for (const card of fresh) this.#names.set(card.id, card.name);
     const before = this.cards.map((old) => fresh.find((card) => card.id === old.id) ?? old);
     this.cards = [...before, ...fresh.filter((card) => !before.some((old) => old.id === card.id))];
@@ -176,6 +181,7 @@ export class Game {
       this.#show();
     } else {
       this.#past = this.#past.filter((past) => past.id !== one.id);
+      if (problem.status === 429) this.#decided.delete(`${one.deck}/${one.candidate}`); // another day
       this.#buttons();
     }
     trouble(`${one.kind === "undo" ? "It could not be taken back" : "That swipe was not taken"}: ${problem.message}`, "All right", () => trouble(""));
@@ -192,3 +198,5 @@ export class Game {
     trouble(`${sentence(why)} ${waits} sent again by itself.`, "Try now", () => this.#outbox.retry());
   }
 }
+
+const keyOf = (card) => `${card.deck}/${card.id}`;
