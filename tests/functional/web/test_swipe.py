@@ -115,6 +115,8 @@ def test_somebody_who_answers_later_is_a_match_too(visitor: Visitor, site: Site)
     visitor.settled(one, 1)
     assert site.like(two, one)
     expect(page.get_by_role("dialog", name="It’s a match")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
 def test_where_nobody_is_left_a_filter_can_be_widened(visitor: Visitor, site: Site) -> None:

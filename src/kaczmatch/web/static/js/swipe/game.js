@@ -148,14 +148,10 @@ export class Game {
   async #done(one, answer) {
     if (one.user !== this.me?.id) return;
     const swipe = this.#past.find((past) => past.id === one.id);
-    if (answer?.match) {
-      if (swipe) swipe.fixed = true;
-      this.#buttons();
-    }
     if (!this.cards.length && !this.#outbox.size) this.deal();
     try {
       const client = as(one.user);
-      if (answer?.match) await this.#matches.look(client, this.me, this.simulated);
+      if (answer?.match) await this.#look(one.user, this.simulated);
       if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, (id) => this.#names.get(id) ?? id);
       else await this.#learned.learn(client, one.user, one.decision, swipe.card.name);
       if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
@@ -168,10 +164,16 @@ export class Game {
   /** People answer in their own time. */
   #listen(user, quietly) {
     for (const wait of ANSWERS) {
-      setTimeout(() => {
-        if (this.me.id === user) this.#matches.look(as(user), this.me, quietly).catch(() => {});
-      }, wait);
+      setTimeout(() => this.#look(user, quietly).catch(() => {}), wait);
     }
+  }
+
+  /** See who has matched; that cannot be taken back. */
+  async #look(user, quietly) {
+    if (this.me.id !== user) return;
+    await this.#matches.look(as(user), this.me, quietly);
+    for (const past of this.#past) past.fixed ||= this.#matches.has(past.card.id);
+    this.#buttons();
   }
 
   #failed(one, problem) {

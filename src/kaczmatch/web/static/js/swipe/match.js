@@ -23,6 +23,10 @@ export class Matches {
     return this.#dialog.open;
   }
 
+  has(user) {
+    return this.#known.has(user);
+  }
+
   /** Who has matched already: nothing to celebrate. */
   async load(client, user) {
     const { items } = await client.get(`/people/${user}/matches?limit=50`);
