@@ -66,7 +66,8 @@ class Town:
 
     def move_in(self, *users: str, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> None:
         for user in users:
-            self.people.put(user, self.about(user.title(), man=man, tags=tags, **more)).result()
+            said: dict[str, Any] = {"name": user.title(), "man": man, "tags": tags} | more
+            self.people.put(user, self.about(**said)).result()
         self.world.follow()
 
     def couples(self, number: int) -> None:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from swiper import PEOPLE
 
 from kaczmatch.service.people import made
 from kaczmatch.service.records import Event, Impression, Standing
 from kaczmatch.service.store import Unit
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
+from swiper import PEOPLE
 from town import NOON, Town
 
 KILLS = 50

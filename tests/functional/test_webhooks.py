@@ -382,3 +382,34 @@ def test_without_a_secret_nothing_is_sent() -> None:
     with pytest.raises(InvalidInput, match="secret"):
         WebhookSender("https://hooks.example.com/", [])
     assert SECRET[6:] not in repr(WebhookSender("https://hooks.example.com/", [SECRET]))
+
+
+def test_an_idle_deliverer_writes_nothing(tmp_path: Path, app: tuple[str, Receiver], monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SqlStore(f"sqlite:///{tmp_path}/store.db")
+    context = in_context(store)
+    tell(context, "ann", 0)
+    with deliverer(context, app[0]) as running, deliverer(context, app[0]) as other:
+        assert [running.step(), running.step(), other.step()] == [1, 0, 0]
+        with monkeypatch.context() as broken:
+            broken.setattr(SqlStore, "write", None)
+            assert [running.step(), other.step()] == [0, 0]
+    store.close()
+
+
+def test_an_answer_without_end_is_an_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def pour() -> None:
+            connection, _ = server.accept()
+            with connection:
+                try:
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                    while True:
+                        connection.sendall(b"a" * 100_000)
+                except OSError:
+                    pass
+
+        thread = threading.Thread(target=pour)
+        thread.start()
+        assert sent(WebhookSender(f"http://127.0.0.1:{server.getsockname()[1]}/", [SECRET], trusting=True)).accepted
+        thread.join()

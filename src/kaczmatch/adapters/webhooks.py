@@ -11,6 +11,7 @@ import json
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import final
@@ -25,6 +26,8 @@ from kaczmatch.service.sending import Reply, told
 
 PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64  # bytes of a secret, as the standard has it
+
+_MOST_READ, _READ_FOR = 65_536, 1.0  # bytes and seconds of an answer
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -133,11 +136,25 @@ class WebhookSender:
             headers={**headers, "host": self._parts.netloc},
             extensions={"sni_hostname": self._parts.hostname},
         )
-        response = await self._client.send(request, stream=True)  # of the answer only its status matters
-        await response.aclose()
+        response = await self._client.send(request, stream=True)
+        try:
+            await _read_out(response)
+        finally:
+            await response.aclose()
         if 200 <= response.status_code < 300:
             return Reply(True)
         return Reply(False, f"status {response.status_code}", _asked(response.headers.get("retry-after", "")))
+
+
+async def _read_out(response: httpx.Response) -> None:
+    """Only the status matters, but a connection can be used again once its answer has been read; not any length of it."""
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(_READ_FOR):
+            read = 0
+            async for piece in response.aiter_raw():
+                read += len(piece)
+                if read > _MOST_READ:
+                    return
 
 
 def _asked(retry_after: str) -> timedelta:

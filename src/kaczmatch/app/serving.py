@@ -41,7 +41,8 @@ def serve(settings: Settings, told: Callable[[str], None]) -> None:
         set_up_logs(settings.log_level)
         uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
         return
-    for name, value in settings.model_dump(mode="json", include={"demo", "host", "workers"}).items():
+    # What was chosen on the command line; the rest every process reads from the environment and the file itself.
+    for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
         os.environ[f"{PREFIX}{name.upper()}"] = str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED] = folder

@@ -57,6 +57,7 @@ class Deliverer:
     _lines: dict[str, deque[_Letter]] = field(default_factory=dict)
     _loaded: int = 0
     _read_to: int = -1  # -1: nothing is known yet
+    _marked: int = -1
     _loop: asyncio.Runner = field(default_factory=asyncio.Runner)
 
     def __post_init__(self) -> None:
@@ -117,7 +118,7 @@ class Deliverer:
             with self.context.store.read() as reader:
                 if self._read_to < 0:
                     fact = reader.get(Fact, _SETTLED)
-                    self._read_to = 0 if fact is None else int(fact.value)
+                    self._read_to = self._marked = 0 if fact is None else int(fact.value)
                 page = reader.find(Message, posted=True, after=(self._read_to,), limit=_AT_ONCE)
                 states = reader.many(Delivery, [(one.id,) for one in page])
             for one in page:
@@ -134,7 +135,7 @@ class Deliverer:
 
     def _forget(self) -> None:
         """Somebody else may deliver meanwhile: what is known here is worth nothing any more."""
-        self._lines, self._loaded, self._read_to = {}, 0, -1
+        self._lines, self._loaded, self._read_to, self._marked = {}, 0, -1, -1
 
     async def _send(self, letters: list[_Letter]) -> int:
         few = asyncio.Semaphore(self.concurrency)
@@ -203,11 +204,14 @@ class Deliverer:
         if self._read_to < 0 or not self.lease.running:
             return
         first = min((line[0].message.number for line in self._lines.values()), default=self._read_to + 1)
-        value = str(first - 1)
+        if first - 1 == self._marked:
+            return
 
-        def work(unit: Unit) -> None:
-            known = unit.get(Fact, _SETTLED)
-            if self.lease.held(unit) and (known is None or known.value != value):
-                unit.put(Fact(name=_SETTLED, value=value))
+        def work(unit: Unit) -> bool:
+            held = self.lease.held(unit)
+            if held:
+                unit.put(Fact(name=_SETTLED, value=str(first - 1)))
+            return held
 
-        self.context.store.write(work, people=[self.lease.lock]).result()
+        if self.context.store.write(work, people=[self.lease.lock]).result():
+            self._marked = first - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import final
 
@@ -48,9 +48,13 @@ class Fold:
     learner: Learner
     prior: Prior
     names: Callable[[int], int]
+    first: Taste = field(init=False, repr=False)  # of somebody who has not swiped yet
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", Taste(self.learner.start(self.prior)))
 
     def start(self) -> Taste:
-        return Taste(self.learner.start(self.prior))
+        return self.first
 
     def step(self, taste: Taste, event: Event) -> Taste:
         """After one more event. Undone swipes are left out by `effective`; the undoing itself teaches nothing."""
@@ -68,7 +72,7 @@ class Fold:
         if event.kind == SWIPED and event.decision != SKIP:
             seen = Seen(unpacked(event.features or b"", dimensions), event.appeal)
             state = learner.swipe(state, seen, 1 if event.decision == LIKE else -1)
-            return replace(taste, state=state, swipes=taste.swipes + 1, at=at)
+            return Taste(state, taste.swipes + 1, at, taste.anchor, taste.stability)
         return replace(taste, state=state, at=at)
 
     def of(self, events: Iterable[Event]) -> Taste:

@@ -24,14 +24,9 @@ def appeal_to(candidate: Standing, own: Pair | None, at: datetime, how: Appeal) 
     return log_odds(_parts(candidate), mine, _number(at), how.half_life, how.spread)
 
 
-def decided(rater: Standing, candidate: Standing, pair: Pair, *, liked: bool, how: Appeal) -> tuple[Standing, Standing, Pair]:
-    """All three after the decision that `pair` now holds."""
-    excess, information = evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
-    return (
-        replace(rater, swipes=rater.swipes + 1, likes=rater.likes + liked),
-        _counted(candidate, excess, information, pair.decided, how),
-        _counted(pair, excess, information, pair.decided, how),
-    )
+def told(rater: Standing, *, liked: bool) -> tuple[float, float]:
+    """What a decision of this rater says of whoever it is about: its excess and information."""
+    return evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
 
 
 def undecided(
@@ -39,7 +34,7 @@ def undecided(
 ) -> tuple[Standing, Standing, Pair]:
     """All three as if the rater's last decision, made `at`, had not been."""
     before = replace(rater, swipes=rater.swipes - 1, likes=rater.likes - liked)
-    excess, information = evidence(np.array([before.swipes, before.likes], np.float64), liked)
+    excess, information = told(before, liked=liked)
     return before, less(candidate, excess, information, at, how), less(pair, excess, information, at, how)
 
 
@@ -52,11 +47,12 @@ def less(weighed: Weighed, excess: float, information: float, at: datetime, how:
     return replace(weighed, excess=weighed.excess - part[0], information=max(0.0, weighed.information - part[1]))
 
 
-def _counted(weighed: Weighed, excess: float, information: float, at: datetime, how: Appeal) -> Weighed:
+def counted(weighed: Standing | Pair, said: tuple[float, float], at: datetime, how: Appeal) -> tuple[float, float, datetime]:
+    """Excess, information and the moment they are aged to, with one more decision; imports may come late."""
     parts = _parts(weighed)
-    moment = at if weighed.weighed is None else max(at, weighed.weighed)  # imports may come late
-    count(parts, excess, information, _number(moment), how.half_life)
-    return replace(weighed, excess=float(parts[0]), information=float(parts[1]), weighed=moment)
+    moment = at if weighed.weighed is None else max(at, weighed.weighed)
+    count(parts, *said, _number(moment), how.half_life)
+    return float(parts[0]), float(parts[1]), moment
 
 
 def _parts(weighed: Standing | Pair) -> Vector:

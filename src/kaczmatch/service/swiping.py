@@ -13,7 +13,7 @@ from kaczmatch.service import catalogue
 from kaczmatch.service.catalogue import Current
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
-from kaczmatch.service.liking import appeal_to, decided
+from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
 from kaczmatch.service.people import checked_id, present, profile_of
 from kaczmatch.service.quotas import spend
@@ -149,14 +149,27 @@ class Swiping:
         )
         unit.append(event)
         self._fold(unit, current, event)
-        latest = Pair(user=swipe.user, other=swipe.candidate, decision=swipe.decision, decided=now, swipe=swipe.id)
-        if pair is not None:
-            latest = replace(latest, excess=pair.excess, information=pair.information, weighed=pair.weighed)
-        if swipe.decision != SKIP:
-            mine, theirs, latest = decided(mine, theirs, latest, liked=swipe.decision == LIKE, how=rules.appeal)
-            unit.put(theirs)
+        latest = Pair(
+            user=swipe.user,
+            other=swipe.candidate,
+            decision=swipe.decision,
+            decided=now,
+            swipe=swipe.id,
+            excess=0.0 if pair is None else pair.excess,
+            information=0.0 if pair is None else pair.information,
+            weighed=None if pair is None else pair.weighed,
+        )
+        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
+        if counts:
+            said = told(mine, liked=liked)
+            excess, information, weighed = counted(theirs, said, now, rules.appeal)
+            unit.put(replace(theirs, excess=excess, information=information, weighed=weighed))
+            excess, information, weighed = counted(latest, said, now, rules.appeal)
+            latest = replace(latest, excess=excess, information=information, weighed=weighed)
         unit.put(latest)
-        unit.put(replace(mine, swiped=now, session=mine.session if mine.talking else swipe.id, talking=True))
+        session = mine.session if mine.talking else swipe.id
+        swipes, likes = mine.swipes + counts, mine.likes + liked
+        unit.put(replace(mine, swipes=swipes, likes=likes, swiped=now, session=session, talking=True))
         if event.match is not None:
             self._match(unit, event, event.match, now)
         return Answer(event, repeated=False)
@@ -164,7 +177,9 @@ class Swiping:
     def _match(self, unit: Unit, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
             unit.put(Match(user=user, other=other, id=match, at=now))
-            announce(unit, self.context, "match.created", user, {"match": match, "user": user, "other": other}, other=other)
+            if not event.imported:  # whoever brings its history knows its matches
+                body = {"match": match, "user": user, "other": other}
+                announce(unit, self.context, "match.created", user, body, other=other)
 
     def _ended(self, unit: Unit, standing: Standing, at: datetime) -> None:
         current = self.context.catalogue.current(unit)

@@ -6,7 +6,7 @@ Everything here can be read again from the store at any time; a deck checks who 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
@@ -76,16 +76,18 @@ class World:
         """Bring in what has changed in the store since; says how many people that concerned."""
         with self._following, self.context.store.read() as reader:
             now = self.context.clock()
-            people = {line.user for line in self._changes.new(reader, now)}
-            for event in self._events.new(reader, now):
-                if isinstance(event, Event):
-                    people.add(event.user)
-                    people.update(() if event.candidate is None else (event.candidate,))
+            changed = {line.user for line in self._changes.new(reader, now)}
+            events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
+            swiped = {event.user for event in events} - changed
+            judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
-            elif people:
-                self._refresh(reader, sorted(people))
-            return len(people)
+            else:
+                self._refresh(reader, sorted(changed))
+                fold = self.context.catalogue.fold(reader, self.current.model)
+                self._relearn(reader, sorted(swiped), fold, self.recommender.index, self._states)
+                self._reweigh(reader, sorted(judged), self.recommender.index)
+            return len(changed | swiped | judged)
 
     def meet(self, current: Current) -> None:
         """Be ready for the model and vocabulary in use, if they have just changed."""
@@ -129,8 +131,7 @@ class World:
 
     def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
-        for first in range(0, len(people), _AT_ONCE):
-            some = people[first : first + _AT_ONCE]
+        for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
             here = [person for person in found.values() if not person.paused]
             self.forget(set(some) - {person.id for person in here})
@@ -139,14 +140,30 @@ class World:
     def _bring(
         self, reader: Reader, people: Sequence[Person], fold: Fold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
-        rules, words = self.context.rules, index.vocabulary
-        index.put(*(profile_of(person, words, rules.schema) for person in people))
-        learned = reader.many(Learned, [(fold.model, person.id) for person in people])
-        new: dict[Hashable, State] = {user: grown(fold, fold.read(one).state, words) for (_, user), one in learned.items()}
-        index.prefer(new)
-        states.update(new)
-        standings, now = reader.many(Standing, [(person.id,) for person in people]), self.context.clock()
-        index.set_appeal({user: appeal_to(one, None, now, rules.appeal) for (user,), one in standings.items()})
+        words, schema, ids = index.vocabulary, self.context.rules.schema, [person.id for person in people]
+        index.put(*(profile_of(person, words, schema) for person in people))
+        self._relearn(reader, ids, fold, index, states)
+        self._reweigh(reader, ids, index)
+
+    def _relearn(
+        self, reader: Reader, people: Sequence[str], fold: Fold, index: CandidateIndex, states: dict[Hashable, State]
+    ) -> None:
+        """What people like by now."""
+        words = index.vocabulary
+        for some in _in_parts(people):
+            learned = reader.many(Learned, [(fold.model, user) for user in some])
+            new: dict[Hashable, State] = {
+                user: grown(fold, fold.read(one).state, words) for (_, user), one in learned.items() if user in index
+            }
+            index.prefer(new)
+            states.update(new)
+
+    def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+        """How others take to people by now."""
+        now, how = self.context.clock(), self.context.rules.appeal
+        for some in _in_parts(people):
+            standings = reader.many(Standing, [(user,) for user in some])
+            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
 
     def _recall(self, reader: Reader) -> None:
         """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
@@ -161,3 +178,7 @@ class World:
 
 def grown(fold: Fold, state: State, words: Vocabulary) -> State:
     return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
+
+
+def _in_parts(people: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (people[first : first + _AT_ONCE] for first in range(0, len(people), _AT_ONCE))

@@ -39,7 +39,8 @@ def _table(metadata: MetaData, kind: type[Record]) -> Table:
             columns.append(Column(column.name, TYPES[column.type], nullable=column.optional))
     constraints = [UniqueConstraint(*kind.key, name=f"{kind.table}_key")] if numbered else []
     indexes = [Index(f"{kind.table}_{'_'.join(names)}", *names) for names in kind.indexes if names != ("number",)]
-    options: dict[str, Any] = {"sqlite_autoincrement": True} if numbered else {}  # a number is never given twice
+    # A number is never given twice. Small rows lie in the order of their keys, so that finding one finds it whole.
+    options: dict[str, Any] = {"sqlite_autoincrement": True} if numbered else {"sqlite_with_rowid": kind.bulky}
     items: list[SchemaItem] = [*columns, *constraints, *indexes]
     return Table(kind.table, metadata, *items, **options)
 

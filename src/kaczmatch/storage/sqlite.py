@@ -25,7 +25,8 @@ from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
 LARGEST: Final = 256  # rows a statement; with the columns of the widest table far below SQLite's 32,766 values
 STATEMENTS: Final = 1_024  # kept compiled by a connection
 WAIT: Final = 5.0  # seconds for another process that writes
-LONG_LOG: Final = 16 * 2**20  # bytes of write-ahead log from which on readers are waited for
+LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log from which on readers are waited for
+CHECKPOINT: Final = 8_192  # pages of it that are moved into the database together: those written often move once
 PATIENCE: Final = 0.2  # seconds that they are waited for
 PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGES: Final = {
@@ -77,9 +78,9 @@ def _select(code: Codec[Any], size: int) -> str:
 
 
 @lru_cache(STATEMENTS)
-def _delete(code: Codec[Any], size: int) -> str:
-    keys, found = _found(code, size)
-    return f'DELETE FROM "{code.kind.table}" WHERE rowid IN ({keys} SELECT t.rowid {found})'
+def _delete(code: Codec[Any]) -> str:
+    same = " AND ".join(f'"{name}" = ?' for name in code.kind.key)
+    return f'DELETE FROM "{code.kind.table}" WHERE {same}'
 
 
 @lru_cache(STATEMENTS)
@@ -127,6 +128,7 @@ class Sqlite(Database):
             connection.execute("PRAGMA synchronous = FULL").close()
             connection.execute("PRAGMA secure_delete = ON").close()
             connection.execute("PRAGMA cache_size = -65536").close()
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
             if not writes:
                 connection.execute("PRAGMA query_only = ON").close()
 
@@ -151,14 +153,13 @@ class Sqlite(Database):
             connection.exec_driver_sql(_append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
-        for part in padded(keys):
-            connection.exec_driver_sql(_delete(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+        connection.exec_driver_sql(_delete(codec(kind)), list(keys))
 
     def start(self, connection: Connection, people: Sequence[str]) -> None:
         """The file has one writer at a time, so everybody's is locked already."""
 
     def committed(self) -> None:
-        """SQLite moves the log into the database every thousand pages, but starts it anew only at a moment without readers; where
+        """SQLite moves the log into the database from time to time, but starts it anew only at a moment without readers; where
         there is never one, it has to be waited for."""
         try:
             length = self._log.stat().st_size

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import socket
 import stat
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -92,28 +86,3 @@ def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:
     assert 'route="/v1/people/{user}"' in text
     assert one not in text
     assert "kaczmatch_people " in text
-
-
-def test_a_served_process_answers_and_drains_when_told_to_stop(tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()", "serve"]
-    environment = {**os.environ, "KACZMATCH_DATA": str(tmp_path), "KACZMATCH_PORT": str(port)}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)  # noqa: S603
-    try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/v1/health/ready").status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            time.sleep(0.2)
-        else:
-            pytest.fail("it did not become ready")
-    finally:
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
-    assert process.returncode in (0, -signal.SIGTERM), errors
-    assert "Traceback" not in errors

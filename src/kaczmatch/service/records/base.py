@@ -19,6 +19,7 @@ class Record:
     key: ClassVar[tuple[str, ...]]
     order: ClassVar[tuple[str, ...]] = ()  # the key where it is empty
     indexes: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    bulky: ClassVar[bool] = False  # a thousand bytes or more
 
     @classmethod
     @final

@@ -40,6 +40,7 @@ class Learned(Record):
     """What a model learned of one person: the fold of their events."""
 
     table = "learned"
+    bulky = True
     key = ("model", "user")
     indexes = (("user",),)
 
@@ -58,6 +59,7 @@ class Words(Record):
     """A version of the vocabulary."""
 
     table = "vocabularies"
+    bulky = True
     key = ("version",)
 
     version: int
@@ -71,6 +73,7 @@ class StoredPrior(Record):
     """Where people start, by its version."""
 
     table = "priors"
+    bulky = True
     key = ("version",)
 
     version: str

@@ -36,6 +36,7 @@ def upgrade() -> None:
         sa.Column("other", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("blocks", schema=None) as batch_op:
         batch_op.create_index("blocks_other", ["other"], unique=False)
@@ -67,6 +68,7 @@ def upgrade() -> None:
         sa.Column("eligible", sa.BigInteger(), nullable=False),
         sa.Column("arm", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user", "id"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("decks", schema=None) as batch_op:
         batch_op.create_index("decks_at_id", ["at", "id"], unique=False)
@@ -78,6 +80,7 @@ def upgrade() -> None:
         sa.Column("next", sa.BigInteger(), nullable=True),
         sa.Column("status", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("message"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "events",
@@ -109,6 +112,7 @@ def upgrade() -> None:
         sa.Column("name", TEXT, nullable=False),
         sa.Column("value", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("name"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "impressions",
@@ -123,6 +127,7 @@ def upgrade() -> None:
         sa.Column("answer", TEXT, nullable=True),
         sa.Column("decision", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("user", "deck", "other"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("impressions", schema=None) as batch_op:
         batch_op.create_index("impressions_at_user_deck_other", ["at", "user", "deck", "other"], unique=False)
@@ -138,6 +143,7 @@ def upgrade() -> None:
         sa.Column("expires", sa.BigInteger(), nullable=True),
         sa.Column("revoked", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "learned",
@@ -149,6 +155,7 @@ def upgrade() -> None:
         sa.Column("anchor", sa.LargeBinary(), nullable=False),
         sa.Column("stability", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("model", "user"),
+        sqlite_with_rowid=True,
     )
     with op.batch_alter_table("learned", schema=None) as batch_op:
         batch_op.create_index("learned_user", ["user"], unique=False)
@@ -162,6 +169,7 @@ def upgrade() -> None:
         sa.Column("ended", sa.BigInteger(), nullable=True),
         sa.Column("outcomes", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index("matches_id", ["id"], unique=False)
@@ -195,6 +203,7 @@ def upgrade() -> None:
         sa.Column("status", TEXT, nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "pairs",
@@ -207,6 +216,7 @@ def upgrade() -> None:
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("weighed", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("user", "other"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("pairs", schema=None) as batch_op:
         batch_op.create_index("pairs_other_decision_decided", ["other", "decision", "decided"], unique=False)
@@ -230,6 +240,7 @@ def upgrade() -> None:
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
         batch_op.create_index("people_paused_id", ["paused", "id"], unique=False)
@@ -239,6 +250,7 @@ def upgrade() -> None:
         sa.Column("version", TEXT, nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
+        sqlite_with_rowid=True,
     )
     op.create_table(
         "quotas",
@@ -247,6 +259,7 @@ def upgrade() -> None:
         sa.Column("window", sa.BigInteger(), nullable=False),
         sa.Column("used", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user", "what"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "reports",
@@ -259,6 +272,7 @@ def upgrade() -> None:
         sa.Column("closed", sa.BigInteger(), nullable=True),
         sa.Column("resolution", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("reports", schema=None) as batch_op:
         batch_op.create_index("reports_closed_at_id", ["closed", "at", "id"], unique=False)
@@ -278,6 +292,7 @@ def upgrade() -> None:
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
+        sqlite_with_rowid=False,
     )
     with op.batch_alter_table("standings", schema=None) as batch_op:
         batch_op.create_index("standings_talking_swiped_user", ["talking", "swiped", "user"], unique=False)
@@ -288,4 +303,5 @@ def upgrade() -> None:
         sa.Column("names", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
+        sqlite_with_rowid=True,
     )

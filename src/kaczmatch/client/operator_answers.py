@@ -1,0 +1,134 @@
+"""What the service answers to operators and back ends, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Token:
+    token: str
+    expires: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    is_tag: bool
+    retired: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    version: int
+    names: tuple[Name, ...]
+    kinds: tuple[str, ...]
+    minimum_age: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RowProblem:
+    row: int
+    field: str
+    problem: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import; `problems` are the first ones."""
+
+    rows: int
+    written: int
+    unchanged: int
+    bad: int
+    problems: tuple[RowProblem, ...]
+    unread: tuple[str, ...]
+    resumed: int
+    complete: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Report:
+    id: str
+    user: str
+    other: str
+    reason: str
+    words: str
+    at: datetime
+    closed: datetime | None
+    resolution: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reports:
+    items: tuple[Report, ...]
+    next: str | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Moment:
+    at: datetime
+    what: str
+    other: str
+    detail: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    moments: tuple[Moment, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Policy:
+    policy: str
+    sampler: str
+    reason: str
+    decks: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Minute:
+    at: datetime
+    swipes: int
+    likes: int
+    decks: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The whole in figures; rates are over the last hour."""
+
+    people: int
+    paused: int
+    matches: int
+    open_reports: int
+    kept_messages: int
+    learner: str
+    prior: str
+    like_rate: float | None
+    match_rate: float | None
+    policies: tuple[Policy, ...]
+    stability: tuple[float, ...]
+    exposure_gini: float | None
+    minutes: tuple[Minute, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Health:
+    ok: bool
+    detail: str

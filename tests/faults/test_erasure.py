@@ -1,0 +1,86 @@
+"""P7: erasure leaves nothing of a person, searched for in the raw bytes of everything that was written."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.personal import export
+from kaczmatch.service.records import RECORDS, Message
+from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.verifying import verify
+from kaczmatch.storage import SqlStore
+from town import Town
+
+CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
+
+
+class Files:
+    """A store and the files it lives in."""
+
+    def __init__(self, url: str, folder: Path, settled: Callable[[], None]) -> None:
+        self.url, self.folder, self.settled = url, folder, settled
+
+    def with_text(self, text: str) -> list[str]:
+        """Files in which it can be read."""
+        self.settled()
+        found = []
+        for path in self.folder.rglob("*"):
+            if path.is_file() and "pg_wal" not in path.parts and text.encode() in path.read_bytes():
+                found.append(path.name)
+        return found
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
+    if request.param == "sqlite":
+        yield Files(f"sqlite:///{tmp_path}/store.db", tmp_path, lambda: None)
+        return
+    server, url = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url")
+    yield Files(url, server.data, lambda: server.ask("CHECKPOINT"))
+
+
+def busy(town: Town) -> None:
+    """The canary does all that can be done, and all is done to it."""
+    town.couples(6)
+    town.move_in(CANARY, man=True, tags=["chess"], name=NAME)
+    for woman in range(4):
+        town.swipe(f"w{woman}", CANARY, "like" if woman < 3 else "pass")
+        town.swipe(f"w{woman}", "m0", "pass" if woman % 2 else "like")
+    for woman in ("w0", "w1", "w3"):
+        town.swipe(CANARY, woman)
+    town.safety.report(CANARY, "w1", "rude").result()
+    town.safety.report("w2", CANARY, "rude").result()
+    town.models.change("probit", {}, town.world.recommender.index.prior)
+    town.world.follow()
+    town.swipe(CANARY, "w4")
+
+
+def test_nothing_of_an_erased_person_can_be_read_from_the_files(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with closing(SqlStore(files.url)) as store:
+        town = Town(store)
+        busy(town)
+        told = json.dumps(export(town.context, CANARY), default=str)
+        assert CANARY in told
+        assert NAME in told
+        assert files.with_text(CANARY), "the canary cannot be found before, so its absence would prove nothing"
+        assert files.with_text(NAME)
+        Erasing(town.context, store.scrub).erase(CANARY)
+        town.wait(minutes=2)
+        Upkeep(town.context).run()
+        [message] = town.find(Message, user=CANARY)
+        store.write(lambda unit: unit.drop(Message, message.id)).result()  # the app was told, and has acknowledged it
+        store.scrub()
+        assert not [record for kind in RECORDS for record in town.find(kind) if CANARY in repr(record)]
+        assert verify(town.context).problems == ()
+        assert files.with_text(NAME) == []
+        assert files.with_text(CANARY) == []
+    assert CANARY not in caplog.text
+    assert NAME not in caplog.text

@@ -1,0 +1,40 @@
+"""A service that is told where to, posts what happens."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+
+import pytest
+from tests.services import receiver
+
+from kaczmatch.core.errors import InvalidInput
+
+from .conftest import Opened
+
+SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_match_reaches_the_app(opened: Opened, store: str) -> None:
+    with receiver() as (url, app):
+        service = opened(store, webhook_url=url, webhook_secret=SECRET, webhook_trusting=True)
+        _, two, match = service.matched()
+        service.ok("DELETE", f"/people/{two}")
+        until = time.monotonic() + 30
+        while not any(b"profile.erased" in body for _, body in app.calls) and time.monotonic() < until:
+            time.sleep(0.05)
+        service.system.background.stop()
+    told = [json.loads(body) for _, body in app.calls]
+    assert ("profile.erased", {"user": two}) in [(one["type"], one["data"]) for one in told]
+    assert {one["data"].get("match") for one in told} <= {match, None}
+
+
+def test_wrong_webhook_settings_stop_the_start(opened: Opened) -> None:
+    for settings in (
+        {"webhook_url": "http://hooks.example.com/", "webhook_secret": SECRET},
+        {"webhook_url": "https://hooks.example.com/"},
+    ):
+        with pytest.raises(InvalidInput, match="webhook"):
+            opened("memory", **settings)

@@ -1,0 +1,198 @@
+"""Does the suite find bugs? Takes one safeguard away at a time, in a copy, and shows which test notices.
+
+python tests/planted.py            all of them, and the table of docs/planted-faults.md
+python tests/planted.py fsync      only those whose name has this in it
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "planted-faults.md"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A safeguard, the text that is it, what stands there without it, and the tests that must notice."""
+
+    name: str
+    file: str
+    safeguard: str
+    without: str
+    tests: str
+
+
+FAULTS = (
+    Fault("the fsync", "storage/sqlite.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
+    Fault(
+        "the lock on both people of a pair (PostgreSQL)",
+        "storage/postgres.py",
+        "if 0 < len(locks) <= MOST_LOCKS:",
+        "if not locks:",
+        "tests/contract/test_races.py -k postgres",
+    ),
+    Fault(
+        "the transaction around a commit",
+        "storage/sqlite.py",
+        "connection.exec_driver_sql(begin)",
+        'connection.exec_driver_sql("SELECT 1")',
+        "tests/unit/storage/test_group_commit.py tests/contract/test_store.py -k 'not postgres'",
+    ),
+    Fault(
+        "waiting for the commit before answering",
+        "storage/group.py",
+        "                batch.flush()\n            except BaseException:",
+        "                [answer.give(job.future) for job, answer in zip(jobs, answers) if not job.future.done()]\n"
+        "                time.sleep(0.02)\n                batch.flush()\n            except BaseException:",
+        "tests/faults/test_kills.py -k sqlite",
+    ),
+    Fault(
+        "the idempotency check",
+        "service/swiping.py",
+        "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n            return _again(known, swipe)\n        now, me",
+        "        now, me",
+        "tests/unit/service/test_swiping.py",
+    ),
+    Fault(
+        "blocks, when a card is answered",
+        "service/swiping.py",
+        "or self._kept_apart(unit, swipe) or",
+        "or",
+        "tests/unit/service/test_swiping.py",
+    ),
+    Fault(
+        "that only shown people can be swiped on",
+        "service/swiping.py",
+        "if card is None or them",
+        "if them",
+        "tests/unit/service/test_swiping.py",
+    ),
+    Fault(
+        "the other side's age range",
+        "recommend/filters.py",
+        "        & (own_age >= candidates.youngest)\n",
+        "",
+        "tests/unit/recommend/test_filters.py",
+    ),
+    Fault(
+        "the limit of a quota",
+        "service/quotas.py",
+        "if used >= limit.most:",
+        "if used > limit.most:",
+        "tests/unit/service tests/contract/test_races.py -k 'quota and not postgres'",
+    ),
+    Fault(
+        "authorisation for another user's data",
+        "api/guards.py",
+        "    if found.may_act_for(user):\n",
+        "    if found.user or found.may_act_for(user):\n",
+        "tests/functional/api/test_access.py",
+    ),
+    Fault(
+        "the scope of a key",
+        "api/guards.py",
+        "if not found.scopes.intersection(scopes):",
+        "if False:",
+        "tests/functional/api/test_access.py",
+    ),
+    Fault(
+        "the end of a token's life",
+        "service/access.py",
+        "<= self.context.clock().timestamp()",
+        "<= 0",
+        "tests/unit/service/test_access.py",
+    ),
+    Fault(
+        "the re-fold after an undo",
+        "service/undoing.py",
+        "            refold(unit, self.context, current, user, [*events, undone])\n",
+        "",
+        "tests/unit/service/test_undoing.py",
+    ),
+    Fault(
+        "the re-fold of other people after an erasure",
+        "service/erasing.py",
+        "            refold(unit, self.context,",
+        "            (lambda *_: None)(unit, self.context,",
+        "tests/unit/service/test_erasing.py",
+    ),
+    Fault(
+        "overwriting what is deleted",
+        "storage/sqlite.py",
+        "secure_delete = ON",
+        "secure_delete = OFF",
+        "tests/faults/test_erasure.py -k sqlite",
+    ),
+    Fault(
+        "the look into the store after a deck was dealt from memory",
+        "service/decks.py",
+        "            if len(people) == len(ids):",
+        "            if True:",
+        "tests/unit/service/test_decks.py",
+    ),
+    Fault(
+        "leaving one's own part out of an appeal",
+        "service/liking.py",
+        "mine = _NOTHING if own is None or own.weighed is None else _parts(own)",
+        "mine = _NOTHING",
+        "tests/unit/service/test_swiping.py",
+    ),
+    Fault(
+        "private addresses refused by webhooks",
+        "adapters/addresses.py",
+        "return address.is_global and not",
+        "return not",
+        "tests/unit/adapters tests/functional/test_webhooks.py",
+    ),
+)
+
+
+def planted(fault: Fault, folder: Path) -> Path:
+    """A copy of the sources without the safeguard."""
+    source = folder / "src"
+    shutil.copytree(ROOT / "src", source)
+    file = source / "kaczmatch" / fault.file
+    text = file.read_text()
+    if text.count(fault.safeguard) != 1:
+        raise SystemExit(f"{fault.name}: {fault.file} has its text {text.count(fault.safeguard)} times, not once")
+    file.write_text(text.replace(fault.safeguard, fault.without))
+    return source
+
+
+def caught_by(fault: Fault) -> str:
+    """The first test that fails without the safeguard; empty if none does."""
+    with tempfile.TemporaryDirectory(prefix="kaczmatch-planted-") as folder:
+        environment = os.environ | {"PYTHONPATH": str(planted(fault, Path(folder)))}
+        command = f"{sys.executable} -m pytest -q -x -p no:cacheprovider --tb=no {fault.tests}"
+        done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S602
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{fault.name}: pytest could not run\n{done.stdout}{done.stderr}")
+    return failed.group(1) if failed else ""
+
+
+def main() -> None:
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    rows = []
+    for fault in FAULTS:
+        if wanted in fault.name:
+            test = caught_by(fault)
+            rows.append(f"| {fault.name} | `{test.replace('tests/', '', 1)}` |" if test else f"| {fault.name} | **none** |")
+            print(rows[-1], flush=True)
+    if not wanted:
+        about = PAGE.read_text().partition("| safeguard")[0]
+        PAGE.write_text("\n".join([about + "| safeguard taken away | first test that failed |", "| --- | --- |", *rows, ""]))
+    if any("**none**" in row for row in rows):
+        raise SystemExit("a safeguard could be taken away without any test noticing")
+
+
+if __name__ == "__main__":
+    main()
