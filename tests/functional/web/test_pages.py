@@ -59,9 +59,19 @@ def test_text_in_a_template_is_escaped() -> None:
     assert "<b>" not in Pages([]).render(Page("/x", "swipe.html.j2", "<b>"))
 
 
-def test_a_page_is_small(site: Site) -> None:
-    page = httpx.get(site.address).text
-    assert len(page) + sum(path.stat().st_size for path in SOURCES if path.suffix in {".css", ".js", ".svg"}) < 150_000
+@pytest.mark.parametrize("path", ["/"])
+def test_a_page_is_small_with_all_that_it_loads(site: Site, path: str) -> None:
+    with httpx.Client(base_url=site.address) as client:
+        page = client.get(path)
+        waiting = {httpx.URL(name) for name in re.findall(r"/static/[^\"]+", page.text)}
+        loaded: dict[httpx.URL, int] = {}
+        while waiting:
+            answer = client.get(address := waiting.pop()).raise_for_status()
+            loaded[address] = len(answer.content)
+            imported = re.findall(r'from "(\.[^"]+)"', answer.text) if address.path.endswith(".js") else []
+            waiting |= {address.join(name) for name in imported} - set(loaded)
+    assert len(loaded) > 20
+    assert len(page.content) + sum(loaded.values()) < 150_000
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)

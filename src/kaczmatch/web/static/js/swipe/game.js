@@ -23,7 +23,7 @@ export class Game {
   #names = new Map();
   #stage = new Stage((decision) => this.decide(decision));
   #learned = new Learned();
-  #matches = new Matches(() => byId("like").focus());
+  #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
   #outbox = new Outbox({
     send: (one) => (one.kind === "swipe" ? as(one.user).put(`/people/${one.user}/swipes/${one.id}`, { candidate: one.candidate, decision: one.decision, deck: one.deck }) : as(one.user).delete(`/people/${one.user}/swipes/${one.id}`)),
     done: (one, answer) => this.#done(one, answer),

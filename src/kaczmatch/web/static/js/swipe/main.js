@@ -24,7 +24,7 @@ async function play(user) {
   byId("play").hidden = false;
   me();
   autopilot.offer();
-  byId("like").focus({ preventScroll: true });
+  byId("stack").focus({ preventScroll: true });
   scrollTo(0, 0);
 }
 
