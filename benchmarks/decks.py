@@ -2,7 +2,9 @@
 
 Every party answers the same question: of everybody whom both sides' filters allow, the 32 with the highest geometric mean of
 both cosines. The others do it from float32 matrices; ours finds a shortlist and scores it exactly from float64 states. A whole
-deck, with cooldown, policy, probabilities and reasons, is another row.
+deck, with cooldown, policy, probabilities, reasons and cards, is another row: its viewers have met 50 people in the last
+days, the best eight of all among them, who must not come again. Parties take turns, so that whatever else the machine does
+meets them alike.
 
     python benchmarks/decks.py [people ...]
 """
@@ -11,12 +13,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -37,7 +40,7 @@ from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import geometric
 from kaczmatch.recommend.vocabulary import Vocabulary
 
-D, DECK, VIEWERS = 60, 32, 24
+D, DECK, VIEWERS, MET = 60, 32, 24, 50
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 TODAY = 20261115
 BLOCK = 50_000
@@ -52,6 +55,7 @@ class People:
     def __init__(self, people: int) -> None:
         rng = np.random.default_rng(0)
         self.n = people
+        self.met: dict[Any, dict[int, datetime]] = {}
         am = rng.choice(np.array([1, 2, 4, 5], np.uint32), people, p=[0.48, 0.48, 0.03, 0.01])
         looks = np.where(rng.random(people) < 0.9, 3 - np.minimum(am & 3, 2), rng.integers(1, 8, people)).astype(np.uint32)
         looks[looks == 0] = 7
@@ -88,6 +92,13 @@ class People:
             for i in rng.permutation(np.flatnonzero((am == 1) & (age >= 25) & (age <= 40)))[:VIEWERS]
         ]
 
+    def meet(self, best: dict[Any, list[int]]) -> None:
+        """Everybody who looks has met some of the best for them, and others, within the last days."""
+        rng = np.random.default_rng(1)
+        for viewer, ids in best.items():
+            met = [*ids[:8], *rng.choice(self.n, MET - 8, replace=False).tolist()]
+            self.met[viewer] = {i: NOW - timedelta(days=int(days)) for i, days in zip(met, rng.integers(0, 14, MET), strict=True)}
+
     def states(self, ids: Any) -> list[kaczmatch.State]:
         return [self.state[i] for i in ids]
 
@@ -110,6 +121,7 @@ class People:
 
 
 Party = Callable[[Profile], list[int]]
+SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck"
 
 
 def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
@@ -121,7 +133,8 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
 
     def deck(viewer: Profile) -> list[int]:
         me = Viewer(viewer, RULE, people.states([viewer.id])[0])
-        return [int(card.id) for card in recommender.deck(me, DECK, now=NOW, rng=rng).cards]  # type: ignore[call-overload]
+        cards = recommender.deck(me, DECK, now=NOW, rng=rng, recent=people.met[viewer.id]).cards
+        return [int(card.id) for card in cards]  # type: ignore[call-overload]
 
     def search(viewer: Profile) -> list[int]:
         me = Viewer(viewer, RULE, people.states([viewer.id])[0])
@@ -133,7 +146,7 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
         scores[ids == viewer.id] = -1.0
         return best(ids, scores)
 
-    return {"kaczmatch": search, "kaczmatch, a whole deck": deck}, index
+    return {SEARCH: search, WHOLE: deck}, index
 
 
 class Plain:
@@ -238,9 +251,9 @@ def duckdb_party(plain: Plain) -> Party:
     return deck
 
 
-def exact(people: People, plain: Plain, viewer: Profile) -> list[int]:
-    """The answer in float64."""
-    rows = plain.passing(viewer)
+def exact(people: People, plain: Plain, viewer: Profile, but: Iterable[int] = ()) -> list[int]:
+    """The answer in float64, without some people."""
+    rows = np.setdiff1d(plain.passing(viewer), list(but))
     me = Viewer(viewer, RULE, people.states([viewer.id])[0])
     scores = np.sqrt(
         np.maximum(me.likes(people.tags[rows].astype(np.float64), np.zeros(len(rows))), 0.0)
@@ -249,15 +262,18 @@ def exact(people: People, plain: Plain, viewer: Profile) -> list[int]:
     return best(rows, scores)
 
 
-def milliseconds(deck: Party, viewers: list[Profile], rounds: int) -> float:
-    """Of a deck, averaged over viewers, the best round after one to warm up."""
-    times = []
-    for _ in range(rounds + 1):
-        start = time.perf_counter()
-        for viewer in viewers:
-            deck(viewer)
-        times.append((time.perf_counter() - start) / len(viewers))
-    return 1e3 * min(times[1:])
+def milliseconds(parties: dict[str, Party], viewers: list[Profile], rounds: int) -> dict[str, float]:
+    """Of a deck, averaged over viewers, the best round after one to warm up; the parties take turns."""
+    best = dict.fromkeys(parties, math.inf)
+    for number in range(rounds + 1):
+        for name, deck in parties.items():
+            deck(viewers[-1])  # what another party left in the caches is not this one's to clear away
+            start = time.perf_counter()
+            for viewer in viewers:
+                deck(viewer)
+            if number:
+                best[name] = min(best[name], 1e3 * (time.perf_counter() - start) / len(viewers))
+    return best
 
 
 def bandwidth() -> float:
@@ -272,11 +288,10 @@ def bandwidth() -> float:
 
 
 def bytes_read(index: CandidateIndex, viewer: Profile) -> float:
-    """Of the columns in the chunks that a deck visits: filters and likes of all rows, the rest of those that pass."""
+    """Of the columns in the chunks that a deck visits: filters, tags and their norm, likes and their unit."""
     with index.reading() as view:
-        sought = view.sought(viewer, NOW.date())
-        rows, passing = int(index._table.used[sought.chunks].sum()), len(view.everybody(sought))
-    return rows * (14 + 16 + 8 + np.count_nonzero(viewer.features)) + passing * (8 + 4)
+        rows = int(index._table.used[view.sought(viewer, NOW.date()).chunks].sum())
+    return float(rows * (4 + 2 + 16 + 8 + 4 + np.count_nonzero(viewer.features) + 4))
 
 
 def report(n: int) -> None:
@@ -287,22 +302,24 @@ def report(n: int) -> None:
     parties["DuckDB"] = duckdb_party(plain)
     share = float(np.mean([len(plain.passing(viewer)) for viewer in people.viewers])) / n
     print(f"\n{n:,} people, {100 * share:.0f} % pass all filters; milliseconds a deck of {DECK}, {VIEWERS} viewers")
-    truth = [exact(people, plain, viewer) for viewer in people.viewers]
-    times = {}
+    truth = {viewer.id: exact(people, plain, viewer) for viewer in people.viewers}
+    people.meet(truth)
+    anew = {viewer.id: exact(people, plain, viewer, people.met[viewer.id]) for viewer in people.viewers}
     gc.collect()
     gc.freeze()  # a million states are not to be looked through again and again while others are timed
+    times = milliseconds(parties, people.viewers, 8)
     for name, deck in parties.items():
-        same = float(np.mean([len(set(deck(v)) & set(t)) / len(t) for v, t in zip(people.viewers, truth, strict=True)]))
-        times[name] = milliseconds(deck, people.viewers, 6)
+        right = anew if name == WHOLE else truth
+        same = float(np.mean([len(set(deck(v)) & set(right[v.id])) / len(right[v.id]) for v in people.viewers]))
         print(f"{name:>28}{times[name]:>10.2f}{100 * same:>9.1f} % of the exact deck")
     peers = {name: ms for name, ms in times.items() if name not in own}
     fastest = min(peers, key=lambda name: peers[name])
-    floor = "" if n < 10**6 else f"   floor 10{'' if peers[fastest] >= 10 * times['kaczmatch'] else '   BELOW ITS FLOOR'}"
-    print(f"{'times as fast as the fastest':>28}{peers[fastest] / times['kaczmatch']:>10.1f}   ({fastest}){floor}")
+    for name in own:
+        ratio = peers[fastest] / times[name]
+        floor = "" if n < 10**6 else f"   floor 10{'' if ratio >= 10 else '   BELOW ITS FLOOR'}"
+        print(f"{'times as fast as the fastest':>28}{ratio:>10.1f}   ({name} : {fastest}){floor}")
     read = float(np.mean([bytes_read(index, viewer) for viewer in people.viewers]))
-    print(
-        f"{'read':>28}{read / times['kaczmatch'] / 1e6:>10.1f} GB/s in a deck as a whole; this machine's memory {bandwidth():.0f}"
-    )
+    print(f"{'read':>28}{read / times[SEARCH] / 1e6:>10.1f} GB/s in a search as a whole; this machine's memory {bandwidth():.0f}")
 
 
 def memory(n: int) -> None:

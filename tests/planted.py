@@ -57,7 +57,8 @@ FAULTS = (
     Fault(
         "the idempotency check",
         "service/swiping.py",
-        "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n            return _again(known, swipe)\n        now, me",
+        "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"
+        "            return _again(known, swipe)\n        now, me",
         "        now, me",
         "tests/unit/service/test_swiping.py",
     ),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kaczmatch
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part
+from kaczmatch.laboratory.calibration import calibration_part, expected_error, said
 from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.convergence import convergence_part, settled
@@ -64,14 +66,15 @@ def test_the_papers_labels_teach_nothing(laboratory: Laboratory) -> None:
         assert found.mean(name, "final_alignment") < found.mean("all-ones", "final_alignment")
 
 
-# Prototype's means; TK at 6,400 was .789 there and is .776 over fifteen seeds of ours (seed deviation .006).
+# Prototype's means; TK at 6,400 was .789 there and is .776 over fifteen seeds of ours (seed deviation .006), and probit-diag had
+# tags and threshold independent (.716, .811, .931, .987).
 HONEST_TABLE = {
     "all-ones": (0.703, 0.703, 0.703, 0.703),
     "tk": (0.710, 0.736, 0.786, 0.776),
     "block-tk": (0.703, 0.791, 0.873, 0.775),
     "block-nk": (0.703, 0.791, 0.889, 0.904),
     "nk-unit": (0.682, 0.695, 0.874, 0.904),
-    "probit-diag": (0.716, 0.811, 0.931, 0.987),
+    "probit-diag": (0.720, 0.821, 0.939, 0.991),
     "probit": (0.718, 0.829, 0.952, 0.994),
 }
 
@@ -144,10 +147,20 @@ def test_a_share_of_careless_swipes_is_learned_and_probabilities_come_true() -> 
     table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
     errors = {(row["learner"], row["flip"], row["swipe"]): row["calibration_error"] for row in table.rows}
     for name in ("probit", "probit-diag"):
-        assert all(errors[name, 0.2, t] <= (0.03 if name == "probit" else 0.045) for t in (20, 200, 1_000, 6_400))
-        for flip in (0.05, 0.2, 0.35):
-            assert errors[name, flip, 6_400] <= 0.035
+        assert all(errors[name, 0.2, t] <= 0.03 for t in (20, 200, 1_000, 6_400))
+        for flip in (0.05, 0.2, 0.35):  # of which nobody is told
+            assert max(errors[name, flip, 1_000], errors[name, flip, 6_400]) <= 0.025
         assert errors[f"{name}, fixed ε", 0.35, 6_400] > 0.05
+
+
+@pytest.mark.parametrize("slug", ["probit", "probit-diag"])
+def test_probabilities_come_true_from_the_twentieth_swipe_on(slug: str) -> None:
+    """With four times as many users, who only swipe a little: the level of 25 is itself a matter of luck."""
+    learner, times = kaczmatch.learner(slug), [20, 50, 100]
+    assert isinstance(learner, kaczmatch.BeliefLearner)
+    each = [said(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
+    for t in times:
+        assert expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
 
 
 def test_the_same_defaults_do_under_heavy_noise() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -116,13 +117,13 @@ def times(rows: Matrix, v: Vector) -> Vector:
 
 def unit(v: Vector) -> Vector:
     """v / ‖v‖, and 0 for 0."""
-    length = np.linalg.norm(v)
+    length = math.sqrt(v @ v)
     return v / length if length > 0.0 else np.zeros_like(v)
 
 
 def unit_rows(rows: Matrix) -> Matrix:
     """Each row divided by its length, zero rows kept."""
-    lengths: Matrix = np.linalg.norm(rows, axis=-1, keepdims=True)
+    lengths: Matrix = np.sqrt(np.add.reduce(rows * rows, axis=-1, keepdims=True))
     return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0.0)
 
 

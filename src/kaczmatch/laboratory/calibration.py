@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import learner
@@ -38,22 +38,21 @@ def calibration_part(laboratory: Laboratory) -> Part:
     """Expected calibration error on unseen candidates, ten equal bins, pooled over users and seeds."""
     sized = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
     times = [t for t in TIMES if t <= sized.swipes]
-    pooled: dict[tuple[str, float, int], list[Vector]] = {}
+    pooled: dict[tuple[str, float, int], list[Matrix]] = {}
     for seed in range(laboratory.plan.seeds):
         plain = world(sized, seed)
         for flip in FLIPS:
             here = with_flips(plain, flip, seed)
             for name, one in sayers().items():
                 laboratory.tick(f"{name}, p = {flip:.2f}, seed {seed}")
-                for t, pairs in _said(one, here, times).items():
+                for t, pairs in said(one, here, times).items():
                     pooled.setdefault((name, flip, t), []).append(pairs)
     rows: list[dict[str, Any]] = []
     reliability: list[dict[str, Any]] = []
     for (name, flip, t), each in pooled.items():
-        bins = _bins(np.concatenate(each))
-        error = sum(row["share"] * abs(row["said"] - row["happened"]) for row in bins)
-        rows.append({"learner": name, "flip": flip, "swipe": t, "calibration_error": error})
-        reliability += [{"learner": name, "flip": flip, "swipe": t} | row for row in bins]
+        pairs = np.concatenate(each)
+        rows.append({"learner": name, "flip": flip, "swipe": t, "calibration_error": expected_error(pairs)})
+        reliability += [{"learner": name, "flip": flip, "swipe": t} | row for row in _bins(pairs)]
     last = [row for row in reliability if row["swipe"] == times[-1] and not row["learner"].endswith("ε")]
     chart = (
         alt.Chart({"values": last}, width=170, height=170)
@@ -76,7 +75,7 @@ def calibration_part(laboratory: Laboratory) -> Part:
     )
 
 
-def _said(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[int, Vector]:
+def said(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[int, Matrix]:
     """What was said of every unseen candidate beside how often it would be answered with a like, a row each."""
     found = trace(one, here, times, followed=False)
     likely = np.where(here.unseen_likes[0], 1.0 - here.condition.flip, here.condition.flip)
@@ -89,7 +88,12 @@ def _said(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[i
     }
 
 
-def _bins(pairs: Vector) -> list[dict[str, float]]:
+def expected_error(pairs: Matrix) -> float:
+    """Mean distance of what was said and what happened over ten bins of equal width, weighted by their size."""
+    return sum(row["share"] * abs(row["said"] - row["happened"]) for row in _bins(pairs))
+
+
+def _bins(pairs: Matrix) -> list[dict[str, float]]:
     place = np.minimum((pairs[:, 0] * BINS).astype(int), BINS - 1)
     return [
         {

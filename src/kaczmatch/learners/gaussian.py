@@ -36,19 +36,25 @@ class GaussianLearner(BeliefLearner):
 
     state_version: ClassVar[int] = 2  # 1 had no habits
 
-    alpha: float = 0.05  # variance of the noise in a decision
+    alpha: float = 0.02  # variance of the noise in a decision; small, for what is more than that counts as carelessness
     epsilon: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
-    epsilon_swipes: float = 20.0  # after how many telling swipes a user's own counts as much; infinite: never
+    epsilon_swipes: float = 5.0  # after how many telling swipes a user's own counts as much; infinite: never
     tag_sd: float = 1.0
-    threshold_sd: float = 1.0
+    threshold_sd: float = (
+        0.5  # with tags of 1 every share of likes up to four fifths is about as likely (half of the tags present)
+    )
     appeal_sd: float = 1.0
     appeal: bool = False  # whether the candidate's appeal is a coordinate
     half_life_days: float = math.inf
     false_alarms: float = 1e-5  # a swipe, at most, of a changed taste where nothing changed; 0: do not look
 
     @abstractmethod
-    def packed(self, covariance: Matrix) -> Vector:
-        """A covariance as it stands in the cells."""
+    def packed(self, covariance: Matrix, prior: Prior) -> Vector:
+        """A covariance as it stands in the cells of somebody who started from `prior`."""
+
+    @abstractmethod
+    def entries(self, packed: Matrix) -> Matrix:
+        """Of packed covariances, a row each, the entries that may differ from 0."""
 
     @abstractmethod
     def spread(self, state: State, x: Matrix) -> Vector:
@@ -56,16 +62,29 @@ class GaussianLearner(BeliefLearner):
 
     @abstractmethod
     def quadratic(self, x: Matrix) -> Matrix:
-        """For each row of x what, times a packed covariance, gives xᵀPx: it is linear in P."""
+        """For each row of x what, times the entries of a covariance, gives xᵀPx: it is linear in P."""
 
     @final
     def initial(self, prior: Prior) -> Vector:
         n = self.size(prior.dimensions)
         mean = np.append(prior.weights, [prior.usual_threshold, prior.appeal])[:n]
-        sds = np.append(np.full(prior.dimensions, self.tag_sd), [self.threshold_sd, self.appeal_sd])
-        covariance = np.diag(sds**2) if prior.covariance is None else prior.covariance
+        covariance = self._neutral(prior) if prior.covariance is None else prior.covariance
         habits = at_first(self.epsilon if prior.epsilon is None else prior.epsilon, self.epsilon_swipes)
-        return np.concatenate([mean, self.packed(covariance[:n, :n]), habits])
+        return np.concatenate([mean, self.packed(covariance[:n, :n], prior), habits])
+
+    @final
+    def _neutral(self, prior: Prior) -> Matrix:
+        """Independent tags, and a threshold that grows with the taste: that of a cosine is in proportion to the taste's length.
+
+        Its slope is taken at the prior, where a taste has a squared length of ‖w‖² + d sd² on average.
+        """
+        d, first, variance = prior.dimensions, prior.first, self.tag_sd**2
+        covariance = np.diag(np.append(np.full(d, variance), [self.threshold_sd**2, self.appeal_sd**2]))
+        weights = prior.weights[:first]
+        slope = prior.usual_threshold * weights / (weights @ weights + first * variance)
+        covariance[:first, d] = covariance[d, :first] = slope * variance
+        covariance[d, d] += slope @ slope * variance
+        return covariance
 
     @final
     def grown(self, state: State, prior: Prior) -> Vector:
@@ -75,7 +94,7 @@ class GaussianLearner(BeliefLearner):
         kept = np.r_[:old, new : self.size(new)]
         mean[kept] = self.mean(state)
         covariance[np.ix_(kept, kept)] = self.covariance(state)
-        return np.concatenate([mean, self.packed(covariance), state.cells[-HABITS:]])
+        return np.concatenate([mean, self.packed(covariance, prior), state.cells[-HABITS:]])
 
     @final
     def weights(self, cells: Vector, dimensions: int) -> Vector:
@@ -116,20 +135,21 @@ class GaussianLearner(BeliefLearner):
         x = self.coordinates(as_vector(features, "features"), appeal)
         if not states:
             return np.empty(0)
-        for state in states:
-            if len(state.cells) != len(states[0].cells) or state.learner != self.slug or self.size(state.dimensions) != len(x):
-                self._own(state)
-                raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        if set(learners) != {self.slug} or set(dimensions) != {np.size(features)} or len(set(map(len, cells))) > 1:
+            for state in states:
+                if self._own(state).dimensions != np.size(features):
+                    raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         means, covariances, careless = self.beliefs(states)
         z = times(means, x) / np.sqrt(times(covariances, self.quadratic(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * careless + (1.0 - careless) * ndtr(z))
 
     @final
     def beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Of many users, a row each: means, packed covariances and shares of careless swipes."""
+        """Of many users, a row each: means, entries of covariances and shares of careless swipes."""
         cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
         n = self.size(states[0].dimensions)
-        return cells[:, :n], cells[:, n:-HABITS], cells[:, -HABITS]
+        return cells[:, :n], self.entries(cells[:, n:-HABITS]), cells[:, -HABITS]
 
     @property
     @final
@@ -227,7 +247,8 @@ def towards(start: Vector, cells: Vector, keep: float, n: int) -> None:
     for i in range(n):
         cells[i] = start[i] + keep * (cells[i] - start[i])
     for i in range(n, habits):
-        cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]
+        if cells[i] != start[i]:  # what is no variance is the same in both
+            cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]
     for i in range(habits, cells.shape[0]):
         if cells[i] != start[i]:  # an infinite weight stays
             cells[i] = start[i] + keep * (cells[i] - start[i])

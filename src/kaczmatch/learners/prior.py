@@ -6,7 +6,7 @@ import hashlib
 import math
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -17,14 +17,15 @@ from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, finite,
 
 # A user of the paper likes what has a cosine of at least 0.52 to a 0/1 taste of d/2 tags. With weights of 1 on average (0 or 2
 # a tag) that taste has length 2√(d/2) = √2·‖weights‖, hence the threshold of a prior that states none.
-_USUAL_COSINE = 0.52
+USUAL_COSINE = 0.52
 
 _LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
 _MAGIC = b"kp"
-_FORMAT = 1
-# magic, format, bytes of the version, tags, whether a covariance follows; then version, threshold, appeal, ε (-1: none), weights
-_HEADER = struct.Struct("<2sBBIB")
+_FORMAT = 2  # 1 did not say how many tags came later
+# magic, format, bytes of the version, tags, how many of them came later, whether a covariance follows; then version, threshold,
+# appeal, ε (-1: none), weights
+_HEADER = struct.Struct("<2sBBIIB")
 _CHECKSUM = struct.Struct("<I")
 
 
@@ -34,7 +35,8 @@ class Prior:
     """The expected weight of each tag and, for belief learners, threshold, appeal weight, covariance and share of flipped swipes.
 
     ``version`` names the prior in stored states and events; a prior made from a plain vector has none and travels inside
-    each stored state. ``covariance`` is over (tags, threshold, appeal), so d + 2 on a side.
+    each stored state. ``covariance`` is over (tags, threshold, appeal), so d + 2 on a side. ``later`` counts the tags at the end
+    that a grown vocabulary added.
     """
 
     weights: Vector
@@ -43,6 +45,7 @@ class Prior:
     appeal: float = 0.0
     covariance: Matrix | None = None
     epsilon: float | None = None
+    later: int = 0
     fingerprint: int = field(init=False, repr=False)  # tells apart priors that go by the same version
 
     def __post_init__(self) -> None:
@@ -59,7 +62,8 @@ class Prior:
             object.__setattr__(self, "covariance", sealed(self._checked_covariance(self.covariance)))
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", checked("epsilon", self.epsilon, low=1e-9, high=0.499))
-        says_more = self.appeal or any(each is not None for each in (self.threshold, self.covariance, self.epsilon))
+        whole("later", self.later, low=0, high=self.dimensions)
+        says_more = self.appeal or self.later or any(each is not None for each in (self.threshold, self.covariance, self.epsilon))
         if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
         object.__setattr__(self, "fingerprint", zlib.crc32(self._numbers()))
@@ -87,12 +91,12 @@ class Prior:
     def named(self, name: str) -> Prior:
         """The same prior under a version made of `name` and of what it says: equal priors have equal versions."""
         version = f"{name}-{hashlib.sha256(self._numbers()).hexdigest()[:12]}"
-        return Prior(self.weights, version, self.usual_threshold, self.appeal, self.covariance, self.epsilon)
+        return replace(self, version=version, threshold=self.usual_threshold)
 
     def to_bytes(self) -> bytes:
         """The prior as bytes; :meth:`from_bytes` is the way back."""
         version = self.version.encode()
-        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.covariance is not None)
+        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.later, self.covariance is not None)
         body = header + version + self._numbers()
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
@@ -109,7 +113,7 @@ class Prior:
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")
-        _, _, length, d, with_covariance = _HEADER.unpack_from(body)
+        _, _, length, d, later, with_covariance = _HEADER.unpack_from(body)
         version = body[_HEADER.size : _HEADER.size + length].decode()
         numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)
         threshold, appeal, epsilon = numbers[:3].tolist()
@@ -121,7 +125,7 @@ class Prior:
             covariance = np.empty((d + 2, d + 2))
             rows, columns = np.tril_indices(d + 2)
             covariance[rows, columns] = covariance[columns, rows] = lower
-        return cls(weights, version, threshold, appeal, covariance, None if epsilon < 0.0 else epsilon)
+        return cls(weights, version, threshold, appeal, covariance, None if epsilon < 0.0 else epsilon, later)
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
@@ -148,7 +152,12 @@ class Prior:
         """The stated threshold, or the paper's for a taste of this length."""
         if self.threshold is not None:
             return self.threshold
-        return -_USUAL_COSINE * math.sqrt(2.0) * float(np.linalg.norm(self.weights))
+        return -USUAL_COSINE * math.sqrt(2.0) * float(np.linalg.norm(self.weights))
+
+    @property
+    def first(self) -> int:
+        """How many tags there were when the threshold was set."""
+        return self.dimensions - self.later
 
     def grown(self, dimensions: int) -> Prior:
         """This prior with new tags, which it expects to be like the average one and independent of the others."""
@@ -166,4 +175,5 @@ class Prior:
             added = np.arange(self.dimensions, dimensions)
             covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
         # The threshold belongs to the people, not to the vocabulary: new tags do not move it.
-        return Prior(weights, f"{self.version}+{new}", self.usual_threshold, self.appeal, covariance, self.epsilon)
+        version, later = f"{self.version}+{new}", self.later + new
+        return Prior(weights, version, self.usual_threshold, self.appeal, covariance, self.epsilon, later)

@@ -16,6 +16,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
 from kaczmatch.learners.habits import HABITS, after
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
+from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
 
@@ -140,7 +141,7 @@ class Probit(GaussianLearner):
         n = self.size(len(seen.features))
         x = self.coordinates(seen.features, seen.appeal)
         m, p, habits = self.step(cells[:n], _covariance(cells, n), cells[-HABITS:], x, label)
-        return np.concatenate([m, self.packed(p), habits])
+        return np.concatenate([m, _lower(p), habits])
 
     def fits(self, cells: Vector, dimensions: int) -> bool:
         n = self.size(dimensions)
@@ -156,9 +157,11 @@ class Probit(GaussianLearner):
         n = self.size(dimensions)
         return _padded(n) * (n + 1) + HABITS
 
-    def packed(self, covariance: Matrix) -> Vector:
-        lower: Vector = covariance[np.tril_indices(len(covariance))]
-        return lower
+    def packed(self, covariance: Matrix, prior: Prior) -> Vector:
+        return _lower(covariance)
+
+    def entries(self, packed: Matrix) -> Matrix:
+        return packed
 
     def covariance(self, state: State) -> Matrix:
         n = self.size(state.dimensions)
@@ -174,6 +177,11 @@ class Probit(GaussianLearner):
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         root = np.linalg.cholesky(self.covariance(state))
         return np.asarray(self.mean(state) + rng.standard_normal((count, len(root))) @ root.T)
+
+
+def _lower(covariance: Matrix) -> Vector:
+    lower: Vector = covariance[np.tril_indices(len(covariance))]
+    return lower
 
 
 def _covariance(cells: Vector, n: int) -> Matrix:

@@ -5,20 +5,18 @@ Learners with a belief answer with probabilities, all others with the paper's co
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 
+from kaczmatch.core.compiled import compiled, cosine_of, products, usable
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Matrix, Vector, times, unit
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.profile import Profile
-
-_RULE_AND_SIZE = operator.attrgetter("learner", "dimensions")
 
 
 @final
@@ -41,25 +39,36 @@ class Viewer:
         """How the viewer takes to each row."""
         if isinstance(self.learner, BeliefLearner):
             return np.asarray(self.learner.probability(self.state, features, appeal))
-        return np.asarray(self.learner.score(self.state, features))
+        cosines = _cosines(as_matrix(features, "features"), self.learner.direction(self.state))
+        return np.asarray(self.learner.score(self.state, features)) if np.isnan(cosines).any() else cosines
 
     def liked_by(self, states: Sequence[State]) -> Vector:
         """How each of many takes to the viewer."""
         if isinstance(self.learner, BeliefLearner):
             return self.learner.probabilities_by(states, self.profile.features, self.appeal)
-        d = self.state.dimensions
         if not states:
             return np.empty(0)
-        for learner, dimensions in set(map(_RULE_AND_SIZE, states)):
-            if (learner, dimensions) != (self.learner.slug, d):
-                raise InvalidInput("states", f"one is of {learner!r} over {dimensions} tags, the viewer's is {self.state!r}")
-        cells = [state.cells for state in states]
+        d = self.state.dimensions
+        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        if set(learners) != {self.learner.slug} or set(dimensions) != {d}:
+            problem = next(one for one in states if (one.learner, one.dimensions) != (self.learner.slug, d))
+            raise InvalidInput(
+                "states", f"one is of {problem.learner!r} over {problem.dimensions} tags, the viewer's is {self.state!r}"
+            )
         if len(set(map(len, cells))) > 1:  # swipes that are pending
-            cells = [some[:d] for some in cells]
-        weights = np.concatenate(cells).reshape(len(states), -1)[:, :d]  # the preference comes first in a state
-        lengths = np.sqrt(np.einsum("ij,ij->i", weights, weights))
-        likes, nothing = times(weights, unit(self.profile.features)), np.zeros(len(states))
-        return np.asarray(np.divide(likes, lengths, out=nothing, where=lengths > 0.0))
+            cells = tuple(some[:d] for some in cells)
+        # The preference comes first in a state.
+        return _cosines(np.concatenate(cells).reshape(len(states), -1), self.profile.features)
+
+
+@compiled
+def _cosines(rows: Matrix, v: Vector) -> Vector:
+    """The cosine of each row's first cells with v; NaN for rows that cannot be used."""
+    cosines, d = np.empty(len(rows)), len(v)
+    for i in range(len(rows)):
+        va, vv, aa = products(v, rows[i, :d])
+        cosines[i] = cosine_of(va, vv, aa) if usable(aa) else np.nan
+    return cosines
 
 
 def usual_fusion(learner: Learner) -> str:

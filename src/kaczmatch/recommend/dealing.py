@@ -55,19 +55,21 @@ def deal(
     def depth(cards: int) -> int:
         return int(np.searchsorted(reached, max(min(size - cards - quota, int(reached[-1])), 0)))
 
-    taken = main.numbers[drawn.rows[: depth(explore)][fresh[: depth(explore)]]]
-    chosen = np.concatenate([chosen, taken])
-    uniform = at_random[~among(at_random, chosen)][: size - len(chosen)]
-    numbers = np.concatenate([chosen, uniform])
+    down = depth(explore)
+    chosen = np.concatenate([chosen, main.numbers[drawn.rows[:down][fresh[:down]]]])
+    uniform = at_random[~among(at_random, chosen)][: size - len(chosen)] if len(at_random) else at_random
+    numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
     chances = np.zeros(len(numbers))
-    in_main, in_admirers = places(main.numbers, numbers), places(admirers.numbers, numbers)
+    in_main = places(main.numbers, numbers)
     for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
         if likely > 0.0:
-            alone = np.full(len(numbers), min(cards / max(uniformly - (size - cards), 1), 1.0))
+            alone = min(cards / max(uniformly - (size - cards), 1), 1.0)
             chances += likely * _any(_taken(drawn.chances(depth(cards)), in_main, 0.0), alone)
     if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
         chances = np.maximum(chances, len(uniform) / max(uniformly - len(chosen), 1))
-    chances = _any(_taken(main.entry, in_main, 1.0) * chances, _taken(liked.chances(quota), in_admirers, 0.0))
+    chances = _taken(main.entry, in_main, 1.0) * chances
+    if quota:
+        chances = _any(chances, _taken(liked.chances(quota), places(admirers.numbers, numbers), 0.0))
     return Hand(numbers, np.minimum(chances, 1.0), uniform)
 
 
@@ -79,7 +81,7 @@ def _taken(values: Vector, rows: Rows, missing: float) -> Vector:
     return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
 
 
-def _any(one: Vector, other: Vector) -> Vector:
+def _any(one: Vector, other: Vector | float) -> Vector:
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 

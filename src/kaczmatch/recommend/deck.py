@@ -20,7 +20,7 @@ from kaczmatch.recommend.eligible import Eligible
 from kaczmatch.recommend.excuse import excuse
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.membership import Numbers, among, places
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
 from kaczmatch.recommend.index.view import People
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
@@ -69,8 +69,8 @@ class Recommender:
         decision = self._decided(experience)
         with self.index.reading() as view:
             who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            over = exposure.over(len(view), now) if exposure is not None and decision.capped else ()
-            table = _Table(self, viewer, decision, size, view.numbers(over))
+            over = view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
+            table = _Table(self, viewer, decision, size, over)
             table.lay(who, admirers, rng)
             if not table.eligible and not len(who.cooled):
                 return Deck((), self.policy.slug, decision, 0, *excuse(who))
@@ -113,7 +113,7 @@ class _Table:
     entry: Vector  # the probability with which each of `main` came to lie here
     eligible: int
 
-    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Numbers) -> None:
+    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Bits) -> None:
         self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
         self._hand: Hand | None = None
         self._pool: Pool | None = None
@@ -164,8 +164,13 @@ class _Table:
         """Both-way scores, those of the pool where it was scored both ways anyway."""
         if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
             rows = places(self.main.numbers, shown.numbers)
-            if rows.min(initial=0) >= 0:
-                return self._pool.score[rows]
+            known = rows >= 0
+            if known.all():
+                return self._pool.scores(rows)
+            scores = np.empty(len(rows))
+            scores[known] = self._pool.scores(rows[known])
+            scores[~known] = self.pool(shown.taken(np.flatnonzero(~known))).score
+            return scores
         return self.pool(shown).score
 
     def pool(self, people: People) -> Pool:
@@ -175,7 +180,7 @@ class _Table:
             squared_norms=people.squared_norms,
             features=lambda: (people.features, people.appeal),
             states=lambda: self._known(people.ids),
-            capped=among(people.numbers, self.over),
+            capped=all_marked(self.over, people.numbers),
         )
 
     def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:
@@ -185,12 +190,14 @@ class _Table:
 
     def _known(self, ids: list[Hashable]) -> list[State]:
         """The states of some people, each looked up once."""
-        new = [identifier for identifier in ids if identifier not in self._states]
+        new = [identifier for identifier in ids if identifier not in self._states] if self._states else ids
         if new:
             found = self.recommender.states(new)
             if len(found) != len(new):
                 raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
             self._states.update(zip(new, found, strict=True))
+            if new is ids:
+                return list(found)
         return [self._states[identifier] for identifier in ids]
 
 

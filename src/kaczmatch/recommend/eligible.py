@@ -11,9 +11,11 @@ import numpy as np
 
 from kaczmatch.recommend.cooldown import cooling
 from kaczmatch.recommend.index.fused import Lens
-from kaczmatch.recommend.index.membership import among
-from kaczmatch.recommend.index.view import Found, Numbers, Sought, View
+from kaczmatch.recommend.index.membership import Bits, Numbers, among
+from kaczmatch.recommend.index.view import Found, Sought, View
 from kaczmatch.recommend.profile import Profile
+
+_NOBODY: Numbers = np.empty(0, np.int32)
 
 
 @final
@@ -47,10 +49,11 @@ class Eligible:
         sought = view.sought(profile, day)
         never = view.numbers({profile.id, *blocked})
         met = view.numbers(cooling(recent, now, cooldown))
-        met = met[~among(met, never)]
-        cooled = met[view.passing(sought, met)]
-        passing = len(cooled) + int(np.count_nonzero(view.passing(sought, never)))
-        return cls(view, profile, day, sought, cooled, np.concatenate([never, met]), passing)
+        if len(met):
+            met = met[~among(met, never)]
+        away = np.concatenate([never, met]) if len(met) else never
+        passing = view.passing(sought, away)
+        return cls(view, profile, day, sought, met[passing[len(never) :]], away, int(np.count_nonzero(passing)))
 
     def everybody(self) -> Numbers:
         return self._here(self.view.everybody(self.sought))
@@ -59,12 +62,10 @@ class Eligible:
         """Who could be shown to somebody with another profile."""
         return self._here(self.view.everybody(self.view.sought(profile, self.day)))
 
-    def search(self, lens: Lens, want: int, last: Numbers, rng: np.random.Generator) -> tuple[Numbers, Found]:
+    def search(self, lens: Lens, want: int, last: Bits, rng: np.random.Generator) -> tuple[Numbers, Found]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.sought, lens, want + len(self.away) + len(last), rng)
-        best = self._here(found.best)
-        later = among(best, last)
-        return (np.concatenate([best[~later], best[later]]) if later.any() else best)[:want], found
+        found = self.view.search(self.sought, lens, want + len(self.away), rng, last)
+        return self._here(found.best)[:want], found
 
     def count(self, found: Found) -> int:
         return found.size - self.passing_away
@@ -78,7 +79,7 @@ class Eligible:
         """Some of all who may be shown, each alike."""
         count = min(count, self.count(found))
         if count <= 0:
-            return np.empty(0, np.int32)
+            return _NOBODY
         # A few more than that, since some will be left out; all of them where that was not enough.
         more = count + 8 + 2 * count * self.passing_away // found.size
         for tries in (more, found.size):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 from typing import final
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.vectors import Vector, as_vector
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, marks
+from kaczmatch.recommend.index.roster import Roster
 
 _DAY = 86_400.0
+_UNKNOWN, _ABSENT = -2, -1
 
 
 @final
@@ -34,18 +38,31 @@ class Exposure:
         self._places: dict[Hashable, int] = {}
         self._ids: list[Hashable] = []
         self._cards = np.zeros(64)
+        self._total = 0.0
+        # Who was over the limit when it was last asked for. As long as it rises, only they and who was shown since can be.
+        self._limit = -math.inf
+        self._over = np.empty(0, np.int64)
+        self._is_over = np.zeros(64, np.bool_)
+        self._since: list[int] = []
+        self._numbers: WeakKeyDictionary[Roster, _Numbers] = WeakKeyDictionary()
 
     def shown(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count a card for each."""
         with self._lock:
             card = self._unit(at)
             for identifier in ids:
-                if identifier not in self._places:
-                    self._places[identifier] = len(self._ids)
+                place = self._places.get(identifier)
+                if place is None:
+                    place = self._places[identifier] = len(self._ids)
                     self._ids.append(identifier)
                     if len(self._ids) > len(self._cards):
                         self._cards = np.append(self._cards, np.zeros(len(self._cards)))
-                self._cards[self._places[identifier]] += card
+                        self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
+                self._cards[place] += card
+                self._total += card
+                self._since.append(place)
+            if len(self._since) > len(self._cards):
+                self._look_at_everybody()
 
     def forget(self, identifier: Hashable) -> None:
         """Somebody who left; whoever stands last takes their place."""
@@ -56,14 +73,45 @@ class Exposure:
             last = self._ids.pop()
             if last != identifier:
                 self._ids[place], self._places[last] = last, place
-                self._cards[place] = self._cards[len(self._ids)]
-            self._cards[len(self._ids)] = 0.0
+            self._cards[place], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
+            self._total = float(self._cards.sum())
+            self._look_at_everybody()
+            self._numbers.clear()
 
     def over(self, people: int, at: datetime) -> list[Hashable]:
         """Who has had their share, in a population of so many."""
         with self._lock:
-            limit = self.cap * (self._unit(at) + float(self._cards.sum()) / max(people, 1))
-            return [self._ids[place] for place in np.flatnonzero(self._cards > limit).tolist()]
+            return [self._ids[place] for place in self._over_now(people, at).tolist()]
+
+    def marks(self, roster: Roster, at: datetime) -> Bits:
+        """The same for the people of an index, as bits by their numbers; hold the index while you ask."""
+        with self._lock:
+            over = self._over_now(len(roster), at)
+            if not len(over):
+                return NO_BITS
+            known = self._numbers.get(roster)
+            if known is None or known.version != roster.version:
+                known = self._numbers[roster] = _Numbers(roster.version)
+            return marks(known.of(over, self._ids, roster), roster.highest)
+
+    def _over_now(self, people: int, at: datetime) -> NDArray[np.int64]:
+        limit = self.cap * (self._unit(at) + self._total / max(people, 1))
+        if limit < self._limit:
+            over = np.flatnonzero(self._cards > limit)
+        else:
+            before = self._over[self._cards[self._over] > limit]
+            new = [place for place in set(self._since) if self._cards[place] > limit and not self._is_over[place]]
+            over = np.append(before, np.array(new, np.int64)) if new else before
+        self._is_over[self._over] = False
+        self._is_over[over] = True
+        self._since.clear()
+        self._over, self._limit = over, limit
+        return over
+
+    def _look_at_everybody(self) -> None:
+        """Next time, not only at who was over the limit or has been shown since."""
+        self._limit = math.inf
+        self._since.clear()
 
     def of(self, identifier: Hashable, at: datetime) -> float:
         """Cards of one person, old ones faded."""
@@ -81,8 +129,30 @@ class Exposure:
         grown = self._rate * (at - self._origin).total_seconds()
         if grown > 300.0:  # start the units anew before they leave float64
             self._cards *= math.exp(-grown)
+            self._total *= math.exp(-grown)
             self._origin, grown = at, 0.0
+            self._look_at_everybody()
         return math.exp(max(grown, -300.0))
+
+
+@final
+class _Numbers:
+    """The numbers that people have in an index, looked up once each, for as long as nobody comes or leaves there."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self._by_place = np.empty(0, np.int32)
+
+    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: Roster) -> Numbers:
+        """Of those who are there."""
+        if len(self._by_place) < len(ids):
+            more = max(len(ids), 2 * len(self._by_place)) - len(self._by_place)
+            self._by_place = np.append(self._by_place, np.full(more, _UNKNOWN, np.int32))
+        for place in places[self._by_place[places] == _UNKNOWN].tolist():
+            number = roster.number(ids[place])
+            self._by_place[place] = _ABSENT if number is None else number
+        numbers = self._by_place[places]
+        return numbers[numbers >= 0]
 
 
 def gini(cards: ArrayLike) -> float:

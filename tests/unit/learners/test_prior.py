@@ -57,17 +57,19 @@ def test_new_tags_are_expected_to_be_like_the_average_one() -> None:
     assert np.diag(grown.covariance).tolist() == [1, 3, 2, 2, 5, 7]
     assert Prior.ones(3).grown(5).usual_threshold == Prior.ones(3).usual_threshold
     assert prior.grown(2) is prior
+    assert (prior.later, grown.later, grown.grown(5).later, grown.grown(5).first) == (0, 2, 3, 2)
     with pytest.raises(InvalidInput, match="shrink"):
         prior.grown(1)
 
 
 def test_a_prior_survives_bytes() -> None:
     plain, full = Prior([1.0, 2.0]), Prior(np.array([0.0, 2.0]), "a", 0.5, 0.1, np.diag([1.0, 3.0, 5.0, 7.0]), 0.3)
-    for prior in (plain, full, Prior.ones(5), Prior(np.ones(2), "b", threshold=1.0)):
+    for prior in (plain, full, Prior.ones(5), Prior.ones(5).grown(7), Prior(np.ones(2), "b", threshold=1.0)):
         again = Prior.from_bytes(prior.to_bytes())
         assert again.to_bytes() == prior.to_bytes()
         assert (again.version, again.epsilon, again.appeal) == (prior.version, prior.epsilon, prior.appeal)
         assert again.usual_threshold == prior.usual_threshold
+        assert again.later == prior.later
         assert again.fingerprint == prior.fingerprint
     data = bytearray(full.to_bytes())
     data[20] ^= 1

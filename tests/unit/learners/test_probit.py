@@ -49,22 +49,49 @@ def test_one_swipe_matches_the_moments_of_the_exact_posterior(y: int, threshold:
     assert probit.covariance(after) == pytest.approx(moments, abs=1e-6)
 
 
-def test_the_diagonal_learner_keeps_the_diagonal_of_the_full_one() -> None:
-    full, diagonal = belief("probit"), belief("probit-diag")
+def independent(d: int) -> np.ndarray:
+    """What `probit-diag` takes for independent, a row each: weights, the threshold beyond what they ask for, appeal."""
+    rows = np.eye(d + 2)
+    rows[d, :d] = 0.52 / np.sqrt(2 * d)
+    return rows
+
+
+@pytest.mark.parametrize("y", [1, -1])
+def test_the_diagonal_learner_keeps_the_variances_of_the_full_one(y: int) -> None:
+    full, diagonal = belief("probit", appeal=True), belief("probit-diag", appeal=True)
     a = np.array([1.0, 0.0, 1.0, 1.0])
-    states = [learner.swipe(learner.start(np.ones(4)), a, "like") for learner in (full, diagonal)]
+    states = [learner.swipe(learner.start(np.ones(4)), Seen(a, 0.4), y) for learner in (full, diagonal)]
     assert full.mean(states[0]) == pytest.approx(diagonal.mean(states[1]))
-    assert np.diag(full.covariance(states[0])) == pytest.approx(np.diag(diagonal.covariance(states[1])))
+    rows = independent(4)
+    found = [rows @ learner.covariance(state) @ rows.T for learner, state in zip((full, diagonal), states, strict=True)]
+    assert np.diag(found[0]) == pytest.approx(np.diag(found[1]))
+    assert found[1] == pytest.approx(np.diag(np.diag(found[1])))
+
+
+def test_nobody_knows_beforehand_what_share_somebody_likes() -> None:
+    """Of people drawn from `Prior.ones`, a share of 0 to 10 % is about as likely as one of 70 to 80 %, or any between."""
+    rng = np.random.default_rng(0)
+    candidates = (rng.random((500, 60)) < 0.5).astype(float)
+    for slug in BELIEFS:
+        learner = belief(slug)
+        tastes = learner.draws(learner.start(Prior.ones(60)), 4_000, rng)
+        rates = (learner.coordinates(candidates) @ tastes.T > 0.0).mean(axis=0)
+        shares = np.histogram(rates, bins=10, range=(0, 1))[0] / 4_000
+        assert shares[:8] == pytest.approx(np.full(8, 0.11), abs=0.05)
 
 
 def test_defaults_are_one_set_for_everything() -> None:
     for slug in BELIEFS:
         learner = belief(slug)
-        assert learner == kaczmatch.learner(slug, alpha=0.05, epsilon=0.2, tag_sd=1.0, threshold_sd=1.0, appeal=False)
+        assert learner == kaczmatch.learner(slug, alpha=0.02, epsilon=0.2, tag_sd=1.0, threshold_sd=0.5, appeal=False)
         state = learner.start(Prior.ones(60))
         assert learner.mean(state)[:60].tolist() == [1.0] * 60
         assert learner.mean(state)[60] == pytest.approx(-5.70, abs=0.005)
-        assert np.array_equal(learner.covariance(state), np.eye(61))
+        covariance = learner.covariance(state)
+        assert np.array_equal(covariance[:60, :60], np.eye(60))
+        assert covariance[60, :60] == pytest.approx(np.full(60, -0.52 / np.sqrt(120)))
+        assert covariance[60, 60] == pytest.approx(0.5**2 + 0.52**2 / 2)
+        assert learner.covariance(learner.start(np.zeros(60)))[:60, 60].any() == (slug == "probit-diag")
 
 
 def test_bytes_a_user_at_sixty_tags() -> None:
@@ -126,11 +153,26 @@ def test_a_prior_covariance_is_taken_up_and_grown(slug: str) -> None:
     assert prior.covariance is not None
     learner = belief(slug, appeal=True)
     covariance = learner.covariance(learner.start(prior))
-    expected = prior.covariance if slug == "probit" else np.diag(np.diag(prior.covariance))
-    assert np.array_equal(covariance, expected)
+    if slug == "probit":
+        assert np.array_equal(covariance, prior.covariance)
+    else:
+        rows = independent(3)
+        assert rows @ covariance @ rows.T == pytest.approx(np.diag(np.diag(rows @ prior.covariance @ rows.T)))
     grown = learner.grow(learner.start(prior), 5)
     assert learner.mean(grown) == pytest.approx([*prior.weights, *[prior.weights.mean()] * 2, 0.2, 0.7])
     assert learner.forget(grown, 0.0).cells == pytest.approx(grown.cells, abs=1e-15)
+
+
+@pytest.mark.parametrize("slug", BELIEFS)
+def test_the_threshold_does_not_ask_for_tags_that_came_later(slug: str) -> None:
+    learner = belief(slug)
+    grown = learner.grow(learner.start(Prior.ones(4)), 6)
+    assert grown.cells == pytest.approx(learner.start(Prior.ones(4).grown(6)).cells, abs=1e-12)
+    covariance = learner.covariance(grown)
+    assert (covariance[6, :4] < -0.1).all()
+    assert not covariance[6, 4:6].any()
+    swiped = learner.swipe(grown, np.array([1.0, 1, 0, 0, 0, 0]), "like")
+    assert learner.mean(swiped)[4:6].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +226,7 @@ def test_appeal_has_a_value_for_each_candidate_or_for_all() -> None:
 def test_probabilities_match_what_happens_when_the_model_is_right() -> None:
     """Users drawn from the prior and swiping by the model: within two points in each tenth."""
     rng = np.random.default_rng(0)
-    learner = belief("probit")
+    learner = belief("probit", alpha=0.05, threshold_sd=1.0, epsilon_swipes=np.inf)
     d, users, swipes = 8, 400, 40
     said, happened = [], []
     for _ in range(users):

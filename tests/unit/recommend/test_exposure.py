@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.index.membership import all_marked
+from kaczmatch.recommend.index.roster import Roster
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)
@@ -56,7 +59,7 @@ def test_over_is_who_exceeds_the_cap(shown: list[int], cap: float) -> None:
     for identifier in shown:
         exposure.shown([identifier], NOW)
         limit = cap * (1.0 + sum(exposure.of(i, NOW) for i in range(10)) / 10)
-        assert set(exposure.over(10, NOW)) == {i for i in range(10) if exposure.of(i, NOW) > limit}
+        assert sorted(exposure.over(10, NOW)) == [i for i in range(10) if exposure.of(i, NOW) > limit]
 
 
 def test_a_growing_population_brings_back_who_was_not_over() -> None:
@@ -67,6 +70,86 @@ def test_a_growing_population_brings_back_who_was_not_over() -> None:
     exposure.forget("a")
     assert exposure.over(1000, NOW) == ["b"]
     assert exposure.of("a", NOW) == 0.0
+
+
+events = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("shown"),
+            st.builds(lambda who, cards: who * cards, st.lists(st.integers(0, 9), max_size=3), st.integers(1, 30)),
+        ),
+        st.tuples(st.just("later"), st.floats(-3.0, 40.0)),
+        st.tuples(st.just("forget"), st.integers(0, 9)),
+        st.tuples(st.just("enter"), st.integers(0, 9)),
+        st.tuples(st.just("leave"), st.integers(0, 9)),
+    ),
+    max_size=60,
+)
+
+
+@given(events, st.floats(1.0, 3.0))
+def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]], cap: float) -> None:
+    """After whatever happens, the marks are those of the people in the index who exceed the cap by a plain count."""
+    exposure, roster, now = Exposure(cap=cap), Roster(), NOW
+    cards: list[tuple[int, datetime]] = []
+    for what, how in events:
+        if what == "shown":
+            exposure.shown(how, now)
+            cards += [(identifier, now) for identifier in how]
+        elif what == "later":
+            now += timedelta(days=how)
+        elif what == "forget":
+            exposure.forget(how)
+            cards = [(identifier, at) for identifier, at in cards if identifier != how]
+        elif what == "enter":
+            roster.enter(how)
+        elif how in roster:
+            roster.leave(how)
+        counts = dict.fromkeys(range(10), 0.0)
+        for identifier, at in cards:
+            counts[identifier] += 0.5 ** ((now - at) / timedelta(days=7))
+        limit = cap * (1.0 + sum(counts.values()) / max(len(roster), 1))
+        here = [identifier for identifier in range(10) if identifier in roster]
+        marked = all_marked(exposure.marks(roster, now), roster.numbers(here))
+        for identifier, mark in zip(here, marked.tolist(), strict=True):
+            if counts[identifier] != pytest.approx(limit, rel=1e-9):
+                assert mark == (counts[identifier] > limit)
+        assert set(np.flatnonzero(exposure._is_over)) == set(exposure._over.tolist())
+
+
+def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
+    exposure, roster = Exposure(cap=1.0), Roster("ab")
+    exposure.shown("a" * 50, NOW)
+
+    def marked() -> list[str]:
+        here = [name for name in "abc" if name in roster]
+        return [
+            name for name, mark in zip(here, all_marked(exposure.marks(roster, NOW), roster.numbers(here)), strict=True) if mark
+        ]
+
+    assert marked() == ["a"]
+    number = roster.leave("a")
+    assert marked() == []
+    assert roster.enter("c") == number
+    assert marked() == []
+    assert roster.enter("a") != number
+    assert marked() == ["a"]
+    exposure.shown("b" * 60, NOW)
+    assert marked() == ["a", "b"]
+    exposure.forget("a")  # whoever stands last takes the place
+    assert marked() == ["b"]
+
+
+def test_years_later_the_marks_are_still_right() -> None:
+    """The units that cards are kept in start anew on the way."""
+    exposure, roster = Exposure(half_life_days=0.01), Roster("abc")
+    exposure.shown("aaaaaaaaaa", NOW)
+    assert all_marked(exposure.marks(roster, NOW), roster.numbers("abc")).tolist() == [False, False, False]
+    assert all_marked(exposure.marks(Roster(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3
+    later = NOW + timedelta(days=1000)
+    exposure.shown("b" * 20, later)
+    crowd = Roster([*"abc", *range(90)])
+    assert all_marked(exposure.marks(crowd, later), crowd.numbers("abc")).tolist() == [False, True, False]
 
 
 def test_asking_long_after_and_long_before_gives_faded_counts() -> None:

@@ -17,6 +17,7 @@ from kaczmatch.recommend.samplers.information import entropy, information
 from kaczmatch.recommend.samplers.race import chances, race
 from kaczmatch.recommend.samplers.ranking import one_of_many
 from kaczmatch.recommend.samplers.registry import sampler
+from kaczmatch.recommend.samplers.tastes import likely
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).map(np.array)
 
@@ -122,3 +123,21 @@ def test_information_does_not_ask_the_same_twice() -> None:
     for seed in range(5):
         rows = sampler("information").draw(Twins(), 2, np.random.default_rng(seed)).rows  # type: ignore[arg-type]
         assert 2 in rows.tolist()
+
+
+@given(st.lists(st.floats(-30.0, 30.0), min_size=1, max_size=40), st.floats(0.0, 0.49))
+def test_probabilities_without_an_exponential_are_those_of_the_normal(z: list[float], epsilon: float) -> None:
+    scores = np.array([z, z], np.float32)
+    expected = (epsilon + (1.0 - 2.0 * epsilon) * ndtr(2.0 * scores[0].astype(float))) * 0.5
+    likely(scores, np.float32(2.0), np.float32(epsilon), np.full(len(z), 0.5, np.float32))
+    np.testing.assert_allclose(scores, [expected, expected], atol=6e-7)
+
+
+@given(st.integers(1, 12), st.integers(0, 14), st.integers(0, 99))
+def test_chances_of_one_of_many_are_shares_of_rows_for_any_depth(candidates: int, size: int, seed: int) -> None:
+    """Whether the depth is within what was drawn or beyond it."""
+    scores = np.random.default_rng(seed).random((9, candidates)).astype(np.float32)
+    draw = one_of_many(scores, size, np.random.default_rng(0))
+    places = np.argsort(np.argsort(-scores, axis=1), axis=1)
+    for n in range(candidates + 2):
+        assert draw.chances(n) == pytest.approx((places < n).mean(axis=0))

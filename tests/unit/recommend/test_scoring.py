@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch import InvalidInput
+from kaczmatch import InvalidInput, learner
+from kaczmatch.learners.contract import BeliefLearner
+from kaczmatch.learners.registry import LEARNERS
+from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.scoring import FUSIONS, fusion
 
 scores = st.floats(-1.0, 1.0)
@@ -41,3 +47,23 @@ def test_what_cannot_be_fused_is_refused() -> None:
         fusion("geometrc")
     with pytest.raises(InvalidInput, match="scores: must be numbers, got NaN"):
         fusion("minimum")(float("nan"), 1.0)
+
+
+@pytest.mark.parametrize("slug", [slug for slug, rule in LEARNERS.items() if not issubclass(rule, BeliefLearner)])
+def test_both_sides_are_the_learners_own_scores(slug: str) -> None:
+    """Cosines of many at once against `learner.score` one by one, with swipes pending and with nothing known."""
+    rng = np.random.default_rng(0)
+    rule = learner(slug)
+    features = (rng.random((30, 7)) < 0.5).astype(float)
+    features[3] = 0.0
+    states = [rule.start(rng.normal(size=7) * (i != 4)) for i in range(30)]
+    states[5] = rule.swipe(states[5], features[0], "like")
+    me = Profile(id=0, i_am={"man"}, i_look_for={"man"}, born=date(1990, 1, 1), features=features[1])
+    viewer = Viewer(me, rule, states[0])
+    assert viewer.likes(features, np.zeros(30)) == pytest.approx(rule.score(states[0], features), abs=1e-12)
+    assert viewer.liked_by(states) == pytest.approx([rule.score(state, features[1]) for state in states], abs=1e-12)
+    assert viewer.liked_by([]).shape == (0,)
+    with pytest.raises(InvalidInput, match="row 2: entry 0 is nan"):
+        viewer.likes(np.where(np.arange(30)[:, None] == 2, np.nan, features), np.zeros(30))
+    with pytest.raises(InvalidInput, match="the viewer's is"):
+        viewer.liked_by([*states, learner("probit").start(np.ones(7))])

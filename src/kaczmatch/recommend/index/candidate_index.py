@@ -22,7 +22,7 @@ from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.columns import DTYPES, Columns, packed
 from kaczmatch.recommend.index.fused import Lens
 from kaczmatch.recommend.index.gate import Gate
-from kaczmatch.recommend.index.outlook import Outlook, lens
+from kaczmatch.recommend.index.outlook import Outlook, lens, typical_spread
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.index.view import View
@@ -30,7 +30,6 @@ from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING, Schema
 from kaczmatch.recommend.vocabulary import Name, Vocabulary
 
-_TYPICAL = 64  # made-up profiles that say how sure a typical score is
 _LARGEST = 1e15  # of a feature: float32 holds its square
 
 
@@ -54,7 +53,7 @@ class CandidateIndex:
         self._tag_places = np.array([i for i, name in enumerate(vocabulary.names) if name.is_tag], np.int64)
         self._feature_places = np.array([i for i, name in enumerate(vocabulary.names) if not name.is_tag], np.int64)
         self._table = Table(len(self._tag_places), len(self._feature_places))
-        self._typical = _typical(vocabulary)
+        self._typical = typical_spread(learner, vocabulary)
 
     def __len__(self) -> int:
         return len(self._roster)
@@ -200,14 +199,6 @@ class CandidateIndex:
             name = self.vocabulary.names[self._tag_places[tag[0]]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: tag {name!r} must be 0 or 1, got {tags[row[0], tag[0]]}")
         return features
-
-
-def _typical(vocabulary: Vocabulary) -> Matrix:
-    """Profiles with a quarter of all tags and standard-normal features, nobody's."""
-    rng = np.random.default_rng(0)
-    tags = np.array([name.is_tag for name in vocabulary.names])
-    shape = _TYPICAL, vocabulary.dimensions
-    return np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
 
 
 _KEPT = Columns._fields.index("appeal")  # from here on, columns are not the profile's but learned

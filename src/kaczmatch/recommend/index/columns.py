@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.vectors import Matrix, Vector
+
 CHUNK = 4096  # rows: a pass reads a page of each column at a time, which is what hardware fetches ahead
 
 Array = NDArray[Any]
@@ -87,3 +90,21 @@ def packed(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
 def unpacked(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
     """The way back."""
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
+
+
+@compiled
+def described(c: Columns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
+    """What learners ask about the rows at some places: squared norms, tags and features by their coordinates, and appeal."""
+    squared, appeal = np.empty(len(places)), np.empty(len(places))
+    values = np.zeros((len(places), len(tags) + len(features)))
+    for j in range(len(places)):
+        chunk, i = places[j] // CHUNK, places[j] % CHUNK
+        inverse = np.float64(c.inverse_norm[chunk, i])
+        squared[j] = 1.0 / (inverse * inverse) if inverse > 0.0 else 0.0
+        appeal[j] = c.appeal[chunk, i]
+        for t in range(len(tags)):
+            shift = np.uint64(t & 56 | 7 - (t & 7))
+            values[j, tags[t]] = (c.tags[chunk, t >> 6, i] >> shift) & np.uint64(1)
+        for f in range(len(features)):
+            values[j, features[f]] = c.features[chunk, f, i]
+    return squared, values, appeal

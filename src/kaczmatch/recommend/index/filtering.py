@@ -29,29 +29,31 @@ class Query(NamedTuple):
     y: np.float32
     z: np.float32
     reach: np.float32
+    edges: Places  # the chunks where somebody can be too young or too old; in all others nobody is
 
 
 @compiled
 def admitted(c: Columns, chunk: int, kind: int, used: int, q: Query, flags: Flags) -> None:
-    """Which rows of a chunk pass every filter. Without branches, so that it runs at full width."""
-    look, am, born = c.i_look_for[chunk], c.i_am[chunk], c.born[chunk]
-    youngest, oldest = c.youngest[chunk], c.oldest[chunk]
-    bit, one, zero = np.uint32(1) << np.uint32(kind), np.uint32(1), np.uint32(0)
-    first, last, age = np.int32(q.born_from), np.int32(q.born_to), np.uint8(q.age)
+    """Which rows of a chunk pass every filter. Without branches, so that it runs at full width; what a chunk says of all its rows
+    is not read again in each."""
+    look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
+    one, zero, age = np.uint32(1), np.uint32(0), np.uint8(q.age)
     for i in range(used):
-        sought = am[i] & q.looks
-        flags[i] = (
-            ((look[i] & q.am) != zero)
-            & ((sought & (~sought + one)) == bit)  # once, however many of what they are is sought
-            & (born[i] >= first)
-            & (born[i] <= last)
-            & (youngest[i] <= age)
-            & (oldest[i] >= age)
-        )
+        flags[i] = ((look[i] & q.am) != zero) & (youngest[i] <= age) & (oldest[i] >= age)
     x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.reach[chunk]
     for i in range(used):
         east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
         flags[i] &= east * east + north * north + up * up <= min(reach[i], q.reach)
+    if (q.looks & (q.looks - one)) != zero:  # once, however many of what somebody is are sought
+        am, bit = c.i_am[chunk], one << np.uint32(kind)
+        for i in range(used):
+            sought = am[i] & q.looks
+            flags[i] &= (sought & (~sought + one)) == bit
+    for edge in q.edges:
+        if edge == chunk:
+            born, first, last = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to)
+            for i in range(used):
+                flags[i] &= (born[i] >= first) & (born[i] <= last)
 
 
 @compiled

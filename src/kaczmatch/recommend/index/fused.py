@@ -1,7 +1,8 @@
 """The compiled pass: filters, scores both ways and keeps the best, one chunk at a time, all of it in the nearest cache.
 
-float32 and an eight-bit image of what each person likes: this finds a shortlist, and the shortlist is scored exactly
-afterwards. The filters are exact here.
+float32 and an eight-bit image of what each person likes, the viewer too: this finds a shortlist, and the shortlist is scored
+exactly afterwards. The filters are exact here. Every loop but one is without branches, so that it runs at full width: scoring
+a row costs less than finding out whether it is worth scoring.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
 from kaczmatch.recommend.index.columns import CHUNK, Columns
-from kaczmatch.recommend.index.filtering import Found, Kinds, Places, Query, Used, admitted, listed
+from kaczmatch.recommend.index.filtering import Kinds, Places, Query, Used, admitted
+from kaczmatch.recommend.index.membership import Bits, marked
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
+_LAST = np.float32(4.0)  # less for who comes last: more than scores differ by
 
 Floats = NDArray[np.float32]
 
@@ -26,7 +30,8 @@ class Lens(NamedTuple):
     Probabilities are c/2 + (1 − c)Φ(score), c the share of careless swipes; where the learner has none, scores are cosines.
     """
 
-    table: Floats  # bytes of tags x 256: what the tags in a byte add up to for the viewer
+    planes: NDArray[np.uint64]  # words of tags x 8: the bits of what each tag is worth to the viewer in eight bits, lowest first,
+    unit: np.float32  # in units of this
     weights: Floats  # what each feature is worth
     offset: np.float32
     pull: np.float32
@@ -36,7 +41,6 @@ class Lens(NamedTuple):
     values: Floats  # with what they are there
     appeal: np.float32
     careless: np.float32
-    ceiling: np.float32  # no candidate can be liked more by the viewer
     probabilities: bool
     fusion: int
 
@@ -50,46 +54,68 @@ def best(
     q: Query,
     lens: Lens,
     want: int,
-    limit: np.float32,
-) -> tuple[NDArray[np.int32], Floats, Places]:
-    """How many pass in each chunk, and the scores and places of the best `want` of those above a limit, or a few more.
+    last: Bits,
+    turns: Places,
+    counts: NDArray[np.int32],
+) -> tuple[Floats, Places]:
+    """The scores and ranks of about the best `want`, and into `counts` how many pass in each chunk.
 
-    The backward score of a whole chunk is cheap, the forward score of a row is not: it is looked up only where the best that
-    the viewer could say would still get the row among the best so far.
+    A rank is the place in the order of `chunks`, which decides between equal scores. Several threads may work on the same
+    `turns`, each on the chunks that it comes to first; the best of all that they find are the same however they share. Whoever
+    is marked in `last` comes after everybody else.
     """
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
-    forward, backward = np.empty(CHUNK, np.float32), np.ones(CHUNK, np.float32)
-    counts = np.empty(len(chunks), np.int32)
+    flags, backward, score = np.zeros(CHUNK, np.uint8), np.ones(CHUNK, np.float32), np.empty(CHUNK, np.float32)
+    eights = flags.view(np.uint64)
     room = 4 * want + CHUNK
-    kept, places = np.empty(room, np.float32), np.empty(room, np.int64)
-    n = 0
-    for k in range(len(chunks)):
+    kept, ranks = np.empty(room, np.float32), np.empty(room, np.int64)
+    n, limit = 0, np.float32(-np.inf)
+    k = next_turn(turns)
+    while k < len(chunks):
         chunk, rows = chunks[k], used[chunks[k]]
         admitted(c, chunk, kinds[chunk], rows, q, flags)
         count = 0
         for i in range(rows):
             count += flags[i]
         counts[k] = count
+        _forward(c, chunk, rows, lens, score)
         if lens.fusion != FORWARD:
             _backward(c, chunk, rows, lens, backward)
+            _fuse(lens.fusion, rows, score, backward)
         for i in range(rows):
-            flags[i] &= _fused(lens.fusion, lens.ceiling, backward[i]) > limit
-        count = listed(flags, rows, found)
-        _forward(c, chunk, lens, found, count, forward)
-        for j in range(count):
-            score = _fused(lens.fusion, forward[j], backward[found[j]])
-            if score > limit:  # rare, once the limit is up
-                kept[n], places[n] = score, chunk * CHUNK + found[j]
-                n += 1
+            flags[i] &= score[i] > limit
+        for eight in range((rows + 7) // 8):
+            if eights[eight] == 0:  # nearly always, once the limit is up
+                continue
+            for i in range(8 * eight, min(8 * eight + 8, rows)):
+                if flags[i]:
+                    value = score[i] - _LAST if marked(last, c.who[chunk, i]) else score[i]
+                    if value > limit:
+                        kept[n], ranks[n] = value, k * CHUNK + i
+                        n += 1
         if n > 4 * want:
-            limit = np.partition(kept[:n], n - want)[n - want]
-            n = _at_least(limit, kept, places, n, want)
-    return counts, kept[:n], places[:n]
+            n, limit = _cut(kept, ranks, n, want)
+        k = next_turn(turns)
+    if n > want:
+        n, limit = _cut(kept, ranks, n, want)
+    return kept[:n], ranks[:n]
 
 
 @compiled
-def _at_least(limit: np.float32, kept: Floats, places: Places, n: int, want: int) -> int:
-    """Keep `want`: all that exceed the limit, and of those who reach it as many as there is room for."""
+def first(scores: Floats, ranks: Places, chunks: Places, who: NDArray[np.int32], want: int) -> NDArray[np.int32]:
+    """The numbers of the best `want` of all that was found, the best first, equal ones by rank."""
+    by_rank = np.argsort(ranks)
+    order = by_rank[np.argsort(-scores[by_rank], kind="mergesort")]
+    numbers = np.empty(min(want, len(order)), np.int32)
+    for j in range(len(numbers)):
+        rank = ranks[order[j]]
+        numbers[j] = who[chunks[rank // CHUNK], rank % CHUNK]
+    return numbers
+
+
+@compiled
+def _cut(kept: Floats, ranks: Places, n: int, want: int) -> tuple[int, np.float32]:
+    """Keep `want`: all that exceed the score of the last of them, and of those who reach it the first; and that score."""
+    limit = np.partition(kept[:n], n - want)[n - want]
     above = 0
     for j in range(n):
         above += kept[j] > limit
@@ -97,21 +123,23 @@ def _at_least(limit: np.float32, kept: Floats, places: Places, n: int, want: int
     for j in range(n):
         if kept[j] > limit or (kept[j] == limit and equal > 0):
             equal -= kept[j] == limit
-            kept[m], places[m] = kept[j], places[j]
+            kept[m], ranks[m] = kept[j], ranks[j]
             m += 1
-    return m
+    return m, limit
 
 
 @compiled
-def _fused(fusion: int, forward: np.float32, backward: np.float32) -> np.float32:
-    """Both sides as one, in an order that is the fusion's (the geometric mean's is the product's)."""
+def _fuse(fusion: int, used: int, forward: Floats, backward: Floats) -> None:
+    """Both sides as one, into `forward`, in an order that is the fusion's (the geometric mean's is the product's)."""
     if fusion == PRODUCT:
-        return np.float32(forward * backward)
-    if fusion == HARMONIC:
-        return np.float32(forward * backward / max(forward + backward, np.float32(1e-30)))
-    if fusion == MINIMUM:
-        return np.float32(min(forward, backward))
-    return forward
+        for i in range(used):
+            forward[i] *= backward[i]
+    elif fusion == HARMONIC:
+        for i in range(used):
+            forward[i] *= backward[i] / max(forward[i] + backward[i], np.float32(1e-30))
+    else:
+        for i in range(used):
+            forward[i] = min(forward[i], backward[i])
 
 
 @compiled
@@ -132,37 +160,43 @@ def _backward(c: Columns, chunk: int, used: int, lens: Lens, backward: Floats) -
 
 
 @compiled
-def _forward(c: Columns, chunk: int, lens: Lens, found: Found, count: int, forward: Floats) -> None:
-    """How the viewer takes to each row found: a probability, or a cosine clamped at 0."""
+def _forward(c: Columns, chunk: int, used: int, lens: Lens, forward: Floats) -> None:
+    """How the viewer takes to every row: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
-    for j in range(count):
-        forward[j] = np.float32(0.0)
+    for i in range(used):
+        forward[i] = np.float32(0.0)
     for w in range(tags.shape[0]):
-        words, table = tags[w], lens.table[8 * w : 8 * w + 8]
-        for j in range(count):
-            forward[j] += _looked_up(table, words[found[j]])
+        _add_worth(tags[w], lens.planes[w], lens.unit, used, forward)
     for k in range(features.shape[0]):
-        for j in range(count):
-            forward[j] += lens.weights[k] * features[k, found[j]]
-    for j in range(count):
-        forward[j] = forward[j] * norm[found[j]] + lens.offset
-    if lens.pull != np.float32(0.0):
-        for j in range(count):
-            forward[j] += lens.pull * appeal[found[j]]
-    for j in range(count):
-        forward[j] = _probability(forward[j], lens.careless) if lens.probabilities else max(forward[j], np.float32(0.0))
+        column, weight = features[k], lens.weights[k]
+        for i in range(used):
+            forward[i] += weight * column[i]
+    if not lens.probabilities:
+        for i in range(used):
+            forward[i] = max(forward[i] * norm[i], np.float32(0.0))
+    elif lens.pull == np.float32(0.0):
+        for i in range(used):
+            forward[i] = _probability(forward[i] * norm[i] + lens.offset, lens.careless)
+    else:
+        for i in range(used):
+            forward[i] = _probability(forward[i] * norm[i] + lens.offset + lens.pull * appeal[i], lens.careless)
 
 
 @compiled
-def _looked_up(t: Floats, word: np.uint64) -> np.float32:
-    """What the 64 tags of a word add up to, byte by byte, in pairs so that no sum waits long for another."""
-    byte = np.uint64(255)
-    b0, b1 = word & byte, (word >> np.uint64(8)) & byte
-    b2, b3 = (word >> np.uint64(16)) & byte, (word >> np.uint64(24)) & byte
-    b4, b5 = (word >> np.uint64(32)) & byte, (word >> np.uint64(40)) & byte
-    b6, b7 = (word >> np.uint64(48)) & byte, word >> np.uint64(56)
-    low, high = (t[0, b0] + t[1, b1]) + (t[2, b2] + t[3, b3]), (t[4, b4] + t[5, b5]) + (t[6, b6] + t[7, b7])
-    return np.float32(low + high)
+def _add_worth(words: NDArray[np.uint64], planes: NDArray[np.uint64], unit: np.float32, used: int, forward: Floats) -> None:
+    """What the 64 tags of each word add up to: the tags with bit b of their worth set are counted at once, 2ᵇ each.
+
+    The highest bit of a signed number counts negative.
+    """
+    p0, p1, p2, p3, p4, p5, p6, p7 = planes[0], planes[1], planes[2], planes[3], planes[4], planes[5], planes[6], planes[7]
+    two = np.int64(2)
+    for i in range(used):
+        word = words[i]
+        a = np.int64(popcount(word & p0)) + two * np.int64(popcount(word & p1))
+        b = np.int64(popcount(word & p2)) + two * np.int64(popcount(word & p3))
+        c = np.int64(popcount(word & p4)) + two * np.int64(popcount(word & p5))
+        d = np.int64(popcount(word & p6)) - two * np.int64(popcount(word & p7))
+        forward[i] += unit * np.float32(np.int32(a + np.int64(4) * b + np.int64(16) * c + np.int64(64) * d))
 
 
 @compiled

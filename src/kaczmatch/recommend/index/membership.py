@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 
 Numbers = NDArray[np.int32]
+Bits = NDArray[np.uint64]  # a bit a number
+NO_BITS: Bits = np.empty(0, np.uint64)
 
 
 def among(numbers: Numbers, others: Numbers) -> NDArray[np.bool_]:
@@ -38,4 +40,29 @@ def _places(numbers: Numbers, wanted: Numbers) -> NDArray[np.int64]:
         i = np.searchsorted(ordered, wanted[j])
         if i < len(ordered) and ordered[i] == wanted[j]:
             found[j] = order[i]
+    return found
+
+
+@compiled
+def marks(numbers: Numbers, people: int) -> Bits:
+    """Some people as bits, by number."""
+    bits = np.zeros((people + 63) // 64, np.uint64)
+    for number in numbers:
+        bits[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
+    return bits
+
+
+@compiled
+def marked(bits: Bits, number: int) -> bool:
+    """Whether somebody's bit is set; there may be fewer bits than people."""
+    word = number >> 6
+    return word < len(bits) and (bits[word] >> np.uint64(number & 63)) & np.uint64(1) != 0
+
+
+@compiled
+def all_marked(bits: Bits, numbers: Numbers) -> NDArray[np.bool_]:
+    """Whose bits are set."""
+    found = np.empty(len(numbers), np.bool_)
+    for j in range(len(numbers)):
+        found[j] = marked(bits, numbers[j])
     return found

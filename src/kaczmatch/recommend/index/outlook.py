@@ -7,18 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.index.columns import Array
+from kaczmatch.recommend.index.columns import Array, packed
 from kaczmatch.recommend.index.fused import FORWARD, HARMONIC, MINIMUM, PRODUCT, Lens
+from kaczmatch.recommend.vocabulary import Vocabulary
 
 # What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
+
+_TYPICAL = 64  # made-up profiles that say how sure a typical score is
 
 
 class Outlook(NamedTuple):
@@ -31,21 +33,20 @@ class Outlook(NamedTuple):
     careless: Vector
 
     @classmethod
-    def of(cls, learner: Learner, states: Sequence[State], typical: Matrix) -> Outlook:
-        """The uncertainty is that of a score of the average of some `typical` candidates."""
-        n, d = len(states), typical.shape[1]
+    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> Outlook:
+        """The uncertainty is that of a `typical` score, as `typical_spread` has it."""
+        n, d = len(states), states[0].dimensions
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
         means, covariances, careless = learner.beliefs(states)
-        spread = covariances @ learner.quadratic(learner.coordinates(typical)).mean(axis=0)
+        spread = covariances @ typical
         appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
         return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index: means in eight bits, a column a person, in units of a scale."""
-        largest = np.abs(self.mean).max(axis=1, initial=0.0)
-        scale = np.where(largest > 0.0, largest / 127.0, 1.0)
+        scale = _scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
             "unit": (scale * self.certainty).astype(np.float32),
@@ -56,20 +57,22 @@ class Outlook(NamedTuple):
 
 
 def lens(
-    viewer: Viewer, ranked_by: str, typical: Matrix, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
+    viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
 ) -> Lens:
     """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
     learner = viewer.learner
     own = Outlook.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
-    tags = np.zeros((-(-len(tag_places) // 64) * 8, 8))
-    tags.ravel()[: len(tag_places)] = weights[tag_places]
+    of_tags = weights[tag_places]
+    scale = _scale(of_tags)
+    eight = np.rint(of_tags / scale).astype(np.int8).view(np.uint8)
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
     return Lens(
-        (tags @ _BITS).astype(np.float32),
+        packed((eight >> _BITS & 1).astype(np.bool_)),
+        np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
         np.float32(own.appeal_weight[0] * certainty),
@@ -79,24 +82,27 @@ def lens(
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
         np.float32(own.careless[0]),
-        np.float32(_ceiling(own, isinstance(learner, GaussianLearner), tag_places, feature_places)),
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
 
 
-def _ceiling(own: Outlook, belief: bool, tag_places: Array, feature_places: Array) -> float:
-    """The most that any profile can be liked, and a little more, since the pass rounds."""
-    weights = own.mean[0]
-    if len(feature_places):
-        most = float(np.linalg.norm(weights))
-    else:  # of k tags at most the k largest weights over √k
-        highest = np.sort(weights[tag_places])[::-1]
-        most = max(0.0, float((np.cumsum(highest) / np.sqrt(np.arange(1, len(highest) + 1))).max()))
-    if not belief:
-        return most + 1e-3
-    z = np.inf if own.appeal_weight[0] else (most + own.threshold[0]) * own.certainty[0]
-    return float(0.5 * own.careless[0] + (1.0 - own.careless[0]) * ndtr(z)) + 1e-3
+def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
+    """What, times a packed covariance, is the variance of a score, averaged over nobody's profiles: a quarter of all tags and
+    standard-normal features."""
+    if not isinstance(learner, GaussianLearner):
+        return np.empty(0)
+    rng = np.random.default_rng(0)
+    tags = np.array([name.is_tag for name in vocabulary.names])
+    shape = _TYPICAL, vocabulary.dimensions
+    profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
+    return np.asarray(learner.quadratic(learner.coordinates(profiles)).mean(axis=0))
 
 
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)  # 8 x 256, first tag highest
+def _scale(weights: Array) -> Array:
+    """What one step is worth of weights rounded to eight bits."""
+    largest = np.abs(weights).max(axis=-1, initial=0.0)
+    return np.where(largest > 0.0, largest / 127.0, 1.0)
+
+
+_BITS = np.arange(8, dtype=np.uint8)[:, None]

@@ -17,6 +17,7 @@ class Roster:
         self._ids: list[Hashable] = list(ids)
         self._numbers = {identifier: number for number, identifier in enumerate(self._ids) if identifier is not None}
         self._free = [number for number, identifier in enumerate(self._ids) if identifier is None]
+        self.version = 0  # as long as it stays the same, nobody came, and nobody left
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -36,6 +37,7 @@ class Roster:
             number = len(self._ids)
             self._ids.append(identifier)
         self._numbers[identifier] = number
+        self.version += 1
         return number
 
     def leave(self, identifier: Hashable) -> int:
@@ -43,6 +45,7 @@ class Roster:
         number = self._numbers.pop(identifier)
         self._ids[number] = None
         self._free.append(number)
+        self.version += 1
         return number
 
     def number(self, identifier: Hashable) -> int | None:
@@ -55,6 +58,11 @@ class Roster:
 
     def ids(self, numbers: Iterable[int]) -> list[Hashable]:
         return [self._ids[number] for number in numbers]
+
+    @property
+    def highest(self) -> int:
+        """One more than the highest number there was."""
+        return len(self._ids)
 
     def all(self) -> list[Hashable]:
         """By number; None where nobody has it."""

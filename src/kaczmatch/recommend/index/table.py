@@ -40,7 +40,8 @@ class Table:
         return int(self.used.sum())
 
     def between(self, kind: int, first: int, last: int) -> list[int]:
-        """The chunks of a kind that can hold somebody born from `first` to `last`."""
+        """The chunks of a kind that can hold somebody born from `first` to `last`; all but the first and the last hold nobody
+        else."""
         begins = self.begins[kind]
         return self.chunks[kind][max(bisect_left(begins, first) - 1, 0) : bisect_right(begins, last)]
 

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
-from functools import cache
-from typing import TypeVar, final
+from datetime import date, datetime
+from itertools import chain
+from operator import itemgetter
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, as_number
 from kaczmatch.recommend.index import filtering, fused
-from kaczmatch.recommend.index.columns import CHUNK, Array, Columns, unpacked
+from kaczmatch.recommend.index.columns import Array, Columns, described
+from kaczmatch.recommend.index.crew import CORES, together
 from kaczmatch.recommend.index.filtering import Query
 from kaczmatch.recommend.index.fused import Floats, Lens
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers
 from kaczmatch.recommend.index.roster import Roster
 from kaczmatch.recommend.index.table import Table
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
 
-Numbers = NDArray[np.int32]
-T = TypeVar("T")
-
-_THREADS = os.cpu_count() or 1
 _WORTH_A_THREAD = 16  # chunks
-_OWN_SHARE = 1.1
 
 
 @final
@@ -97,7 +96,7 @@ class View:
         self, table: Table, roster: Roster, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
     ) -> None:
         self._table, self._roster, self._schema = table, roster, schema
-        self._tag_places, self._feature_places = tags, features
+        self._coordinates = tags, features
 
     def sought(self, viewer: Profile, day: date) -> Sought:
         """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
@@ -109,35 +108,41 @@ class View:
         point = viewer.location.point if viewer.location else NOWHERE_ELSE
         if age < schema.minimum_age or age > 255:
             born_to = born_from - 1  # nobody
-        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km))
-        chunks = [c for kind in range(32) if looks >> kind & 1 for c in self._table.between(kind, born_from, born_to)]
-        return Sought(query, np.array(chunks, np.int64))
+        runs = [run for kind in range(32) if looks >> kind & 1 and (run := self._table.between(kind, born_from, born_to))]
+        edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
+        query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km), edges)
+        return Sought(query, np.array(list(chain.from_iterable(runs)), np.int64))
 
-    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator) -> Found:
-        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score.
+    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator, last: Bits = NO_BITS) -> Found:
+        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
 
-        Chunks are read in random order: where more people tie than are wanted, it is chance that decides. The first one sets
-        the limit that all others start from.
+        Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
         """
         chunks, table = rng.permutation(sought.chunks), self._table
+        turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
 
-        def best(part: NDArray[np.int64], limit: float = -1.0) -> tuple[NDArray[np.int32], Floats, NDArray[np.int64]]:
-            return fused.best(table.columns, part, table.kind, table.used, sought.query, lens, want, np.float32(limit))
+        def best() -> tuple[Floats, NDArray[np.int64]]:
+            return fused.best(table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts)
 
-        first = best(chunks[:1])
-        limit = np.partition(first[1], len(first[1]) - want)[len(first[1]) - want] if len(first[1]) >= want else -1.0
-        found = [first, *_in_parts(chunks[1:], lambda part: best(part, limit))]
-        counts, scores, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = places[np.argsort(-scores, kind="stable")[:want]]
-        return Found(Sought(sought.query, chunks), counts, self._numbers(order))
+        parts = together(best, _helpers(chunks))
+        scores, ranks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+        return Found(Sought(sought.query, chunks), counts, fused.first(scores, ranks, chunks, table.columns.who, want))
 
     def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""
-        table = self._table
-        parts = _in_parts(
-            sought.chunks, lambda part: filtering.everyone(table.columns, part, table.kind, table.used, sought.query)
-        )
-        return self._numbers(np.concatenate(parts))
+        table, helpers = self._table, _helpers(sought.chunks)
+        todo = deque(enumerate(np.array_split(sought.chunks, 1 + 3 * helpers)))  # more parts than threads: who is quick does more
+
+        def some() -> list[tuple[int, NDArray[np.int64]]]:
+            done = []
+            with suppress(IndexError):
+                while True:
+                    number, part = todo.popleft()
+                    done.append((number, filtering.everyone(table.columns, part, table.kind, table.used, sought.query)))
+            return done
+
+        parts = sorted((one for done in together(some, helpers) for one in done), key=itemgetter(0))
+        return self._numbers(np.concatenate([places for _, places in parts]))
 
     def passing(self, sought: Sought, numbers: Numbers) -> NDArray[np.bool_]:
         """Which of some people pass the filters."""
@@ -159,8 +164,9 @@ class View:
         """Their rows."""
         if not len(numbers):
             nothing = np.empty(0)
-            return People(numbers, [], nothing, np.empty((0, len(self._tag_places) + len(self._feature_places))), nothing)
-        return People(numbers, self.ids(numbers), self.squared_norms(numbers), self.features(numbers), self.appeal(numbers))
+            return People(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
+        table = self._table
+        return People(numbers, self.ids(numbers), *described(table.columns, table.home[numbers], *self._coordinates))
 
     def candidates(self, numbers: Numbers) -> Candidates:
         """Their filter columns."""
@@ -172,19 +178,15 @@ class View:
 
     def features(self, numbers: Numbers) -> Matrix:
         """Their tags and features as learners take them, features as float32 keeps them."""
-        columns = self._table.columns
-        chunk, row = np.divmod(self._table.home[numbers], CHUNK)
-        values = np.zeros((len(numbers), len(self._tag_places) + len(self._feature_places)))
-        values[:, self._tag_places] = unpacked(columns.tags[chunk, :, row].T, len(self._tag_places))
-        values[:, self._feature_places] = columns.features[chunk, :, row]
-        return values
+        return described(self._table.columns, self._table.home[numbers], *self._coordinates)[1]
 
     def squared_norms(self, numbers: Numbers) -> Vector:
-        inverse = self._column(self._table.columns.inverse_norm, numbers)
+        inverse = self._table.columns.inverse_norm.reshape(-1)[self._table.home[numbers]].astype(np.float64)
         return np.divide(1.0, inverse**2, out=np.zeros_like(inverse), where=inverse > 0.0)
 
-    def appeal(self, numbers: Numbers) -> Vector:
-        return self._column(self._table.columns.appeal, numbers)
+    def over(self, exposure: Exposure, now: datetime) -> Bits:
+        """Who has had their share of exposure, as bits by number."""
+        return exposure.marks(self._roster, now)
 
     def numbers(self, ids: Iterable[Hashable]) -> Numbers:
         """The numbers of those who are in the index; the others are left out."""
@@ -200,27 +202,10 @@ class View:
     def __len__(self) -> int:
         return len(self._roster)
 
-    def _column(self, column: NDArray[np.float32], numbers: Numbers) -> Vector:
-        return column.reshape(-1)[self._table.home[numbers]].astype(np.float64)
-
     def _numbers(self, places: NDArray[np.int64]) -> Numbers:
         return self._table.columns.who.reshape(-1)[places]
 
 
-def _in_parts(chunks: NDArray[np.int64], work: Callable[[NDArray[np.int64]], T]) -> Sequence[T]:
-    """The work on all chunks, on as many cores as it is worth."""
-    parts = min(_THREADS, 1 + len(chunks) // _WORTH_A_THREAD)
-    if parts == 1:
-        return [work(chunks)]
-    # This thread does its part too, and a little more of it: it need not be woken.
-    first, rest = np.split(chunks, [int(_OWN_SHARE * len(chunks) / parts)])
-    started = [_threads().submit(work, other) for other in np.array_split(rest, parts - 1)]
-    return [work(first), *(one.result() for one in started)]
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_THREADS, "kaczmatch-index")
-
-
-os.register_at_fork(after_in_child=_threads.cache_clear)  # threads do not survive a fork
+def _helpers(chunks: NDArray[np.int64]) -> int:
+    """On how many more threads a search is worth while."""
+    return min(CORES - 1, len(chunks) // _WORTH_A_THREAD)

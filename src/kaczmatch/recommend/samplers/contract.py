@@ -83,6 +83,12 @@ class Pool:
         """Both ways."""
         return self._fuse(self.forward, self.backward)
 
+    def scores(self, rows: Rows) -> Vector:
+        """Both ways, of some rows; a sampler need not have asked what the viewer makes of all of them."""
+        if "score" in self.__dict__:
+            return self.score[rows]
+        return self._fuse(self.viewer.likes(self.features[rows], self.appeal[rows]), self.backward[rows])
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

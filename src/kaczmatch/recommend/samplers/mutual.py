@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import ndtr
 
 from kaczmatch.core.errors import checked, whole
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
 from kaczmatch.recommend.samplers.ranking import one_of_many
-from kaczmatch.recommend.samplers.tastes import drawn_scores
+from kaczmatch.recommend.samplers.tastes import drawn_scores, likely
 
 
 @final
@@ -37,7 +36,8 @@ class Mutual(BeliefSampler):
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = self.belief(pool.viewer.learner)
-        z = drawn_scores(learner, pool, self.draws, self.temper, rng) / np.float32(math.sqrt(learner.alpha))
-        epsilon = learner.carelessness(pool.viewer.state)
-        likes = np.float32(epsilon) + np.float32(1.0 - 2.0 * epsilon) * ndtr(z)
-        return one_of_many(np.where(pool.capped, np.float32(-1.0), likes * pool.backward.astype(np.float32)), size, rng)
+        scores = drawn_scores(learner, pool, self.draws, self.temper, rng)
+        epsilon = np.float32(learner.carelessness(pool.viewer.state))
+        likely(scores, np.float32(1.0 / math.sqrt(learner.alpha)), epsilon, pool.backward.astype(np.float32))
+        scores[:, pool.capped] = -1.0
+        return one_of_many(scores, size, rng)

@@ -27,14 +27,21 @@ def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
     """
     order = in_order(scores[0], rng)
     candidates = len(order)
+    first = min(size, candidates)
+    limits: list[Floats] = []  # of each row the best `first` scores, the best last; once they are asked for
 
     def chances(n: int) -> Vector:
         if n >= candidates:
             return np.ones(candidates)
         if n == 0:
             return np.zeros(candidates)
-        limit = np.partition(scores, candidates - n, axis=1)[:, candidates - n, None]
-        within = scores >= limit
+        if n > first:
+            limit = np.partition(scores, candidates - n, axis=1)[:, candidates - n]
+        else:
+            if not limits:
+                limits.append(np.sort(np.partition(scores, candidates - first, axis=1)[:, candidates - first :], axis=1))
+            limit = limits[0][:, first - n]
+        within = scores >= limit[:, None]
         within[0] = False
         within[0, order[:n]] = True
         return np.asarray(within.mean(axis=0))

@@ -22,6 +22,33 @@ def drawn_scores(learner: BeliefLearner, pool: Pool, draws: int, temper: float, 
 
 
 @compiled
+def likely(scores: NDArray[np.float32], scale: np.float32, epsilon: np.float32, others: NDArray[np.float32]) -> None:
+    """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
+
+    Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.
+    """
+    half, one = np.float32(0.5), np.float32(1.0)
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        for j in range(row.shape[0]):
+            z = row[j] * scale
+            x = abs(z) * np.float32(0.70710678)
+            t = np.float32(0.0000430638)
+            t = t * x + np.float32(0.0002765672)
+            t = t * x + np.float32(0.0001520143)
+            t = t * x + np.float32(0.0092705272)
+            t = t * x + np.float32(0.0422820123)
+            t = t * x + np.float32(0.0705230784)
+            t = t * x + one
+            t = t * t
+            t = t * t
+            t = t * t
+            beyond = half / (t * t)
+            mass = one - beyond if z > np.float32(0.0) else beyond
+            row[j] = (epsilon + (one - np.float32(2.0) * epsilon) * mass) * others[j]
+
+
+@compiled
 def _products(tastes: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
     """A matrix product on this thread alone: BLAS would wake others, which costs more than it saves on so little."""
     scores = np.zeros((tastes.shape[0], columns.shape[1]), np.float32)
