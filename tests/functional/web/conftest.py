@@ -82,7 +82,6 @@ class Visitor:
     context: BrowserContext
     page: Page
     wrong: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
 
     def be(self, user: str) -> Visitor:
         """As if one had chosen this person before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import httpx
 import pytest
 
 import kaczmatch
+from kaczmatch.app.asgi import app_of
+from kaczmatch.app.system import compose
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore
 from kaczmatch.web.assets import Assets
 from kaczmatch.web.pages import Page
 from kaczmatch.web.pages import Site as Pages
@@ -43,6 +48,25 @@ def test_files_have_their_type_and_are_kept_for_good(site: Site) -> None:
         answer = httpx.get(site.address + name)
         assert answer.headers["content-type"] == types[Path(name).suffix]
         assert "immutable" in answer.headers["cache-control"]
+
+
+def unstarted(folder: Path, *paths: str, demo: bool) -> list[int]:
+    """What a service that has not begun to get ready answers."""
+
+    async def ask() -> list[int]:
+        transport = httpx.ASGITransport(app_of(compose(Settings(data=folder, demo=demo), MemoryStore())))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [(await client.get(path)).status_code for path in paths]
+
+    return asyncio.run(ask())
+
+
+def test_without_the_demo_there_is_no_such_page(tmp_path: Path) -> None:
+    assert unstarted(tmp_path, "/", demo=False) == [404]
+
+
+def test_a_page_is_there_before_the_service_is_ready(tmp_path: Path) -> None:
+    assert unstarted(tmp_path, "/", "/v1/vocabulary", demo=True) == [200, 503]
 
 
 @pytest.mark.parametrize("path", ["/static/old/js/api.js", "/static/../pages.py", "/static/%2e%2e/pages.py"])
