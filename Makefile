@@ -28,6 +28,7 @@ migration: $(ENVIRONMENT) # make migration words="what changes"
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/claims.py
+	$(BIN)/python docs/screenshots.py
 	$(BIN)/kaczmatch openapi > docs/openapi.json
 
 $(ENVIRONMENT): pyproject.toml constraints.txt

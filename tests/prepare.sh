@@ -17,6 +17,14 @@ if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb 
     }
 fi
 
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
+    echo "Chromium is missing; trying to install it"
+    install chromium || {
+        export KACZMATCH_NO_CHROMIUM="not installed, and apt-get could not install it"
+        echo "No Chromium: tests of the pages are skipped. Install it with your system's packages, for instance: apt-get install chromium"
+    }
+fi
+
 if ! command -v strace >/dev/null; then
     echo "strace is missing; trying to install it"
     install strace || echo "No strace: tests that cut the power or break the disk are skipped. Install it for them: apt-get install strace"

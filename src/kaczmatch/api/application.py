@@ -68,9 +68,15 @@ class Limits:
 
 
 def application(
-    parts: Parts, limits: Limits, *, routers: Iterable[APIRouter] = (), lifespan: Lifespan | None = None, version: str = ""
+    parts: Parts,
+    limits: Limits,
+    *,
+    routers: Iterable[APIRouter] = (),
+    pages: Iterable[APIRouter] = (),
+    lifespan: Lifespan | None = None,
+    version: str = "",
 ) -> FastAPI:
-    """The service as an ASGI application. `routers` are further ones under /v1."""
+    """The service as an ASGI application. `routers` are further ones under /v1, `pages` have addresses of their own."""
     app = FastAPI(
         title="kaczmatch",
         version=version or "0",
@@ -88,6 +94,8 @@ def application(
     app.state.decks = Places(limits.decks)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)
+    for router in pages:
+        app.include_router(router)
     problems.install(app)
     if limits.origins:
         app.add_middleware(

@@ -33,7 +33,7 @@ HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
-_ALWAYS = "/v1/health/"  # answered before the service is ready
+_API, _ALWAYS = "/v1/", "/v1/health/"  # pages and health are answered before the service is ready
 _UPLOADS = "/v1/import"
 _CLOSE = {"Connection": "close"}  # the rest of the body will not be read
 _BODILESS = ("GET", "HEAD", "OPTIONS")
@@ -109,7 +109,7 @@ class Edge:
             return None
         if self._inside > self.most_at_once:
             detail, wait = "too many requests are in progress", "1"
-        elif why := self.unready():
+        elif path.startswith(_API) and (why := self.unready()):
             detail, wait = why, "2"
         else:
             return None

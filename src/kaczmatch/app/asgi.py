@@ -14,6 +14,7 @@ from kaczmatch.api.application import Limits, application
 from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.inviting import with_demo
 from kaczmatch.app.logs import set_up_logs
+from kaczmatch.app.pages import pages_of
 from kaczmatch.app.system import System, compose
 from kaczmatch.settings.model import Settings
 from kaczmatch.settings.reading import read
@@ -55,7 +56,9 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
     )
-    app = application(system.parts, limits, routers=routers, lifespan=lifespan, version=version("kaczmatch"))
+    app = application(
+        system.parts, limits, routers=routers, pages=pages_of(settings), lifespan=lifespan, version=version("kaczmatch")
+    )
     app.state.system = system
     figures = app.state.figures
     figures.watch(

@@ -41,10 +41,25 @@ def test_a_visitor_plays_as_an_invented_person(demo: Service) -> None:
     one = people[0]["id"]
     refused = demo.client.post(f"/v1/demo/tokens/{one}")
     assert refused.status_code == 403  # a page of another site cannot send the header
+    elsewhere = {"X-Kaczmatch-Demo": "1", "Sec-Fetch-Site": "cross-site"}
+    assert demo.client.post(f"/v1/demo/tokens/{one}", headers=elsewhere).status_code == 403
     token = demo.client.post(f"/v1/demo/tokens/{one}", headers={"X-Kaczmatch-Demo": "1"}).json()["token"]
     deck = demo.ok("POST", f"/people/{one}/deck", by=token)
     assert deck["cards"]
     assert demo.ok("GET", f"/demo/people/{one}/taste")["weights"]
+
+
+def test_invented_people_are_found_by_name_and_tag_page_by_page(demo: Service) -> None:
+    everybody = demo.ok("GET", "/demo/people?limit=200")
+    assert (len(everybody["people"]), everybody["more"]) == (200, False)
+    page = demo.ok("GET", "/demo/people?find=jazz&limit=2&skip=1")
+    assert page["more"]
+    assert all("jazz" in one["tags"] for one in page["people"])
+    name = everybody["people"][5]["name"]
+    assert {one["name"] for one in demo.ok("GET", f"/demo/people?find={name.upper()}")["people"]} == {name}
+    assert demo.ok("GET", "/demo/people?find=nothing-of-the-kind")["people"] == []
+    assert any(one["swipes"] for one in everybody["people"])
+    assert demo.ok("GET", "/demo/people/nobody/taste")["weights"] is None
 
 
 def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:

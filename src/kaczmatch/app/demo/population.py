@@ -37,6 +37,7 @@ TYPES: Final[tuple[tuple[str, ...], ...]] = (
     ("yoga", "meditation", "vegan", "choir", "volunteering", "languages"),
     ("football", "running", "swimming", "dogs", "video games", "cycling"),
 )
+TOWN: Final = (48.1, 11.6)  # where they live, or near it
 _OWN_TAGS, _STRAY_TAGS = 4, 2
 _LOVES, _MINDS = 1.6, 1.4  # what a tag of the type one loves adds to the log-odds of a like, and of the one one avoids
 
@@ -54,6 +55,17 @@ class Invented:
     def likes(self, place: int, tags: Matrix) -> Matrix:
         """The log-odds with which somebody likes each row of tags."""
         return np.asarray(tags @ self.tastes[place] - 1.0)
+
+    def found(self, words: str) -> list[str]:
+        """Who has a name that begins so, or a tag of that name; everybody, for nothing."""
+        begin = words.strip().lower()
+        if not begin:
+            return list(self.people)
+        return [
+            user
+            for user, about in self.people.items()
+            if about.name.lower().startswith(begin) or any(tag.lower().startswith(begin) for tag in about.tags)
+        ]
 
     def taste(self, identifier: str) -> dict[str, float] | None:
         ids = list(self.people)
@@ -102,8 +114,8 @@ def _about(
         i_look_for=look_for,
         youngest=max(schema.minimum_age, age - int(rng.integers(5, 12))),
         oldest=age + int(rng.integers(5, 14)),
-        latitude=float(48.1 + rng.normal(0, 0.2)),
-        longitude=float(11.6 + rng.normal(0, 0.3)),
+        latitude=float(TOWN[0] + rng.normal(0, 0.2)),
+        longitude=float(TOWN[1] + rng.normal(0, 0.3)),
         within_km=float(rng.choice([50.0, 100.0, 200.0])),
         tags=frozenset(names[place] for place in np.flatnonzero(tags).tolist()),
     )

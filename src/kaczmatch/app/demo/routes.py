@@ -10,12 +10,11 @@ from pydantic import BaseModel
 
 from kaczmatch.api.guards import Somebody, Use, is_local
 from kaczmatch.api.problems import Forbidden
-from kaczmatch.api.shapes import Face
+from kaczmatch.api.shapes import Face, Place
 from kaczmatch.api.words import current_words
-from kaczmatch.app.demo.population import Invented
+from kaczmatch.app.demo.population import TOWN, Invented
 from kaczmatch.service.access import Caller
-from kaczmatch.service.records import Person
-from kaczmatch.service.refusals import nobody
+from kaczmatch.service.records import Person, Standing
 
 _LIFE = timedelta(hours=12)
 
@@ -28,35 +27,51 @@ class DemoToken(BaseModel):
 class DemoFace(Face):
     i_am: list[str]
     i_look_for: list[str]
+    swipes: int
 
 
 class DemoPeople(BaseModel):
+    """Some people, whether there are more, and where all of them live."""
+
     people: list[DemoFace]
+    more: bool
+    place: Place
 
 
 class Taste(BaseModel):
-    """Log-odds that each tag adds to a like; tags that do not matter are left out."""
+    """Log-odds that each tag adds to a like, without those that add nothing; None for somebody who is not simulated."""
 
-    weights: dict[str, float]
+    weights: dict[str, float] | None
 
 
 def demo_router(invented: Invented) -> APIRouter:
     """Answers this machine alone, and no other site's page: those cannot send the header."""
     router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
-    ids = list(invented.people)
 
     @router.get("/people", response_model=DemoPeople)
     def people(
-        request: Request, use: Use, limit: Annotated[int, Query(ge=1, le=200)] = 12, skip: Annotated[int, Query(ge=0)] = 0
+        request: Request,
+        use: Use,
+        limit: Annotated[int, Query(ge=1, le=200)] = 12,
+        skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+        find: Annotated[str, Query(max_length=80)] = "",
     ) -> DemoPeople:
-        """Some of the invented people."""
+        """Some of the invented people; of a name or with a tag, if one is looked for."""
         _check(request)
         words, now = current_words(use.context), use.context.clock()
+        wanted = invented.found(find)
+        page = wanted[skip : skip + limit]
         with use.context.store.read() as reader:
-            found = reader.many(Person, [(user,) for user in ids[skip : skip + limit]])
-        faces = [(Face.of(one, words, now), one) for one in found.values()]
-        told = [DemoFace(**face.model_dump(), i_am=list(one.i_am), i_look_for=list(one.i_look_for)) for face, one in faces]
-        return DemoPeople(people=sorted(told, key=lambda one: ids.index(one.id)))
+            found = reader.many(Person, [(user,) for user in page])
+            standings = reader.many(Standing, [(user,) for user in page])
+        told = []
+        for user in page:
+            one, standing = found.get((user,)), standings.get((user,))
+            if one is not None:
+                face = Face.of(one, words, now).model_dump()
+                swipes = 0 if standing is None else standing.swipes
+                told.append(DemoFace(**face, i_am=list(one.i_am), i_look_for=list(one.i_look_for), swipes=swipes))
+        return DemoPeople(people=told, more=len(wanted) > skip + limit, place=Place(latitude=TOWN[0], longitude=TOWN[1]))
 
     @router.post("/tokens/{user}", response_model=DemoToken)
     def token(request: Request, user: Somebody, use: Use, x_kaczmatch_demo: Annotated[str, Header()] = "") -> DemoToken:
@@ -72,10 +87,7 @@ def demo_router(invented: Invented) -> APIRouter:
     def taste(request: Request, user: Somebody) -> Taste:
         """What a simulated person really likes, to compare with what was learned."""
         _check(request)
-        weights = invented.taste(user)
-        if weights is None:
-            raise nobody(user)
-        return Taste(weights=weights)
+        return Taste(weights=invented.taste(user))
 
     return router
 
@@ -83,3 +95,5 @@ def demo_router(invented: Invented) -> APIRouter:
 def _check(request: Request) -> None:
     if not is_local(request):
         raise Forbidden("the demo works on the machine of the service only")
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise Forbidden("the demo answers its own pages only")

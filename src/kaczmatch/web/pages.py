@@ -1,0 +1,90 @@
+"""Pages as an application serves them: rendered once, with a strict Content-Security-Policy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, final
+
+import jinja2
+from fastapi import APIRouter, Request, Response
+
+from kaczmatch.web.assets import Assets
+
+TEMPLATES: Final = Path(__file__).parent / "templates"
+
+# Nothing inline, nothing from elsewhere, no text that becomes markup or code.
+STRICT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A template at a path. `title` is its name in the navigation; a page without one is not listed there."""
+
+    path: str
+    template: str
+    title: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
+
+
+@final
+class Site:
+    """Some pages that link to each other, and what they are made of."""
+
+    def __init__(self, pages: Sequence[Page], assets: Assets | None = None) -> None:
+        self.pages = tuple(pages)
+        self.assets = assets or Assets.read()
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.globals["asset"] = self.assets.address
+
+    def router(self) -> APIRouter:
+        """The pages and their files, at their own addresses (no prefix)."""
+        router = APIRouter(include_in_schema=False)
+        for page in self.pages:
+            router.add_api_route(page.path, self._answering(page), methods=["GET", "HEAD"], response_class=Response)
+        router.include_router(self.assets.router())
+        return router
+
+    def render(self, page: Page) -> str:
+        listed = [(one.path, one.title) for one in self.pages if one.title]
+        return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values)
+
+    def _answering(self, page: Page) -> Any:
+        content = self.render(page).encode()
+        etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+        headers = {
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in page.policy.items()),
+            "ETag": etag,
+        }
+
+        async def answer(request: Request) -> Response:
+            if request.headers.get("if-none-match") == etag:
+                return Response(status_code=304, headers=headers)
+            return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+
+        return answer

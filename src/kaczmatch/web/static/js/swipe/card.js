@@ -1,0 +1,33 @@
+// One card: a face, a name, an age, tags in the colours of what was learned, and why it is shown.
+
+import { avatar } from "../avatar.js";
+import { make } from "../dom.js";
+
+export function cardOf(person) {
+  const why = make("p", { class: "why" });
+  const tags = make("ul", { class: "tags" });
+  const card = make(
+    "article",
+    { class: "card", "data-id": person.id, "aria-label": described(person) },
+    make("div", { class: "portrait" }, avatar(person.id), make("span", { class: "stamp like", "aria-hidden": "true" }, "Like"), make("span", { class: "stamp pass", "aria-hidden": "true" }, "Pass")),
+    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, `, ${person.age}`)), tags, why),
+  );
+  return { card, person, tags, why };
+}
+
+/** Why somebody is shown, and which of their tags speak for and against them by what is known now. */
+export function explain({ person, tags, why }, weights) {
+  why.replaceChildren(make("span", { class: "why-title" }, "Why you see this"), make("span", {}, sentence(person.why)));
+  tags.replaceChildren(
+    ...person.tags.map((tag) => {
+      const known = weights.get(tag);
+      const side = !known || (known.confidence ?? 1) < 0.6 ? "" : known.weight > 0 ? "for" : "against";
+      const words = { for: " (you seem to like it)", against: " (you seem to avoid it)" }[side];
+      return make("li", { class: `tag ${side}` }, make("span", {}, tag), words ? make("span", { class: "unseen" }, words) : null);
+    }),
+  );
+}
+
+export const described = (person) => `${person.name}, ${person.age}: ${person.tags.join(", ") || "no tags"}`;
+
+export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}` : "");

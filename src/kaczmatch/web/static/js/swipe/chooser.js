@@ -1,0 +1,61 @@
+// Whom one would like to be: a few faces, a search, or somebody new.
+
+import { patiently } from "../api.js";
+import { avatar } from "../avatar.js";
+import { byId, make, trouble } from "../dom.js";
+import { invented } from "./people.js";
+
+const FACES = 9;
+
+export class Chooser {
+  #skip = 0;
+  #asked = 0;
+  #timer = 0;
+  #create = byId("create-item");
+
+  /** `chosen` is told an id. */
+  constructor(chosen) {
+    this.chosen = chosen;
+    byId("find").addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#restart(), 200);
+    });
+    byId("others").addEventListener("click", () => {
+      this.#skip += FACES;
+      this.#fetch();
+    });
+  }
+
+  open() {
+    return this.#restart();
+  }
+
+  #restart() {
+    this.#skip = 0;
+    return this.#fetch();
+  }
+
+  async #fetch() {
+    const asked = (this.#asked += 1);
+    const find = byId("find").value.trim();
+    const { people, place, more } = await patiently(
+      () => invented(find, this.#skip, FACES),
+      (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`),
+    );
+    if (asked !== this.#asked) return; // somebody typed on
+    this.place = place;
+    if (!more) this.#skip = -FACES; // from the start again
+    byId("faces").replaceChildren(...people.map((one) => this.#face(one)), this.#create);
+    byId("nobody-found").hidden = people.length > 0;
+  }
+
+  #face(one) {
+    const looks = `${one.i_am.join(" and ")}, looks for ${one.i_look_for.length > 2 ? "anybody" : one.i_look_for.join(" or ")}`;
+    const past = one.swipes ? `${one.swipes} swipes so far` : "has not swiped yet";
+    return make(
+      "li",
+      {},
+      make("button", { type: "button", class: "face-button", "data-id": one.id, click: () => this.chosen(one.id) }, avatar(one.id), make("span", { class: "face-name" }, make("bdi", {}, one.name), `, ${one.age}`), make("span", { class: "small muted" }, looks), make("span", { class: "small muted" }, past)),
+    );
+  }
+}

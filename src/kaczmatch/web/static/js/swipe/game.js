@@ -1,0 +1,204 @@
+// One person at the cards: what is shown, what was decided, what can be taken back.
+
+import { Problem, Unreachable, patiently } from "../api.js";
+import { byId, make, say, trouble } from "../dom.js";
+import { described, sentence } from "./card.js";
+import { Learned } from "./learned.js";
+import { Matches } from "./match.js";
+import { Outbox } from "./outbox.js";
+import { as, tasteOf } from "./people.js";
+import { Stage } from "./stage.js";
+
+const DECK = 8; // small, so that what was learned shows soon
+const ANSWERS = [2_500, 6_000]; // milliseconds after a like at which somebody may have answered
+
+export class Game {
+  me = null;
+  taste = null;
+  cards = []; // each knows the deck it is of
+  simulated = false; // somebody lets them swipe by themselves
+  #past = []; // what can be taken back: { id, card, decision, fixed }
+  #decided = new Set(); // cards that an answer from before the decision must not bring back
+  #dealing = null;
+  #names = new Map();
+  #stage = new Stage((decision) => this.decide(decision));
+  #learned = new Learned();
+  #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
+  #outbox = new Outbox({
+    send: (one) => (one.kind === "swipe" ? as(one.user).put(`/people/${one.user}/swipes/${one.id}`, { candidate: one.candidate, decision: one.decision, deck: one.deck }) : as(one.user).delete(`/people/${one.user}/swipes/${one.id}`)),
+    done: (one, answer) => this.#done(one, answer),
+    failed: (one, problem) => this.#failed(one, problem),
+    stuck: (count, why) => this.#stuck(count, why),
+  });
+
+  /** `widen` is called with the name of a filter that hides everybody. */
+  constructor(widen) {
+    this.widen = widen;
+  }
+
+  get busy() {
+    return this.#matches.open;
+  }
+
+  /** Become somebody, and get cards. */
+  async start(user) {
+    const waiting = (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`);
+    const client = as(user);
+    this.me = await patiently(() => client.get(`/people/${user}`), waiting);
+    this.taste = await tasteOf(user);
+    this.cards = [];
+    this.#past = [];
+    this.#decided.clear();
+    this.#stage.clear();
+    await this.#outbox.retry();
+    await Promise.all([this.#matches.load(client, user), this.#learned.load(client, user, this.taste, (id) => this.#names.get(id) ?? id)]);
+    await this.deal();
+  }
+
+  /** The profile has changed: what was dealt may not fit any more. */
+  async changed(profile) {
+    this.me = profile;
+    this.cards = [];
+    this.#stage.clear();
+    await this.deal();
+  }
+
+  /** Decide on the first card; it goes at once, and the service is told as soon as it can be reached. */
+  decide(decision) {
+    const card = this.cards[0];
+    if (!card || this.#matches.open) return false;
+    const id = crypto.randomUUID();
+    this.cards.shift();
+    this.#decided.add(keyOf(card));
+    this.#past.push({ id, card, decision, fixed: false });
+    this.#stage.leave(card.id, decision);
+    this.#show();
+    const did = { like: "Liked", pass: "Passed on", skip: "Skipped" }[decision];
+    say(`${did} ${card.name}. ${this.cards.length ? `Next: ${described(this.cards[0])}.` : ""}`);
+    this.#outbox.add({ kind: "swipe", user: this.me.id, id, candidate: card.id, decision, deck: card.deck });
+    return true;
+  }
+
+  /** Take the last decision back; only that one, so that the service agrees. */
+  undo() {
+    const last = this.#past.at(-1);
+    if (!last || last.fixed || this.#matches.open) return;
+    this.#past = []; // one step back and no further
+    this.cards.unshift(last.card);
+    this.#decided.delete(keyOf(last.card));
+    this.#show(last.card.id);
+    say(`Taken back: ${described(last.card)}.`);
+    this.#outbox.add({ kind: "undo", user: this.me.id, id: last.id, candidate: last.card.id });
+  }
+
+  /** The open deck, or a new one; at most one request at a time. */
+  deal() {
+    this.#dealing ??= this.#deal().finally(() => {
+      this.#dealing = null;
+    });
+    return this.#dealing;
+  }
+
+  async #deal() {
+    const user = this.me.id;
+    if (!this.cards.length) this.#stage.note("Looking for people …");
+    let deck;
+    try {
+      deck = await patiently(() => as(user).post(`/people/${user}/deck`, { size: DECK }), (why) => trouble(why && `${sentence(why)} The page tries again by itself.`));
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.#stage.empty("No cards", sentence(error.message), [this.#lookAgain()]);
+      return;
+    }
+    if (this.me.id !== user) return; // somebody else meanwhile
+    const dealt = deck.cards.map((card) => ({ ...card, deck: deck.deck }));
+    const fresh = dealt.filter((card) => !this.#outbox.holds(user, card.id) && !this.#decided.has(keyOf(card)));
+    for (const card of fresh) this.#names.set(card.id, card.name);
+    const before = this.cards.map((old) => fresh.find((card) => card.id === old.id) ?? old);
+    this.cards = [...before, ...fresh.filter((card) => !before.some((old) => old.id === card.id))];
+    if (this.cards.length) this.#show();
+    else if (!deck.cards.length) this.#nobody(deck);
+  }
+
+  #nobody({ empty, openings }) {
+    const names = { "looks for": "whom you look for", age: "your ages", distance: "your distance", several: "several filters" };
+    const ways = openings.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
+    this.#stage.empty("Nobody left to show", sentence(empty), [...ways, this.#lookAgain()]);
+    this.#buttons();
+    say(`Nobody left to show. ${sentence(empty)}`);
+  }
+
+  #lookAgain() {
+    return make("button", { type: "button", class: "quiet", click: () => this.deal() }, "Look again");
+  }
+
+  #show(returning = null) {
+    this.#stage.show(this.cards, this.#learned.weights, returning);
+    if (!this.cards.length) this.#stage.note("Looking for people …");
+    this.#buttons();
+  }
+
+  #buttons() {
+    for (const id of ["like", "pass", "skip"]) byId(id).disabled = !this.cards.length;
+    const last = this.#past.at(-1);
+    byId("undo").disabled = !last || last.fixed;
+    byId("undo").title = last?.fixed ? "A match cannot be taken back" : "Undo (Z)";
+  }
+
+  async #done(one, answer) {
+    if (one.user !== this.me?.id) return;
+    const swipe = this.#past.find((past) => past.id === one.id);
+    if (!this.cards.length && !this.#outbox.size) this.deal();
+    try {
+      const client = as(one.user);
+      if (answer?.match) await this.#look(one.user, this.simulated);
+      if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, (id) => this.#names.get(id) ?? id);
+      else await this.#learned.learn(client, one.user, one.decision, swipe.card.name);
+      if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
+      if (one.decision === "like" && !answer.match) this.#listen(one.user, this.simulated);
+    } catch (error) {
+      if (!(error instanceof Unreachable || error instanceof Problem)) throw error; // the next swipe tells
+    }
+  }
+
+  /** People answer in their own time. */
+  #listen(user, quietly) {
+    for (const wait of ANSWERS) {
+      setTimeout(() => this.#look(user, quietly).catch(() => {}), wait);
+    }
+  }
+
+  /** See who has matched; that cannot be taken back. */
+  async #look(user, quietly) {
+    if (this.me.id !== user) return;
+    await this.#matches.look(as(user), this.me, quietly);
+    for (const past of this.#past) past.fixed ||= this.#matches.has(past.card.id);
+    this.#buttons();
+  }
+
+  #failed(one, problem) {
+    if (one.user !== this.me?.id) return;
+    if (one.kind === "undo") {
+      this.cards = this.cards.filter((card) => card.id !== one.candidate);
+      this.#show();
+    } else {
+      this.#past = this.#past.filter((past) => past.id !== one.id);
+      if (problem.status === 429) this.#decided.delete(`${one.deck}/${one.candidate}`); // another day
+      this.#buttons();
+    }
+    trouble(`${one.kind === "undo" ? "It could not be taken back" : "That swipe was not taken"}: ${problem.message}`, "All right", () => trouble(""));
+    if (!this.cards.length && !this.#outbox.size) this.deal();
+  }
+
+  #stuck(count, why) {
+    if (!count) {
+      trouble("");
+      say("Everything was sent.");
+      return;
+    }
+    const waits = count === 1 ? "1 decision waits here and is" : `${count} decisions wait here and are`;
+    trouble(`${sentence(why)} ${waits} sent again by itself.`, "Try now", () => this.#outbox.retry());
+  }
+}
+
+const keyOf = (card) => `${card.deck}/${card.id}`;

@@ -1,0 +1,40 @@
+// Being somebody: tokens for people of the demo, kept in memory, and fetched anew when one was refused.
+
+import { Client } from "../api.js";
+
+const DEMO = { "X-Kaczmatch-Demo": "1" };
+const KEY = "kaczmatch.me";
+const anybody = new Client();
+const tokens = new Map();
+
+/** A client that calls as this person. */
+export function as(user) {
+  return new Client(async (again) => {
+    if (again || !tokens.has(user)) tokens.set(user, (await anybody.post(`/demo/tokens/${encodeURIComponent(user)}`, undefined, DEMO)).token);
+    return tokens.get(user);
+  });
+}
+
+/** Some of the invented people: of a name or tag, if one is looked for. */
+export const invented = (find, skip, limit) => anybody.get(`/demo/people?limit=${limit}&skip=${skip}&find=${encodeURIComponent(find)}`);
+
+/** What a simulated person really likes; null for real ones. */
+export const tasteOf = async (user) => (await anybody.get(`/demo/people/${encodeURIComponent(user)}/taste`)).weights;
+
+/** Who one was when the page was left. */
+export const remembered = () => {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+};
+
+export const remember = (user) => {
+  try {
+    if (user) sessionStorage.setItem(KEY, user);
+    else sessionStorage.removeItem(KEY);
+  } catch {
+    // asked again next time
+  }
+};

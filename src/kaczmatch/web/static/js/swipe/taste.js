@@ -1,0 +1,27 @@
+// What was learned, as numbers: weights by tag, and how well they point the way of a hidden taste.
+
+/** Every weight of a preference by its name. */
+export function weightsOf(preference) {
+  return new Map([...preference.liked, ...preference.disliked].map((one) => [one.name, one]));
+}
+
+/** The cosine of what was learned and what is true: 1 is the same direction, 0 none in common. */
+export function alignment(preference, taste) {
+  let dot = 0;
+  let learned = 0;
+  let hidden = 0;
+  for (const { name, weight } of [...preference.liked, ...preference.disliked]) {
+    dot += weight * (taste[name] ?? 0);
+    learned += weight * weight;
+  }
+  for (const weight of Object.values(taste)) hidden += weight * weight;
+  return learned && hidden ? dot / Math.sqrt(learned * hidden) : 0;
+}
+
+/** What somebody with this taste makes of a person: a coin weighted by what they really like. */
+export function answer(person, taste, chance = Math.random()) {
+  const odds = person.tags.reduce((sum, tag) => sum + (taste[tag] ?? 0), -1);
+  return chance < 1 / (1 + Math.exp(-odds)) ? "like" : "pass";
+}
+
+export const NOTHING = Object.freeze({ liked: [], disliked: [], swipes: 0, certainty: 0 });

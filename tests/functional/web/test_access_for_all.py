@@ -1,0 +1,58 @@
+"""Pages for everybody: axe finds nothing serious, in light and dark."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from .conftest import Site, Visiting
+
+
+def check(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    told = [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in serious]
+    assert not serious, json.dumps(told, indent=1)
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_serious(visiting: Visiting, site: Site, colours: Literal["light", "dark"]) -> None:
+    visitor = visiting(color_scheme=colours)
+    page = visitor.page
+    page.goto(site.address)
+    expect(page.locator(".face-button")).to_have_count(9)
+    check(page)
+    one, two = site.couple()
+    site.like(two, one)
+    page.evaluate("user => sessionStorage.setItem('kaczmatch.me', user)", one)
+    page.reload()
+    assert visitor.first() == two
+    check(page)
+    page.locator("#me-edit").click()
+    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
+    check(page)
+    page.get_by_role("button", name="Cancel").click()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("dialog", name="It’s a match")).to_be_visible()
+    check(page)
+    page.keyboard.press("Escape")
+    expect(page.locator("#moment")).to_have_text("Now, after 1 swipe")
+    check(page)
+
+
+def test_colours_can_be_chosen_and_are_kept(visiting: Visiting, site: Site) -> None:
+    visitor = visiting(color_scheme="light")
+    page = visitor.page
+    page.goto(site.address)
+    body, light = page.locator("body"), "rgb(250, 246, 240)"
+    expect(body).to_have_css("background-color", light)
+    page.get_by_role("button", name="Colours").click()
+    page.get_by_role("button", name="Colours: light").click()
+    expect(body).not_to_have_css("background-color", light)
+    page.reload()
+    expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
+    expect(body).not_to_have_css("background-color", light)

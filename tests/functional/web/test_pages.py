@@ -1,0 +1,105 @@
+"""Pages as they are served: where, with which headers, and nothing inline."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+import kaczmatch
+from kaczmatch.app.asgi import app_of
+from kaczmatch.app.system import compose
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore
+from kaczmatch.web.assets import Assets
+from kaczmatch.web.pages import Page
+from kaczmatch.web.pages import Site as Pages
+
+from .conftest import Site
+
+WEB = Path(kaczmatch.__file__).parent / "web"
+SOURCES = sorted(path for folder in ("static", "templates") for path in (WEB / folder).rglob("*") if path.is_file())
+
+
+def test_a_page_has_a_strict_policy_and_is_asked_for_again(site: Site) -> None:
+    answer = httpx.get(site.address)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["cache-control"] == "no-cache"
+    assert httpx.get(site.address, headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
+
+
+def test_nothing_is_inline(site: Site) -> None:
+    page = httpx.get(site.address).text
+    assert not re.search(r"\sstyle=|\son[a-z]+=|<style|javascript:", page)
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", page))
+
+
+def test_files_have_their_type_and_are_kept_for_good(site: Site) -> None:
+    names = re.findall(r"/static/[^\"]+", httpx.get(site.address).text)
+    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+    assert {Path(name).suffix for name in names} == set(types)
+    for name in names:
+        answer = httpx.get(site.address + name)
+        assert answer.headers["content-type"] == types[Path(name).suffix]
+        assert "immutable" in answer.headers["cache-control"]
+
+
+def unstarted(folder: Path, *paths: str, demo: bool) -> list[int]:
+    """What a service that has not begun to get ready answers."""
+
+    async def ask() -> list[int]:
+        transport = httpx.ASGITransport(app_of(compose(Settings(data=folder, demo=demo), MemoryStore())))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [(await client.get(path)).status_code for path in paths]
+
+    return asyncio.run(ask())
+
+
+def test_without_the_demo_there_is_no_such_page(tmp_path: Path) -> None:
+    assert unstarted(tmp_path, "/", demo=False) == [404]
+
+
+def test_a_page_is_there_before_the_service_is_ready(tmp_path: Path) -> None:
+    assert unstarted(tmp_path, "/", "/v1/vocabulary", demo=True) == [200, 503]
+
+
+@pytest.mark.parametrize("path", ["/static/old/js/api.js", "/static/../pages.py", "/static/%2e%2e/pages.py"])
+def test_no_other_file_is_served(site: Site, path: str) -> None:
+    assert httpx.get(site.address + path).status_code == 404
+
+
+def test_a_changed_file_has_another_address() -> None:
+    one, two = (Assets.of({"a.js": content, "b.js": b""}) for content in (b"1", b"2"))
+    assert one.address("b.js") != two.address("b.js")
+
+
+def test_text_in_a_template_is_escaped() -> None:
+    assert "<b>" not in Pages([]).render(Page("/x", "swipe.html.j2", "<b>"))
+
+
+@pytest.mark.parametrize("path", ["/"])
+def test_a_page_is_small_with_all_that_it_loads(site: Site, path: str) -> None:
+    with httpx.Client(base_url=site.address) as client:
+        page = client.get(path)
+        waiting = {httpx.URL(name) for name in re.findall(r"/static/[^\"]+", page.text)}
+        loaded: dict[httpx.URL, int] = {}
+        while waiting:
+            answer = client.get(address := waiting.pop()).raise_for_status()
+            loaded[address] = len(answer.content)
+            imported = re.findall(r'from "(\.[^"]+)"', answer.text) if address.path.endswith(".js") else []
+            waiting |= {address.join(name) for name in imported} - set(loaded)
+    assert len(loaded) > 20
+    assert len(page.content) + sum(loaded.values()) < 150_000
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_a_source_is_short_and_makes_no_markup_of_text(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?://(?!www\.w3\.org)", text)

@@ -1,0 +1,213 @@
+"""The swipe page in a real browser."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from kaczmatch.service.folding import SWIPED, UNDONE
+
+from .conftest import PHONE, Site, Visiting, Visitor
+
+
+def decisions(visitor: Visitor, user: str, events: int) -> list[tuple[str, str | None, str | None]]:
+    return [(one.kind, one.candidate, one.decision) for one in visitor.settled(user, events)]
+
+
+def test_a_face_is_chosen_and_found_by_a_search(visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto(visitor.site.address)
+    expect(page.locator(".face-button")).to_have_count(9)
+    before = page.locator(".face-button").first.get_attribute("data-id")
+    page.get_by_role("button", name="Others").click()
+    expect(page.locator(".face-button").first).not_to_have_attribute("data-id", before or "")
+    page.get_by_label("Search by name or tag").fill("zzz")
+    expect(page.locator("#nobody-found")).to_be_visible()
+    page.get_by_label("Search by name or tag").fill("jazz")
+    page.locator(".face-button").first.click()
+    expect(visitor.card).to_be_visible()
+    expect(page.locator("#me-name")).not_to_be_empty()
+    page.reload()
+    expect(visitor.card).to_be_visible()
+    page.get_by_role("button", name="Switch").click()
+    expect(page.locator("#choose-title")).to_be_focused()
+
+
+def test_keys_decide_take_back_and_skip(visitor: Visitor, site: Site) -> None:
+    user = site.person()
+    page = visitor.be(user).page
+    expected = []
+    for key, decision in [("ArrowRight", "like"), ("ArrowLeft", "pass"), ("ArrowDown", "skip"), ("Space", "skip")]:
+        card = visitor.first()
+        page.keyboard.press(key)
+        expect(page.locator(f".card[data-id='{card}'][data-depth='0']:not(.leaving)")).to_have_count(0)
+        expected.append((SWIPED, card, decision))
+        if page.locator("#match[open]").count():
+            page.keyboard.press("Escape")
+    page.keyboard.press("z")
+    expect(visitor.card).to_have_attribute("data-id", expected[3][1])
+    assert decisions(visitor, user, 5) == [*expected, (UNDONE, None, None)]
+    expect(page.locator("#said")).to_contain_text("Taken back")
+
+
+def test_buttons_decide_take_back_and_skip(visitor: Visitor, site: Site) -> None:
+    user = site.person()
+    page = visitor.be(user).page
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    first = visitor.first()
+    page.get_by_role("button", name="Pass").click()
+    expect(page.locator("#said")).to_contain_text("Passed on")
+    second = visitor.first()
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(visitor.card).to_have_attribute("data-id", second)
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+    assert decisions(visitor, user, 3) == [(SWIPED, first, "pass"), (SWIPED, second, "skip"), (UNDONE, None, None)]
+    page.get_by_role("button", name="Like").click()  # the card is of use again
+    assert decisions(visitor, user, 4)[-1] == (SWIPED, second, "like")
+
+
+def test_a_card_is_dragged_far_or_springs_back(visitor: Visitor, site: Site) -> None:
+    user = site.person()
+    page = visitor.be(user).page
+    decided = []
+    for across, decision in [(30, None), (-220, "pass"), (220, "like")]:
+        card = visitor.first()
+        box = visitor.card.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + 120
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for part in range(1, 9):
+            page.mouse.move(x + across * part / 8, y)
+            page.wait_for_timeout(25)
+        page.mouse.up()
+        if decision is None:
+            expect(visitor.card).to_have_attribute("data-id", card)
+        else:
+            decided.append((SWIPED, card, decision))
+            expect(visitor.card).not_to_have_attribute("data-id", card)
+    assert decisions(visitor, user, 2) == decided
+
+
+def test_a_match_is_a_moment_with_the_focus_in_it(visitor: Visitor, site: Site) -> None:
+    one, two = site.couple()
+    site.like(two, one)
+    page = visitor.be(one).page
+    assert visitor.first() == two
+    page.keyboard.press("ArrowRight")
+    moment = page.get_by_role("dialog", name="It’s a match")
+    expect(moment).to_contain_text("You and Bo like each other.")
+    expect(moment.get_by_role("button", name="Keep swiping")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(moment).to_be_hidden()
+    expect(page.locator("#stack")).to_be_focused()
+    expect(page.locator("#matched")).to_contain_text("Bo")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_somebody_who_answers_later_is_a_match_too(visitor: Visitor, site: Site) -> None:
+    one, two = site.couple()
+    page = visitor.be(one).page
+    assert visitor.first() == two
+    page.keyboard.press("ArrowRight")
+    visitor.settled(one, 1)
+    assert site.like(two, one)
+    expect(page.get_by_role("dialog", name="It’s a match")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_where_nobody_is_left_a_filter_can_be_widened(visitor: Visitor, site: Site) -> None:
+    user = site.person(youngest=100, oldest=110)
+    page = visitor.be(user).page
+    expect(page.locator(".empty")).to_contain_text("Nobody passes the filters")
+    expect(page.get_by_role("button", name="Like")).to_be_disabled()
+    page.get_by_role("button", name="Widen your ages").click()
+    form = page.get_by_role("dialog", name="Your profile")
+    expect(form.get_by_label("to age")).to_be_focused()
+    form.get_by_label("From age").fill("120")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("must not be below the youngest")
+    form.get_by_label("From age").fill("18")
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_be_hidden()
+    expect(page.locator(".empty")).to_have_count(0)
+    assert visitor.first()
+
+
+def test_somebody_new_is_created(visitor: Visitor, site: Site) -> None:
+    page = visitor.page
+    page.goto(site.address)
+    page.get_by_role("button", name="Create somebody new").click()
+    form = page.get_by_role("dialog", name="Somebody new")
+    expect(form.get_by_label("Name")).to_be_focused()
+    form.get_by_label("Name").fill("Nova")
+    form.get_by_label("Born").fill("1994-02-03")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_have_text("I am: choose at least one; I look for: choose at least one")
+    form.get_by_role("group", name="I am").get_by_text("woman", exact=True).click()
+    form.get_by_role("group", name="I look for").get_by_text("man", exact=True).click()
+    for tag in ("jazz", "opera", "poetry"):
+        form.get_by_text(tag, exact=True).click()
+    form.get_by_role("button", name="Save").click()
+    expect(page.locator("#me-name")).to_have_text("Nova")
+    expect(visitor.card).to_be_visible()
+    user = page.evaluate("() => sessionStorage.getItem('kaczmatch.me')")
+    kept = site.ok("GET", f"/people/{user}")
+    assert (kept["born"], kept["i_am"], kept["i_look_for"]) == ("1994-02-03", ["woman"], ["man"])
+    assert sorted(kept["tags"]) == ["jazz", "opera", "poetry"]
+
+
+def test_a_name_is_text_wherever_it_is_shown(visitor: Visitor, site: Site) -> None:
+    name = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"&amp;"
+    one, two = site.couple(name, name)
+    site.like(two, one)
+    page = visitor.be(one).page
+    expect(visitor.card.locator("h2 bdi")).to_have_text(name)
+    expect(page.locator("#me-name")).to_have_text(name)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#match-words bdi")).to_have_text(name)
+    expect(page.locator("#matched bdi")).to_have_text(name)
+    assert page.locator("img[src=x]").count() == 0
+    assert page.locator("body script").count() == 0
+
+
+def test_on_a_phone_nothing_is_cut_off(visiting: Visiting, site: Site) -> None:
+    visitor = visiting(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = visitor.be(site.person("Wolfeschlegelsteinhausenbergerdorff" * 2)).page
+    first = visitor.first()
+    for name in ("Undo", "Pass", "Like", "Skip"):
+        box = page.get_by_role("button", name=name, exact=True).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= PHONE["height"]
+        assert min(box["width"], box["height"]) >= 44
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    page.get_by_role("button", name="Pass").tap()
+    expect(visitor.card).not_to_have_attribute("data-id", first)
+    page.locator("#me-edit").tap()
+    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_learning_shows_within_fifteen_swipes_and_can_be_gone_through(visitor: Visitor, site: Site) -> None:
+    fresh = next(one for one in site.ok("GET", "/demo/people?limit=100")["people"] if one["swipes"] == 0)
+    page = visitor.be(fresh["id"]).page
+    assert visitor.first()
+    expect(page.locator("#moment")).to_have_text("Before the first swipe")
+    expect(page.locator("#aligned-now")).to_have_text("0.00")
+    page.get_by_role("button", name="Let them swipe 15 cards").click()
+    expect(page.get_by_role("button", name=re.compile("Stop"))).to_be_visible()
+    expect(page.locator("#moment")).to_have_text("Now, after 15 swipes", timeout=30_000)
+    assert len([one for one in site.events(fresh["id"]) if one.kind == SWIPED]) == 15
+    assert float(page.locator("#aligned-now").inner_text()) > 0.1
+    assert page.locator("#for .weight").count() + page.locator("#against .weight").count() >= 8
+    slider = page.get_by_label("How it grew, swipe by swipe")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#moment")).to_contain_text("After 14 swipes: you ")
+    page.keyboard.press("Home")
+    expect(page.locator("#moment")).to_have_text("Before the first swipe")
+    expect(page.locator("#for .weight")).to_have_count(0)
+    assert len(site.events(fresh["id"])) == 15  # the keys were the slider's
