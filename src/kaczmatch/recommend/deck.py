@@ -164,13 +164,8 @@ class _Table:
         """Both-way scores, those of the pool where it was scored both ways anyway."""
         if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
             rows = places(self.main.numbers, shown.numbers)
-            known = rows >= 0
-            if known.all():
+            if rows.min(initial=0) >= 0:
                 return self._pool.scores(rows)
-            scores = np.empty(len(rows))
-            scores[known] = self._pool.scores(rows[known])
-            scores[~known] = self.pool(shown.taken(np.flatnonzero(~known))).score
-            return scores
         return self.pool(shown).score
 
     def pool(self, people: People) -> Pool:
