@@ -127,8 +127,8 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
         user = data.draw(st.sampled_from(sorted(self.last)))
-        swipe, match = self.swipes[user, self.last[user]]
-        if match is not None:
+        swipe, _ = self.swipes[user, self.last[user]]
+        if frozenset({user, swipe.candidate}) in self.matches | self.ended:
             with pytest.raises(Conflict):
                 self.town.undoing.undo(user, swipe.id).result()
             return

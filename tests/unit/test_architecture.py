@@ -25,7 +25,11 @@ def test_mathematics_imports_numpy_scipy_and_numba_only(path: Path) -> None:
     assert imported - set(sys.stdlib_module_names) <= {"numpy", "scipy", "numba", "kaczmatch"}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+# A migration is one step, however many tables it makes.
+WRITTEN = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name != "versions"]
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_file_holds_one_idea(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 300
     assert path.stem not in {"utils", "helpers", "common", "manager"}

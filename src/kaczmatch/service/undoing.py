@@ -11,7 +11,7 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE, effective
 from kaczmatch.service.liking import undecided
 from kaczmatch.service.people import present
-from kaczmatch.service.records import Event, Impression, Learned, Pair, Standing
+from kaczmatch.service.records import Event, Impression, Learned, Match, Pair, Standing
 from kaczmatch.service.records.people import NEVER
 from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.store import Unit
@@ -39,8 +39,8 @@ class Undoing:
             last = next((one for one in reversed(events) if one.kind != SESSION_ENDED), None)
             if last is None or last.id != swipe:
                 raise Conflict("only the last swipe can be undone")
-            if event.match is not None:
-                raise Conflict("this swipe made a match; unmatch instead")
+            if unit.get(Match, user, event.candidate) is not None:
+                raise Conflict("this swipe is part of a match; unmatch instead")
             current = self.context.catalogue.current(unit)
             undone = Event(
                 user=user,

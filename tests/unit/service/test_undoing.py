@@ -77,10 +77,11 @@ def test_only_the_last_swipe_can_be_undone(town: Town) -> None:
 
 def test_a_match_cannot_be_undone(town: Town) -> None:
     town.couples(1)
-    town.swipe("w0", "m0")
+    town.swipe("w0", "m0", id="first")
     town.swipe("m0", "w0", id="yes")
-    with pytest.raises(Conflict, match="unmatch"):
-        town.undoing.undo("m0", "yes").result()
+    for user, swipe in (("m0", "yes"), ("w0", "first")):
+        with pytest.raises(Conflict, match="unmatch"):
+            town.undoing.undo(user, swipe).result()
 
 
 def test_a_swipe_sent_again_after_its_undoing_stays_undone(town: Town) -> None:
