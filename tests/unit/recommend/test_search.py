@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     crew._jobs.cache_clear()
     for module in (crew, view_module):
         monkeypatch.setattr(module, "CORES", 4)
+    monkeypatch.setattr(crew, "idle", lambda: 3)
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
 
 
@@ -149,6 +152,10 @@ class TestCrew:
         release.set()
         holder.join()
 
+    def test_nobody_is_asked_where_no_core_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(crew, "idle", lambda: 0)
+        assert crew.together(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
+
     def test_a_problem_of_a_helper_is_not_lost(self) -> None:
         me, both = threading.current_thread(), threading.Barrier(2)
 
@@ -159,3 +166,15 @@ class TestCrew:
 
         with pytest.raises(ZeroDivisionError):
             crew.together(work, 1)
+
+
+@pytest.mark.parametrize(("running", "free"), [(1, 3), (3, 1), (4, 0), (90, 0), (0, 3)])
+def test_cores_that_run_something_are_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: int, free: int) -> None:
+    (tmp_path / "load").write_text(f"0.61 0.70 0.74 {running}/113 4711\n")
+    file = os.open(tmp_path / "load", os.O_RDONLY)
+    monkeypatch.setattr(crew, "CORES", 4)
+    monkeypatch.setattr(crew, "_load", lambda: file)
+    assert crew.idle() == free
+    os.close(file)
+    monkeypatch.setattr(crew, "_load", lambda: -1)  # a system that does not say
+    assert crew.idle() == 3

@@ -1,4 +1,8 @@
-"""Threads that help with a search. Whoever asks does the work too and never waits for a helper that has not begun."""
+"""Threads that help with a search. Whoever asks does the work too and never waits for a helper that has not begun.
+
+Nor is a helper asked where no core is free for it: one that begins and is then put aside for somebody else's work holds up a
+search that would be done without it.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ class _Job(Generic[T]):
 
 def together(work: Callable[[], T], helpers: int) -> list[T]:
     """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
-    jobs = [_Job(work) for _ in range(min(helpers, CORES - 1))]
+    jobs = [_Job(work) for _ in range(min(helpers, idle()))] if helpers > 0 else []
     for job in jobs:
         _jobs().put(job)
     try:
@@ -56,6 +60,23 @@ def together(work: Callable[[], T], helpers: int) -> list[T]:
         begun = [job for job in jobs if not job.called_off()]
         theirs = [job.result() for job in begun]
     return [*results, *(result for some in theirs for result in some)]
+
+
+def idle() -> int:
+    """How many cores nobody uses at this moment, beside our own; all, where the system does not say."""
+    file = _load()
+    if file < 0:
+        return CORES - 1
+    running = int(os.pread(file, 64, 0).split()[3].partition(b"/")[0])  # "0.61 0.70 0.74 2/113 4711": 2 of 113 run
+    return min(max(CORES - running, 0), CORES - 1)
+
+
+@cache
+def _load() -> int:
+    try:
+        return os.open("/proc/loadavg", os.O_RDONLY)
+    except OSError:
+        return -1
 
 
 @cache
