@@ -2,7 +2,7 @@
 
 [learner]
 slug = "probit"
-alpha = 0.05
+alpha = 0.02
 
 [appeal]
 half_life_days = 1825.0

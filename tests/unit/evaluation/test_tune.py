@@ -27,7 +27,7 @@ def decided(table: SwipeTable, noise: float) -> SwipeTable:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.05, 20.0), "epsilon": (0.05, 0.2), "appeal_half_life_days": (1825.0, 9.0)})
+    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.02, 20.0), "epsilon": (0.01, 0.2), "appeal_half_life_days": (1825.0, 9.0)})
 
 
 @pytest.mark.usefixtures("quick")
@@ -36,18 +36,21 @@ def test_the_defaults_are_kept_where_nothing_is_better() -> None:
     found = tune(trial, "probit-diag", Unwatched())
     assert found.words[0] == "Keep the defaults of probit-diag."
     assert not found.changed
-    assert found.configuration.settings["alpha"] == 0.05
+    assert found.configuration.settings["alpha"] == 0.02
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_log_that_is_all_noise_asks_for_more_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_who_never_err_ask_for_less_carelessness(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = Trial(decided(small_table(1, users=160, swipes=30), 0.0), Protocol())
+    found = tune(trial, "probit-diag", Unwatched())
+    assert not found.changed
+    assert "real but too small to matter (below 0.01): epsilon = 0.01" in found.words[1]
     monkeypatch.setattr(tuning, "MATTERS", 0.0)
-    table = small_table(1, users=160, swipes=30)
-    found = tune(Trial(table, Protocol()), "probit-diag", Unwatched())
+    found = tune(trial, "probit-diag", Unwatched())
     assert found.changed
-    assert found.words[0] == "Change probit-diag: alpha = 20."
-    assert found.configuration.settings["alpha"] == 20.0
-    best = [row for row in found.part.tables[0].rows if row["role"] == "best" and row["setting"] == "alpha"]
+    assert found.words[0] == "Change probit-diag: epsilon = 0.01."
+    assert found.configuration.settings["epsilon"] == 0.01
+    best = [row for row in found.part.tables[0].rows if row["role"] == "best" and row["setting"] == "epsilon"]
     assert best[0]["difference"] < 0.0
 
 
