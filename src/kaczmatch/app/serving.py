@@ -57,10 +57,10 @@ def check(settings: Settings) -> None:
         raise InvalidInput("demo", "runs in one process")
     if settings.demo and not is_loopback(settings.host):
         raise InvalidInput("demo", f"is for this machine alone, and {settings.host} is beyond it")
-    if not is_loopback(settings.host):
-        store = open_store(settings)
+    if settings.workers > 1 or not is_loopback(settings.host):
+        store = open_store(settings)  # each process would fail for itself, and be started again and again
         try:
-            if not has_key(store):
+            if not is_loopback(settings.host) and not has_key(store):
                 problem = f"{settings.host} can be reached by others, and there is no key yet: run `kaczmatch keys create` first"
                 raise InvalidInput("host", problem)
         finally:

@@ -82,7 +82,7 @@ class System:
         refitting = Refitting(self.context, self.settings)
         self.background.every(FOLLOW_SECONDS, "follow", self.world.follow)
         self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
-        self.background.once("resume erasures", self.parts.erasing.resume)
+        self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
         self.background.once("resume building", self.parts.models.resume)
         if self.settings.refit:
             self.background.every(REFIT_SECONDS, "refit", refitting.run_if_due)

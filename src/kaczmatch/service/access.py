@@ -22,7 +22,7 @@ from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.service.context import Context
 from kaczmatch.service.people import checked_id
 from kaczmatch.service.records import Audit, Key
-from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.store import Unit
 
 APP, TOKENS, DATA, OPERATOR = "app", "tokens", "data", "operator"
@@ -106,24 +106,27 @@ class Access:
             return revoked
 
         self._cache.pop(identifier, None)
-        return self.context.store.write(work)
+        return self.context.store.write(work, people=[f"~key:{identifier}"])
 
     def rotate(self, identifier: str, *, grace: timedelta = timedelta(0)) -> tuple[Key, str]:
         """A new key like an old one, which ends after `grace`."""
-        with self.context.store.read() as reader:
-            old = reader.get(Key, identifier)
-        if old is None:
-            raise NotFound(f"there is no key {identifier!r}")
-        new, text = self.create(old.name, old.scopes, expires=old.expires)
-        ends = self.context.clock() + grace
+        made, secret = self.random(6).hex(), self.random(32).hex()
 
-        def work(unit: Unit) -> None:
-            unit.put(replace(old, expires=min(ends, old.expires or ends)))
-            unit.append(self._audit(f"rotated key {identifier} to {new.id}"))
+        def work(unit: Unit) -> Key:
+            old, now = unit.get(Key, identifier), self.context.clock()
+            if old is None:
+                raise NotFound(f"there is no key {identifier!r}")
+            if old.revoked is not None or (old.expires is not None and old.expires <= now):
+                raise Conflict(f"key {identifier!r} has ended; create another one")
+            new = replace(old, id=made, hash=_hashed(secret), created=now)
+            unit.put(new)
+            unit.put(replace(old, expires=min(now + grace, old.expires or now + grace)))
+            unit.append(self._audit(f"rotated key {identifier} to {made}"))
+            return new
 
-        self.context.store.write(work).result()
+        new = self.context.store.write(work, people=[f"~key:{identifier}"]).result()
         self._cache.pop(identifier, None)
-        return new, text
+        return new, f"{_PREFIX}_{made}_{secret}"
 
     def mint(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
         """A token with which somebody's own device may ask for them, for a while."""

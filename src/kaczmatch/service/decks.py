@@ -12,6 +12,7 @@ import numpy as np
 from kaczmatch.core.errors import whole
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.cards import Deck, Opening
+from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.service import catalogue
@@ -73,11 +74,15 @@ class Decks:
                 return hand
             sight = look(reader, self.context, user, now)
             before = reader.get(Standing, user)
-            self.world.meet(self.context.catalogue.current(reader))
-            dealt, people = self._deal(reader, sight, wanted, now)
+            current = self.context.catalogue.current(reader)
+            recommender = self.world.serving(current)
+            if recommender is not None:
+                dealt, people = self._deal(reader, recommender, sight, wanted, now)
+        if recommender is None:  # the model or vocabulary has changed since we began to read
+            return self.deck(user, size, arm=arm)
         if not dealt.cards:
             return Hand(None, (), dealt.empty, dealt.openings)
-        return self._log(user, None if before is None else before.deck, dealt, people, now, arm)
+        return self._log(user, None if before is None else before.deck, dealt, people, current.model, now, arm)
 
     def _open(self, reader: Reader, user: str, now: datetime) -> Hand | None:
         """What is left of the last deck, without those who are gone, blocked or fit no more."""
@@ -97,11 +102,13 @@ class Decks:
         cards = sorted((card for card in left if card.other in people), key=lambda card: card.place)
         return Hand(deck, tuple((card, people[card.other]) for card in cards)) if cards else None
 
-    def _deal(self, reader: Reader, sight: Sight, size: int, now: datetime) -> tuple[Deck, dict[str, Person]]:
+    def _deal(
+        self, reader: Reader, recommender: Recommender, sight: Sight, size: int, now: datetime
+    ) -> tuple[Deck, dict[str, Person]]:
         """A deck from memory. Who turns out to be gone from the store is taken out of memory, and it is dealt again."""
         gone: set[str] = set()
         for _ in range(_TRIES):
-            deck = self.world.recommender.deck(
+            deck = recommender.deck(
                 sight.viewer,
                 size,
                 now=now,
@@ -129,7 +136,9 @@ class Decks:
         passes = allowed(mine, columns_of(known, schema), now.astimezone(UTC).date())
         return {one.id: one for one, ok in zip(known, passes.tolist(), strict=True) if ok}
 
-    def _log(self, user: str, before: str | None, deck: Deck, people: dict[str, Person], now: datetime, arm: str) -> Hand:
+    def _log(
+        self, user: str, before: str | None, deck: Deck, people: dict[str, Person], model: int, now: datetime, arm: str
+    ) -> Hand:
         """Write the deck down, unless another request has dealt one meanwhile: then that one counts."""
         identifier, rules = self.context.new_id(), self.context.rules
 
@@ -154,7 +163,7 @@ class Decks:
             policy=deck.policy,
             sampler=deck.decision.sampler.slug,
             reason=deck.decision.reason,
-            model=self.world.current.model,
+            model=model,
             eligible=deck.eligible,
             arm=arm,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -31,10 +32,10 @@ from kaczmatch.service.records import (
     Standing,
 )
 from kaczmatch.service.refusals import nobody
-from kaczmatch.service.store import Unit
+from kaczmatch.service.store import Unavailable, Unit
 from kaczmatch.service.undoing import refold
 
-_JOB = "erasing:"
+_JOB, _UNSCRUBBED = "erasing:", "unscrubbed"
 
 # Where a person can stand: every field that names one. A test walks all records to see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
@@ -72,23 +73,28 @@ class Erasing:
     scrub: Callable[[], None]
 
     def erase(self, user: str) -> None:
-        """Leave nothing of a person. If the process dies meanwhile, `resume` goes on at the next start."""
+        """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
         checked_id(user)
         self.context.store.write(lambda unit: self._remove(unit, user), people=[user]).result()
         self._clean(user)
+        self._scrub()
 
     def resume(self) -> int:
         """Finish erasures that were interrupted."""
         with self.context.store.read() as reader:
             jobs = [fact.name.removeprefix(_JOB) for fact in reader.find(Fact) if fact.name.startswith(_JOB)]
+            unscrubbed = reader.get(Fact, _UNSCRUBBED) is not None
         for user in jobs:
             self._clean(user)
+        if jobs or unscrubbed:
+            self._scrub()
         return len(jobs)
 
     def _remove(self, unit: Unit, user: str) -> None:
         """From now on nobody meets this person, and nothing new can be said of them."""
-        known = unit.get(Person, user)
-        if known is None:
+        if unit.get(Person, user) is None:
+            if unit.get(Fact, f"{_JOB}{user}") is not None:
+                return  # it was begun, and goes on
             raise nobody(user)
         found: list[Record] = []
         for kind, field in TRACES:
@@ -112,11 +118,19 @@ class Erasing:
             self.context.store.write(partial(self._forget, user=user, other=other), people=[user, other]).result()
 
         def finished(unit: Unit) -> None:
+            if unit.get(Fact, f"{_JOB}{user}") is None:
+                return  # somebody else was at it too, and has told
             unit.drop(Fact, f"{_JOB}{user}")
+            unit.put(Fact(name=_UNSCRUBBED, value=""))
             announce(unit, self.context, "profile.erased", user, {"user": user})
 
         self.context.store.write(finished, people=[user]).result()
-        self.scrub()
+
+    def _scrub(self) -> None:
+        """Nobody is named any more: where the store cannot scrub now, `resume` does."""
+        with suppress(Unavailable):
+            self.scrub()
+            self.context.store.write(lambda unit: unit.drop(Fact, _UNSCRUBBED)).result()
 
     def _forget(self, unit: Unit, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
@@ -132,3 +146,5 @@ class Erasing:
             unit.put(less(standing, given.excess, given.information, given.weighed, self.context.rules.appeal))
         unit.drop(Pair, user, other)
         unit.drop(Pair, other, user)
+        if standing is not None:  # processes remember the state and appeal that were
+            unit.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))

@@ -1,7 +1,7 @@
 """Bulk import: the whole file is checked first, then written with many rows on their way at once.
 
-How far it has got is kept under the digest of the file: an import that was interrupted goes on where it stopped, and one that is
-repeated changes nothing.
+How far it has got is kept under the digest of the file until it is done: an import that was interrupted goes on where it stopped.
+One that is repeated writes what is not, or no longer, there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kaczmatch.formats.rows import Row, read_rows
 from kaczmatch.service.context import Context
 from kaczmatch.service.records import Fact
 from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.store import Reader, Unavailable, Unit
+from kaczmatch.service.store import Reader, Unavailable
 
 T = TypeVar("T")
 Told = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
@@ -138,12 +138,9 @@ class Importing(Generic[T]):
         if asked.dry_run or (found.bad and not asked.skip_bad):
             return result
         name = f"import:{self._digest(asked)}"
-        done, complete = self._progress(name)
-        if complete:
-            return replace(result, resumed=done, unchanged=found.rows - found.bad, complete=True)
-        wrote = _Tally()
+        done, wrote = self._progress(name), _Tally()
         self._write(asked, wrote, name, told, done, found)
-        self._save(name, found.rows, complete=True).result()
+        self.context.store.write(lambda unit: unit.drop(Fact, name)).result()
         return replace(
             result,
             written=wrote.written,
@@ -170,7 +167,7 @@ class Importing(Generic[T]):
                     tally.wrong(row, getattr(error, "field", "row"), error.problem)
                 if row - saved >= _SAVED_EVERY:
                     saved = row
-                    self._save(name, row, complete=False)
+                    self._save(name, row)
 
         try:
             for batch in self._batches(asked, tally, told, start, found):
@@ -253,19 +250,13 @@ class Importing(Generic[T]):
         with asked.path.open("rb") as file:
             return hashlib.sha256(options.encode() + hashlib.file_digest(file, "sha256").digest()).hexdigest()
 
-    def _progress(self, name: str) -> tuple[int, bool]:
+    def _progress(self, name: str) -> int:
         with self.context.store.read() as reader:
             fact = reader.get(Fact, name)
-        if fact is None:
-            return 0, False
-        value = json.loads(fact.value)
-        return value["rows"], value["complete"]
+        return 0 if fact is None else int(fact.value)
 
-    def _save(self, name: str, rows: int, *, complete: bool) -> Future[None]:
-        def work(unit: Unit) -> None:
-            unit.put(Fact(name=name, value=json.dumps({"rows": rows, "complete": complete})))
-
-        return self.context.store.write(work)
+    def _save(self, name: str, rows: int) -> None:
+        self.context.store.write(lambda unit: unit.put(Fact(name=name, value=str(rows))))
 
 
 def shown(result: Imported) -> dict[str, Any]:

@@ -48,10 +48,12 @@ def less(weighed: Weighed, excess: float, information: float, at: datetime, how:
 
 
 def counted(weighed: Standing | Pair, said: tuple[float, float], at: datetime, how: Appeal) -> tuple[float, float, datetime]:
-    """Excess, information and the moment they are aged to, with one more decision; imports may come late."""
+    """Excess, information and the moment they are aged to, with one more decision; imports may come late, and have aged."""
     parts = _parts(weighed)
     moment = at if weighed.weighed is None else max(at, weighed.weighed)
-    count(parts, *said, _number(moment), how.half_life)
+    new = np.array([*said, _number(at)])
+    count(new, 0.0, 0.0, _number(moment), how.half_life)
+    count(parts, new[0], new[1], _number(moment), how.half_life)
     return float(parts[0]), float(parts[1]), moment
 
 

@@ -131,22 +131,29 @@ class Models:
             sampler.belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
+        while self._teach(number, told):
+            pass  # who has come meanwhile
+        self.context.store.write(lambda unit: self._switch(unit, number), people=["~models"]).result()
+        self._clear()
+
+    def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
+        """Everybody's log to those who have no state under a model yet; says how many that were."""
         last: tuple[str, ...] = ()
-        done = 0
+        done = taught = 0
         with self.context.store.read() as reader:
             total = reader.count(Person)
         while True:
             with self.context.store.read() as reader:
                 page = [person.id for person in reader.find(Person, after=last, limit=_AT_ONCE)]
+                known = reader.many(Learned, [(number, user) for user in page])
             if not page:
-                break
+                return taught
             for user in page:
-                self.context.store.write(partial(self._learn, number=number, user=user), people=[user]).result()
-            last, done = (page[-1],), done + len(page)
+                if (number, user) not in known:
+                    self.context.store.write(partial(self._learn, number=number, user=user), people=[user]).result()
+            last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
             if told is not None:
                 told(done, total)
-        self.context.store.write(lambda unit: self._switch(unit, number), people=["~models"]).result()
-        self._clear()
 
     def _learn(self, unit: Unit, number: int, user: str) -> None:
         if unit.get(Person, user) is None:
@@ -157,8 +164,10 @@ class Models:
         unit.put(fold.written(user, fold.of(events)))
 
     def _switch(self, unit: Unit, number: int) -> None:
-        """All processes use the new model from their next look on. Who came after the last page starts from its prior."""
+        """All processes use the new model from their next look on."""
         current = self.context.catalogue.current(unit)
+        if current.building != number:
+            return  # another process was at it too, and faster
         for model, status in ((current.model, RETIRED), (number, IN_USE)):
             record = unit.get(Model, model)
             if record is not None:

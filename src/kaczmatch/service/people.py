@@ -65,13 +65,17 @@ class People:
             now, known = self.context.clock(), unit.get(Person, user)
             if if_version is not None and if_version != (0 if known is None else known.version):
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
-            version = self.context.catalogue.current(unit).vocabulary
-            person = made(user, about, self.context.catalogue.vocabulary(unit, version), self.context.rules.schema, now, known)
+            current = self.context.catalogue.current(unit)
+            words = self.context.catalogue.vocabulary(unit, current.vocabulary)
+            person = made(user, about, words, self.context.rules.schema, now, known)
             if limited and known is not None and known.features != person.features:
                 spend(unit, user, "edits", self.context.rules.edits, now)
             self._changed(unit, person, now)
             if known is None:
                 unit.put(Standing(user=user))
+                if current.building:  # which may have come past this name already
+                    fold = self.context.catalogue.fold(unit, current.building)
+                    unit.put(fold.written(user, fold.start()))
             return person
 
         reads = [(Person, (user,)), (Quota, (user, "edits")), catalogue.WANTED]

@@ -93,7 +93,7 @@ class Swiping:
         def work(unit: Unit) -> Answer:
             known = unit.get(Event, swipe.user, swipe.id)
             if known is not None:
-                return _again(known, swipe)
+                return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
             present(unit, swipe.user)
             return self._learn(unit, swipe, present(unit, swipe.candidate), min(at, self.context.clock()), imported=True)
 
@@ -130,7 +130,8 @@ class Swiping:
             self._ended(unit, mine, mine.swiped + rules.session_silence)
             mine = replace(mine, talking=False)
         back = unit.get(Pair, swipe.candidate, swipe.user)
-        mutual = swipe.decision == LIKE and back is not None and back.decision == LIKE
+        known = pair if imported and pair is not None and pair.decided > now else None  # an import may be older than what stands
+        mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
         new = mutual and unit.get(Match, swipe.user, swipe.candidate) is None and not self._kept_apart(unit, swipe)
         event = Event(
             user=swipe.user,
@@ -152,9 +153,9 @@ class Swiping:
         latest = Pair(
             user=swipe.user,
             other=swipe.candidate,
-            decision=swipe.decision,
-            decided=now,
-            swipe=swipe.id,
+            decision=swipe.decision if known is None else known.decision,
+            decided=now if known is None else known.decided,
+            swipe=swipe.id if known is None else known.swipe,
             excess=0.0 if pair is None else pair.excess,
             information=0.0 if pair is None else pair.information,
             weighed=None if pair is None else pair.weighed,

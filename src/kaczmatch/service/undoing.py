@@ -11,7 +11,7 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE, effective
 from kaczmatch.service.liking import undecided
 from kaczmatch.service.people import present
-from kaczmatch.service.records import Event, Impression, Learned, Match, Pair, Standing
+from kaczmatch.service.records import Change, Event, Impression, Learned, Match, Pair, Standing
 from kaczmatch.service.records.people import NEVER
 from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.store import Unit
@@ -91,11 +91,12 @@ class Undoing:
             how, liked = self.context.rules.appeal, event.decision == LIKE
             mine, theirs, pair = undecided(mine, theirs, pair, event.at, liked=liked, how=how)
             unit.put(theirs)
+            unit.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))  # processes remember their appeal
         swipes = [one for one in before if one.kind == SWIPED]
         if mine is not None:
             talking = mine.talking and mine.session != event.id
             unit.put(replace(mine, swiped=swipes[-1].at if swipes else NEVER, talking=talking))
-        earlier = next((one for one in reversed(swipes) if one.candidate == other), None)
+        earlier = _standing([one for one in swipes if one.candidate == other])
         if earlier is None or pair is None:
             unit.drop(Pair, user, other)
         else:
@@ -103,6 +104,14 @@ class Undoing:
         card = unit.get(Impression, user, event.deck or "", other)
         if card is not None:
             unit.put(replace(card, answer=None, decision=None))
+
+
+def _standing(swipes: list[Event]) -> Event | None:
+    """The decision that stands: the last one, but for imports that are older."""
+    stands = None
+    for one in swipes:
+        stands = one if stands is None or not one.imported or one.at >= stands.at else stands
+    return stands
 
 
 def refold(unit: Unit, context: Context, current: Current, user: str, events: list[Event]) -> None:

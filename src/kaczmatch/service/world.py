@@ -60,15 +60,22 @@ class World:
         self._changes, self._events = _Trail(Change), _Trail(Event)
         self._following = threading.Lock()
         self._states: dict[Hashable, State] = {}
-        self.recommender: Recommender
-        self.current: Current
+        self._served: tuple[Current, Recommender]  # together, since decks are dealt while they change
+
+    @property
+    def current(self) -> Current:
+        return self._served[0]
+
+    @property
+    def recommender(self) -> Recommender:
+        return self._served[1]
 
     def load(self) -> None:
         """Everybody, from the store."""
         with self.context.store.read() as reader:
             for trail in (self._changes, self._events):
                 last: list[Logged] = [*reader.find(trail.kind, newest=True, limit=1)]
-                trail.read_to = last[0].number if last else 0
+                trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
             self._rebuild(reader)
             self._recall(reader)
 
@@ -89,10 +96,12 @@ class World:
                 self._reweigh(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
-    def meet(self, current: Current) -> None:
-        """Be ready for the model and vocabulary in use, if they have just changed."""
+    def serving(self, current: Current) -> Recommender | None:
+        """Who deals under this model and vocabulary, if they have just changed too; None: they are history already."""
         if not self._serves(current):
             self.follow()
+        served, recommender = self._served
+        return recommender if _alike(served, current) else None
 
     def forget(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
@@ -102,7 +111,7 @@ class World:
             self.exposure.forget(user)
 
     def _serves(self, current: Current) -> bool:
-        return (current.model, current.vocabulary) == (self.current.model, self.current.vocabulary)
+        return _alike(self.current, current)
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -127,7 +136,7 @@ class World:
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
             self._bring(reader, page, fold, index, states)
             last = (page[-1].id,)
-        self.current, self.recommender, self._states = current, recommender, states
+        self._served, self._states = (current, recommender), states
 
     def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
@@ -174,6 +183,10 @@ class World:
                 if card.other in self.recommender.index:
                     self.exposure.shown([card.other], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
+
+
+def _alike(one: Current, other: Current) -> bool:
+    return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
 def grown(fold: Fold, state: State, words: Vocabulary) -> State:

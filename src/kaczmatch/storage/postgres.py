@@ -13,6 +13,7 @@ from typing import Any, Final, final
 from sqlalchemy import URL, Connection, create_engine
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
 
 from kaczmatch.service.records import RECORDS, Record
 from kaczmatch.storage.codec import Codec, Row, codec
@@ -21,6 +22,7 @@ from kaczmatch.storage.schema import TABLES
 
 EVERYBODY: Final = 0  # shared by those who lock single people, taken whole by those who would need too many locks
 MOST_LOCKS: Final = 2_048
+PATIENCE: Final = 1_000  # milliseconds to wait for whoever reads a table that is to be written anew: others wait behind
 SETTINGS: Final = " ".join(
     f"-c {setting}"
     for setting in (
@@ -106,6 +108,8 @@ class Postgres(Database):
         self.readers = create_engine(
             url, pool_size=readers, isolation_level="REPEATABLE READ", execution_options=only_reading, **common
         )
+        # Beside the writer, which goes on meanwhile.
+        self._sweeper = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
         self._transaction = ""
 
     def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
@@ -150,7 +154,8 @@ class Postgres(Database):
 
     def scrub(self) -> None:
         """Tables are written anew; what was deleted stays in the server's own log until that is recycled."""
-        with self.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        with self._sweeper.connect() as connection:
+            connection.exec_driver_sql(f"SET lock_timeout = {PATIENCE}")
             for kind in RECORDS:
                 connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')
 

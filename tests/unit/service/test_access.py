@@ -10,7 +10,7 @@ import pytest
 from kaczmatch import InvalidInput
 from kaczmatch.service.access import APP, OPERATOR, TOKENS, Access, Caller, Denied
 from kaczmatch.service.records import RECORDS
-from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.refusals import Conflict, NotFound
 from town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
@@ -126,3 +126,13 @@ def test_scopes_and_lives_that_make_no_sense_are_refused(access: Access) -> None
     _, text = access.create("app", [TOKENS])
     with pytest.raises(InvalidInput, match="seconds"):
         access.mint(access.caller(text), "ann", timedelta(days=2))
+
+
+def test_a_key_that_has_ended_is_not_rotated(access: Access, town: Town) -> None:
+    revoked, _ = access.create("old", ["app"])
+    access.revoke(revoked.id).result()
+    expired, _ = access.create("older", ["app"], expires=town.now)
+    for key in (revoked, expired):
+        with pytest.raises(Conflict, match="has ended"):
+            access.rotate(key.id)
+    assert len(access.keys()) == 2

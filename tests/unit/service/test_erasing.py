@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.erasing import TRACES
+from kaczmatch.service.erasing import TRACES, Erasing
 from kaczmatch.service.personal import export
 from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
 from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.store import Unavailable
+from kaczmatch.service.swiping import Swipe
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
+from kaczmatch.service.world import World
 from town import Town
 
 
@@ -126,3 +129,70 @@ def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
     assert told["profile"]["tags"] == ["chess"]
     with pytest.raises(NotFound):
         export(town.context, "nobody")
+
+
+def test_nobodys_appeal_keeps_what_came_late(town: Town) -> None:
+    town.couples(2)
+    bring(town, "w0", "m0", days=10)
+    before = town.standing("m0")
+    bring(town, "w1", "m0", days=2_000)
+    town.erasing.erase("w1")
+    after = town.standing("m0")
+    assert (after.excess, after.information) == pytest.approx((before.excess, before.information))
+
+
+def bring(town: Town, user: str, candidate: str, *, days: float) -> None:
+    swipe = Swipe(user=user, id=f"{user}.{candidate}", candidate=candidate, decision="like", deck="")
+    town.swiping.imported(swipe, town.now - timedelta(days=days)).result()
+
+
+def test_memory_forgets_what_the_person_taught_and_thought(town: Town) -> None:
+    town.couples(3)
+    for user, candidate in (("w0", "m0"), ("w0", "m1"), ("m0", "w1")):
+        town.swipe(user, candidate, "pass")
+    town.world.follow()
+    town.erasing.erase("m0")
+    town.world.follow()
+    fresh = World(town.context)
+    fresh.load()
+    assert remembered(town.world) == remembered(fresh)
+
+
+def remembered(world: World) -> dict[str, Any]:
+    people = ("w0", "w1", "m1")
+    return {user: world.recommender.states([user])[0].cells.tolist() for user in people}
+
+
+def test_an_erasure_that_failed_is_finished_when_it_is_asked_for_again(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    town.couples(2)
+    town.swipe("w0", "m0")
+
+    def outage(*_: Any, **__: Any) -> None:
+        raise Unavailable("no disk")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Erasing, "_forget", outage)
+        with pytest.raises(Unavailable):
+            town.erasing.erase("m0")
+    assert town.find(Event, candidate="m0")
+    town.erasing.erase("m0")
+    assert not town.find(Event, candidate="m0")
+    assert [message.topic for message in town.find(Message)] == ["profile.erased"]
+    with pytest.raises(NotFound):
+        town.erasing.erase("m0")
+
+
+def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
+    town.couples(1)
+    scrubbed: list[bool] = []
+
+    def scrub() -> None:
+        scrubbed.append(bool(scrubbed))
+        if scrubbed == [False]:
+            raise Unavailable("somebody reads")
+
+    erasing = Erasing(town.context, scrub)
+    erasing.erase("m0")
+    erasing.resume()
+    erasing.resume()
+    assert scrubbed == [False, True]

@@ -12,6 +12,7 @@ from kaczmatch.service.catalogue import Current, neutral_prior
 from kaczmatch.service.models import Models
 from kaczmatch.service.records import Learned, Model
 from kaczmatch.service.verifying import verify
+from kaczmatch.service.world import World
 from town import Town
 
 
@@ -124,3 +125,47 @@ def test_words_are_added_renamed_and_retired_under_existing_states(town: Town) -
     assert verify(town.context).problems == ()
     assert "opera" in {one.name for one in town.preferences.of("w0").liked}
     assert "chess" not in {one.name for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}
+
+
+def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: Town) -> None:
+    town.couples(4)
+    joined: list[int] = []
+
+    def meanwhile(done: int, _: int) -> None:
+        if not joined:
+            joined.append(done)
+            town.move_in("a")  # before everybody who was passed already
+            town.swipe("a", "m0")
+
+    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    assert verify(town.context).problems == ()
+    assert town.learned("a") is not None
+
+
+def test_a_build_that_another_process_has_finished_switches_nothing(town: Town) -> None:
+    town.couples(2)
+    prior = neutral_prior(town.world.recommender.index.learner, 6)
+    first = town.models.change("probit", {}, prior)
+
+    def meanwhile(*_: Any) -> None:
+        town.models._build(first, None)  # as the other process, which was slower
+
+    assert town.models.change("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
+    assert current(town) == Current(first + 1, 0, 1)
+    assert verify(town.context).problems == ()
+
+
+def test_a_deck_that_began_before_the_vocabulary_grew_is_dealt_with_the_new_one(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.couples(3)
+    serving, grew = World.serving, []
+
+    def slowly(world: World, wanted: Current) -> Any:
+        if not grew:
+            grew.append(town.models.change_words(lambda words: words.add(["sailing"])))
+            world.follow()
+        return serving(world, wanted)
+
+    monkeypatch.setattr(World, "serving", slowly)
+    assert town.deck("w0").cards

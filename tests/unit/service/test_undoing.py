@@ -139,3 +139,11 @@ def test_any_history_replays_to_the_state(steps: list[str]) -> None:
                 town.swipe("w0", hand.cards[0][1].id, step, id=last, deck=hand.deck.id)
     assert verify(town.context).problems == ()
     assert len({event.number for event in town.find(Event)}) == len(town.find(Event))
+
+
+def test_memory_weighs_a_candidate_again_after_an_undo(town: Town) -> None:
+    town.couples(2)
+    town.swipe("w0", "m0", id="mistake")
+    town.world.follow()
+    town.undoing.undo("w0", "mistake").result()
+    assert town.world.follow() == 2  # both sides
