@@ -29,7 +29,6 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/tokens"): {"user": "x"},
     ("POST", "/v1/feed/ack"): {"upto": 0},
     ("POST", "/v1/operator/reports/{report}/close"): {"resolution": ""},
-    ("POST", "/v1/feed/ack"): {"upto": 0},
 }
 
 
