@@ -1,4 +1,4 @@
-"""How much of somebody's taste can be worked out from decks? The attack of `tests/attack.py`, look by look, as a table and a chart.
+"""How much of somebody's taste can be worked out from decks? The attack of `tests/attack.py` as a table and a chart.
 
 python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--picture docs/images/trilateration]
 """
