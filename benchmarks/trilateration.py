@@ -51,7 +51,7 @@ def main() -> None:
     times = [n for n in (30, 60, 120, 250, 500, 1_000, 2_000, 4_000) if n <= options.looks]
     found = measured(options.looks, times, options.seeds)
     print(
-        f"cosine with the victim's 60 weights, mean of {options.seeds}; a look is a deck after an edit, {EDITS} an account and day\n"
+        f"cosine with the victim's weights, mean of {options.seeds}; a look is an edit and a deck, {EDITS} an account and day\n"
     )
     print("| attacker | " + " | ".join(f"{n:,}" for n in times) + " |\n" + "| --- " * (len(times) + 1) + "|")
     for name, by_time in found.items():

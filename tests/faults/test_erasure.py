@@ -30,11 +30,8 @@ class Files:
     def with_text(self, text: str) -> list[str]:
         """Files in which it can be read."""
         self.settled()
-        found = []
-        for path in self.folder.rglob("*"):
-            if path.is_file() and "pg_wal" not in path.parts and text.encode() in path.read_bytes():
-                found.append(path.name)
-        return found
+        files = [path for path in self.folder.rglob("*") if path.is_file() and "pg_wal" not in path.parts]
+        return [path.name for path in files if text.encode() in path.read_bytes()]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
