@@ -57,7 +57,8 @@ FAULTS = (
     Fault(
         "the idempotency check",
         "service/swiping.py",
-        "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n            return _again(known, swipe)\n        now, me",
+        "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"
+        "            return _again(known, swipe)\n        now, me",
         "        now, me",
         "tests/unit/service/test_swiping.py",
     ),
@@ -151,6 +152,20 @@ FAULTS = (
         "return address.is_global and not",
         "return not",
         "tests/unit/adapters tests/functional/test_webhooks.py",
+    ),
+    Fault(
+        "decks in the order of the viewer's side alone",
+        "service/world.py",
+        "            discreet=True,\n",
+        "",
+        "tests/functional/abuse/test_trilateration.py",
+    ),
+    Fault(
+        "cards drawn at random that look like all others",
+        "api/words.py",
+        "if reason == Reason.EXPLORED else reason",
+        "if False else reason",
+        "tests/functional/api/test_reciprocity.py",
     ),
 )
 
