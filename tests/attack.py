@@ -23,6 +23,7 @@ from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
 VICTIM = "victim"
+PENALTIES = (0.001, 0.1, 1.0, 10.0)
 EDITS = 20  # of tags, an account and day: the default of the service
 
 
@@ -111,11 +112,11 @@ class Prey(Town):
         return float(viewer.liked_by(self.world.recommender.states([VICTIM]))[0])
 
 
-def estimated(tags: Matrix, told: Vector) -> Vector:
+def estimated(tags: Matrix, told: Vector, penalty: float) -> Vector:
     """The direction that explains best what was told: ridge regression on profiles of unit length."""
     rows = np.array([unit(row) for row in tags])
     rows, told = rows - rows.mean(axis=0), told - told.mean()
-    return np.asarray(np.linalg.solve(rows.T @ rows + 1e-3 * np.eye(rows.shape[1]), rows.T @ told))
+    return np.asarray(np.linalg.solve(rows.T @ rows + penalty * np.eye(rows.shape[1]), rows.T @ told))
 
 
 def attacks(seen: Seen) -> dict[str, Vector]:
@@ -125,6 +126,9 @@ def attacks(seen: Seen) -> dict[str, Vector]:
 
 
 def cosines(seen: Seen, taste: Vector, looks: int) -> dict[str, float]:
-    """How near each attacker has come after so many looks."""
-    wanted = unit(taste)
-    return {name: float(unit(estimated(seen.tags[:looks], told[:looks])) @ wanted) for name, told in attacks(seen).items()}
+    """How near each attacker has come after so many looks, with the luckiest choice of the penalty."""
+    wanted, tags = unit(taste), seen.tags[:looks]
+    return {
+        name: max(float(unit(estimated(tags, told[:looks], penalty)) @ wanted) for penalty in PENALTIES)
+        for name, told in attacks(seen).items()
+    }
