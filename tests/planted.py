@@ -153,6 +153,20 @@ FAULTS = (
         "return not",
         "tests/unit/adapters tests/functional/test_webhooks.py",
     ),
+    Fault(
+        "decks in the order of the viewer's side alone",
+        "service/world.py",
+        "            discreet=True,\n",
+        "",
+        "tests/functional/abuse/test_trilateration.py",
+    ),
+    Fault(
+        "cards drawn at random that look like all others",
+        "api/words.py",
+        "if reason == Reason.EXPLORED else reason",
+        "if False else reason",
+        "tests/functional/api/test_reciprocity.py",
+    ),
 )
 
 

@@ -39,6 +39,7 @@ class Town:
         *,
         learner: str = "probit-diag",
         settings: dict[str, Any] | None = None,
+        tags: Sequence[str] = TAGS,
         before: Town | None = None,  # whose place this one takes, after a restart
         **rules: Any,
     ) -> None:
@@ -47,7 +48,7 @@ class Town:
         rules = {"deck_size": 4} | rules
         self.context = Context(store, Rules(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
         self.models = Models(self.context)
-        self.models.set_up(Vocabulary.of(TAGS), learner, {"appeal": True} if settings is None else settings)
+        self.models.set_up(Vocabulary.of(tags), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = People(self.context), Swiping(self.context), Undoing(self.context)
         self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)

@@ -17,11 +17,17 @@ from kaczmatch.service.records import Learned, Person
 from kaczmatch.service.world import grown
 
 _MOST = 3
+# Who was drawn at random looks like who was chosen: the difference would tell that they have not liked the viewer.
 _PLAIN = {
     Reason.SAMPLED: "you are likely to get along, as far as one can tell yet",
-    Reason.EXPLORED: "somebody different, for a change",
+    Reason.EXPLORED: "you are likely to get along, as far as one can tell yet",
     Reason.RELAXED: "you have met before, and everybody else was shown",
 }
+
+
+def told_reason(reason: str) -> str:
+    """What the viewer is told of how a card came into the deck."""
+    return str(Reason.SAMPLED) if reason == Reason.EXPLORED else reason
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from kaczmatch.app.composing import fresh_rng, new_id, rules_of
@@ -12,6 +13,7 @@ from kaczmatch.service.models import Models
 from kaczmatch.service.people import About, People
 from kaczmatch.service.preferences import Preferences
 from kaczmatch.service.ranking import RankingPeople
+from kaczmatch.service.rules import Limit
 from kaczmatch.service.swiping import Swipe, Swiping
 from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.world import World
@@ -28,7 +30,9 @@ def warm_up(settings: Settings) -> None:
         moment += timedelta(seconds=1)
         return moment
 
-    context = Context(MemoryStore(), rules_of(settings), clock, new_id)
+    unlimited = Limit(None, timedelta(days=1))  # small quotas must not keep the service from starting
+    rules = replace(rules_of(settings), swipes=unlimited, decks=unlimited, edits=unlimited)
+    context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
     Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
     people, kinds = People(context), frozenset(settings.kinds)

@@ -109,6 +109,16 @@ class Minute:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """Somebody who likes nearly everybody."""
+
+    user: str
+    swipes: int
+    likes: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Figures:
     """The whole in figures; rates are over the last hour."""
 
@@ -125,6 +135,7 @@ class Figures:
     stability: tuple[float, ...]
     exposure_gini: float | None
     minutes: tuple[Minute, ...]
+    like_everybody: tuple[Suspect, ...]
 
 
 @final

@@ -32,13 +32,18 @@ _NOBODY: Numbers = np.empty(0, np.int32)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recommender:
-    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier."""
+    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
+
+    With `discreet`, the order of a deck is the viewer's side alone: an order by both sides would let a viewer who changes tags
+    again and again work out what others like.
+    """
 
     index: CandidateIndex
     states: Callable[[Sequence[Hashable]], Sequence[State]]
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the usual one of the learner where none is named
     cooldown: timedelta = COOLDOWN
+    discreet: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
@@ -76,11 +81,11 @@ class Recommender:
                 return Deck((), self.policy.slug, decision, 0, *excuse(who))
         # The index has been let go: nobody who wants to change it waits for the states to be looked up.
         shown, hand = table.dealt(rng)
-        scores = table.scores(shown)
+        scores, own = table.scores(shown)
         explored, chances = among(shown.numbers, hand.explored), np.append(hand.chances, np.ones(len(table.cooled)))
         cards = [
             _card(shown.ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
-            for i in in_order(scores, rng).tolist()
+            for i in in_order(own if self.discreet else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, decision, table.eligible)
 
@@ -160,13 +165,14 @@ class _Table:
         laid = self.main.joined(self.liked, self.spare)
         return laid.taken(places(laid.numbers, hand.numbers)), hand
 
-    def scores(self, shown: People) -> Vector:
-        """Both-way scores, those of the pool where it was scored both ways anyway."""
+    def scores(self, shown: People) -> tuple[Vector, Vector]:
+        """Both-way scores and the viewer's side of them, those of the pool where it was scored both ways anyway."""
         if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
             rows = places(self.main.numbers, shown.numbers)
             if rows.min(initial=0) >= 0:
-                return self._pool.scores(rows)
-        return self.pool(shown).score
+                return self._pool.scores(rows), self._pool.forward[rows]
+        pool = self.pool(shown)
+        return pool.score, pool.forward
 
     def pool(self, people: People) -> Pool:
         return Pool(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
@@ -12,11 +12,12 @@ from kaczmatch.recommend.exposure import gini
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SWIPED
 from kaczmatch.service.people import present
-from kaczmatch.service.records import Audit, Dealt, Event, Impression, Learned, Match, Message, Model, Person, Report
-from kaczmatch.service.store import Unit
+from kaczmatch.service.records import Audit, Dealt, Event, Impression, Learned, Match, Message, Model, Person, Report, Standing
+from kaczmatch.service.store import Reader, Unit
 
 _WINDOW = timedelta(hours=1)
 _MOST = 20_000  # lines looked at for a figure: enough for a rate
+_MANY, _NEARLY_ALL = 100, 0.95  # swipes and the share of likes from which somebody seems to like everybody
 
 
 @final
@@ -43,6 +44,16 @@ class Minute:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """Somebody who likes nearly everybody, as bots do."""
+
+    user: str
+    swipes: int
+    likes: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Overview:
     """The whole in figures; rates are over the last hour."""
 
@@ -59,6 +70,7 @@ class Overview:
     stability: tuple[float, ...]  # Δs of people's last sessions
     exposure_gini: float | None
     minutes: tuple[Minute, ...]
+    like_everybody: tuple[Suspect, ...]  # of those who swiped within the hour, the busiest first
 
 
 @final
@@ -122,7 +134,14 @@ class Operating:
                 stability=tuple(round(one.stability[-1], 3) for one in learned if one.stability),
                 exposure_gini=gini([*shown.values(), *[0] * max(0, people - len(shown))]) if shown else None,
                 minutes=_minutes(swipes, decks, now),
+                like_everybody=_suspects(reader, {one.user for one in swipes}),
             )
+
+
+def _suspects(reader: Reader, users: Collection[str]) -> tuple[Suspect, ...]:
+    standings = reader.many(Standing, [(user,) for user in users]).values()
+    found = [one for one in standings if one.swipes >= _MANY and one.likes >= _NEARLY_ALL * one.swipes]
+    return tuple(Suspect(one.user, one.swipes, one.likes) for one in sorted(found, key=lambda one: (-one.swipes, one.user)))
 
 
 def _minutes(swipes: Sequence[Event], decks: Sequence[Dealt], now: datetime) -> tuple[Minute, ...]:

@@ -30,7 +30,7 @@ from kaczmatch.service.store import Reader
 _NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
-    Impression: ("chance", "score"),
+    Impression: ("chance", "score", "reason"),  # somebody drawn at random has not liked the viewer
     Learned: ("state", "anchor"),
     Pair: ("excess", "information", "weighed"),
     Standing: ("excess", "information", "weighed"),

@@ -131,6 +131,7 @@ class World:
             policy=rules.policy,
             fusion=rules.fusion,
             cooldown=rules.cooldown,
+            discreet=True,
         )
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):

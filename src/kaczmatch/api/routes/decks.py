@@ -12,7 +12,7 @@ from kaczmatch.api.guards import Somebody, Use, User, scoped
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.shapes import Id, Shape
-from kaczmatch.api.words import why
+from kaczmatch.api.words import told_reason, why
 from kaczmatch.recommend.profile import age_on
 from kaczmatch.service.access import APP, Caller
 from kaczmatch.service.people import tags_of
@@ -114,7 +114,7 @@ def _dealt(use: Parts, user: str, size: int | None) -> DeckOut:
                 name=person.name,
                 age=age_on(person.born, today),
                 tags=tags_of(person, words)[0],
-                reason=card.reason,
+                reason=told_reason(card.reason),
                 why=because.words,
                 fits=list(because.fits),
             )

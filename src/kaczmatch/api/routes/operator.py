@@ -78,6 +78,14 @@ class MinuteOut(BaseModel):
     decks: int
 
 
+class SuspectOut(BaseModel):
+    """Somebody who likes nearly everybody: at least 95 of 100 swipes or more."""
+
+    user: str
+    swipes: int
+    likes: int
+
+
 class OverviewOut(BaseModel):
     """The whole in figures; rates are over the last hour."""
 
@@ -94,6 +102,7 @@ class OverviewOut(BaseModel):
     stability: list[float]
     exposure_gini: float | None
     minutes: list[MinuteOut]
+    like_everybody: list[SuspectOut]
 
     @classmethod
     def of(cls, seen: Overview) -> OverviewOut:
@@ -111,6 +120,7 @@ class OverviewOut(BaseModel):
             stability=list(seen.stability),
             exposure_gini=seen.exposure_gini,
             minutes=[MinuteOut(at=one.at, swipes=one.swipes, likes=one.likes, decks=one.decks) for one in seen.minutes],
+            like_everybody=[SuspectOut(user=one.user, swipes=one.swipes, likes=one.likes) for one in seen.like_everybody],
         )
 
 

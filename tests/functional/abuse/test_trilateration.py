@@ -1,0 +1,47 @@
+"""What decks give away of other people's tastes stays below what the documentation states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from attack import EDITS, Prey, cosines
+from kaczmatch.service.refusals import TooMany
+
+LOOKS = 240
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Prey, dict[str, float]]:
+    prey = Prey(0)
+    return prey, cosines(prey.watch(LOOKS, len(prey.women)), prey.taste(), LOOKS)
+
+
+def test_scores_would_give_a_taste_away(whole: tuple[Prey, dict[str, float]]) -> None:
+    """So the attack is a good one, and no user may get scores."""
+    assert whole[1]["sees the probability"] > 0.99
+    assert whole[1]["sees high or low"] > 0.85
+
+
+def test_the_order_of_a_deck_tells_nothing_of_what_others_like(whole: tuple[Prey, dict[str, float]]) -> None:
+    assert abs(whole[1]["sees decks"]) < 0.35  # two deviations and a half of a random direction among sixty
+
+
+@pytest.mark.parametrize(("women", "size", "more"), [(32, 4, {}), (32, 4, {"cap": 1e9}), (2, 1, {"cap": 1e9})])
+def test_who_is_in_a_deck_tells_less_than_the_stated_bound(women: int, size: int, more: dict[str, Any]) -> None:
+    prey = Prey(0, women=women, **more)
+    assert cosines(prey.watch(LOOKS, size), prey.taste(), LOOKS)["sees decks"] < (0.85 if more else 0.7)
+
+
+def test_an_account_gets_no_more_looks_than_its_quota(whole: tuple[Prey, dict[str, float]]) -> None:
+    prey, account = whole[0], whole[0].accounts[0]
+    prey.wait(days=1)
+
+    def edit(place: int) -> None:
+        prey.people.put(account, prey.about(account, man=True, tags=[prey.names[place]])).result()
+
+    for place in range(EDITS):
+        edit(place)
+    with pytest.raises(TooMany):
+        edit(EDITS)

@@ -1,0 +1,20 @@
+"""The page of guarantees names tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "guarantees.md"
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", PAGE.read_text())
+    assert len(links) > 40
+    assert [link for link in links if not (PAGE.parent / link).exists()] == []
+
+
+def test_every_promise_names_a_test() -> None:
+    rows = [line for line in PAGE.read_text().splitlines() if re.match(r"\| P\d \|", line)]
+    assert len(rows) == 7
+    assert all("../tests/" in row for row in rows)
