@@ -170,7 +170,7 @@ class _Table:
         if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
             rows = places(self.main.numbers, shown.numbers)
             if rows.min(initial=0) >= 0:
-                return self._pool.scores(rows), self._pool.forward[rows]
+                return self._pool.sides(rows)
         pool = self.pool(shown)
         return pool.score, pool.forward
 

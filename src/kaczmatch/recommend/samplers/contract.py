@@ -83,11 +83,13 @@ class Pool:
         """Both ways."""
         return self._fuse(self.forward, self.backward)
 
-    def scores(self, rows: Rows) -> Vector:
-        """Both ways, of some rows; a sampler need not have asked what the viewer makes of all of them."""
-        if "score" in self.__dict__:
-            return self.score[rows]
-        return self._fuse(self.viewer.likes(self.features[rows], self.appeal[rows]), self.backward[rows])
+    def sides(self, rows: Rows) -> tuple[Vector, Vector]:
+        """Both-way scores and the viewer's side of them, of some rows; a sampler need not have asked about all of them."""
+        if "forward" in self.__dict__:
+            forward = self.forward[rows]
+        else:
+            forward = self.viewer.likes(self.features[rows], self.appeal[rows])
+        return self._fuse(forward, self.backward[rows]), forward
 
 
 @final
