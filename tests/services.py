@@ -19,6 +19,7 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.models import Models
 from kaczmatch.service.outbox import announce
 from kaczmatch.service.people import About, People
+from kaczmatch.service.records import Impression
 from kaczmatch.service.rules import Rules
 from kaczmatch.service.store import Store
 from kaczmatch.service.swiping import Swipe, Swiping
@@ -75,6 +76,16 @@ def populate(context: Context, people: int) -> list[str]:
 def swiped(context: Context, user: str, candidate: str, decision: str = "like", id: str = "") -> str | None:
     swipe = Swipe(user=user, id=id or secrets.token_hex(8), candidate=candidate, decision=decision, deck="")
     return Swiping(context).imported(swipe, context.clock()).result().match
+
+
+def dealt(context: Context, user: str, candidate: str, decision: str = "like") -> str | None:
+    """A swipe on a card: what comes of it is told, which it is not for imported ones."""
+    card = Impression(
+        user=user, deck="deck", other=candidate, at=context.clock(), place=0, chance=1.0, score=0.0, reason="sampled"
+    )
+    context.store.write(lambda unit: unit.put(card)).result()
+    swipe = Swipe(user=user, id=secrets.token_hex(8), candidate=candidate, decision=decision, deck="deck")
+    return Swiping(context).swipe(swipe).result().match
 
 
 def tell(context: Context, user: str, number: int, topic: str = "match.created") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.services import Clock, in_context, open_store, populate, swiped, tell
+from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
 from kaczmatch.service.context import Context
 from kaczmatch.service.erasing import Erasing
@@ -29,8 +29,8 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]
 
 def test_what_happened_is_told_in_order_until_it_is_acknowledged(context: Context) -> None:
     populate(context, 4)
-    assert swiped(context, "p0", "p1") is None
-    match = swiped(context, "p1", "p0")
+    assert dealt(context, "p0", "p1") is None
+    match = dealt(context, "p1", "p0")
     assert match is not None
     Matching(context).unmatch("p0", match).result()
     feed = Feed(context)
@@ -120,7 +120,7 @@ def test_many_writers_and_readers_miss_nothing(context: Context) -> None:
 def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_acknowledged(context: Context) -> None:
     scrubbed: list[int] = []
     populate(context, 4)
-    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     feed = Feed(context, lambda: scrubbed.append(1))
     assert len(feed.read()) == 2
     Erasing(context, lambda: None).erase("p0")
@@ -135,7 +135,7 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
 
 def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -> None:
     populate(context, 2)
-    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     write = context.store.write
 
     class Meanwhile:

@@ -76,7 +76,7 @@ def test_what_is_exported_can_be_imported_and_is_the_same(context: Context, kind
     assert not verify(other).problems
     with other.store.read() as reader:
         assert all(event.imported for event in reader.find(Event))
-        assert reader.count(Message) == 2
+        assert reader.count(Message) == 0  # whoever brings its history knows its matches
 
 
 def test_an_export_tells_nothing_that_was_learned(context: Context, tmp_path: Path) -> None:

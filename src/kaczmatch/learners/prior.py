@@ -108,11 +108,13 @@ class Prior:
         data = bytes(data)
         if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
             raise InvalidInput("prior", "these bytes are not a kaczmatch prior")
-        if data[2] != _FORMAT:
-            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads format {_FORMAT}")
+        if data[2] not in (1, _FORMAT):
+            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads formats 1 to {_FORMAT}")
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")
+        if data[2] == 1:  # nothing came later
+            body = body[:8] + bytes(4) + body[8:]
         _, _, length, d, later, with_covariance = _HEADER.unpack_from(body)
         version = body[_HEADER.size : _HEADER.size + length].decode()
         numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,10 @@ def test_a_fingerprint_covers_everything_it_says() -> None:
     prints = {Prior(**(base | other)).fingerprint for other in ({}, *others)}
     assert len(prints) == 6
     assert Prior(**base).named("x").version == Prior(**(base | {"version": "b"})).named("x").version
+
+
+def test_priors_of_the_first_format_are_read() -> None:
+    prior = Prior(np.array([0.5, -1.0]), "old", threshold=0.25)
+    body = prior.to_bytes()[:-4]
+    first = body[:2] + b"\x01" + body[3:8] + body[12:]  # which did not say how many tags came later
+    assert Prior.from_bytes(first + zlib.crc32(first).to_bytes(4, "little")).to_bytes() == prior.to_bytes()
