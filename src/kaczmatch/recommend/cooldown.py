@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 from kaczmatch.core.errors import InvalidInput
 
@@ -17,8 +18,11 @@ def cooling(recent: Mapping[Hashable, datetime], now: datetime, period: timedelt
     """
     if not isinstance(now, datetime) or now.tzinfo is None:
         raise InvalidInput("now", f"must be a time with its zone, such as datetime.now(UTC), got {now!r}")
+    still = []
     for identifier, at in recent.items():
         if not isinstance(at, datetime) or at.tzinfo is None:
             raise InvalidInput("recent", f"{identifier!r}: must be a time with its zone, got {at!r}")
-    still = [(at, place, identifier) for place, (identifier, at) in enumerate(recent.items()) if now - at < period]
-    return [identifier for _, _, identifier in sorted(still, key=lambda one: one[:2])]
+        if now - at < period:
+            still.append((at, identifier))
+    still.sort(key=itemgetter(0))  # equal times stay in the order they came in
+    return [identifier for _, identifier in still]

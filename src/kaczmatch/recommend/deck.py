@@ -82,9 +82,10 @@ class Recommender:
         # The index has been let go: nobody who wants to change it waits for the states to be looked up.
         shown, hand = table.dealt(rng)
         scores, own = table.scores(shown)
-        explored, chances = among(shown.numbers, hand.explored), np.append(hand.chances, np.ones(len(table.cooled)))
+        explored, chances = among(shown.numbers, hand.explored).tolist(), [*hand.chances.tolist(), *[1.0] * len(table.cooled)]
+        listed, dealt = scores.tolist(), len(hand.numbers)
         cards = [
-            _card(shown.ids[i], decision, float(chances[i]), float(scores[i]), bool(explored[i]), i >= len(hand.numbers))
+            _card(shown.ids[i], decision, chances[i], listed[i], explored[i], i >= dealt)
             for i in in_order(own if self.discreet else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, decision, table.eligible)

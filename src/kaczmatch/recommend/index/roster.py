@@ -53,8 +53,7 @@ class Roster:
 
     def numbers(self, identifiers: Iterable[Hashable]) -> NDArray[np.int32]:
         """The numbers of those who are here; the others are left out."""
-        found = (self._numbers.get(identifier) for identifier in identifiers)
-        return np.array([number for number in found if number is not None], np.int32)
+        return np.array([number for number in map(self._numbers.get, identifiers) if number is not None], np.int32)
 
     def ids(self, numbers: Iterable[int]) -> list[Hashable]:
         return [self._ids[number] for number in numbers]
