@@ -86,6 +86,9 @@ class Moment:
 @final
 @dataclass(frozen=True, slots=True)
 class Timeline:
+    name: str
+    paused: bool
+    held: bool
     moments: tuple[Moment, ...]
 
 
@@ -109,8 +112,18 @@ class Minute:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """How much was looked at."""
+
+    events: int
+    cards: int
+    people: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """The whole in figures; rates are over the last hour."""
+    """The whole in figures: counts are of everybody, rates of the last hour, the rest of a sample."""
 
     people: int
     paused: int
@@ -123,8 +136,13 @@ class Figures:
     match_rate: float | None
     policies: tuple[Policy, ...]
     stability: tuple[float, ...]
+    conditions: tuple[float, ...]
+    singular: int
     exposure_gini: float | None
+    exposure_top: float | None
+    lorenz: tuple[float, ...]
     minutes: tuple[Minute, ...]
+    sample: Sample
 
 
 @final
