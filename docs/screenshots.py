@@ -48,7 +48,9 @@ def demo() -> Iterator[Demo]:
             time.sleep(0.01)
         try:
             app.state.system.wait_ready()
-            yield Demo(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", (Path(folder) / "demo-key").read_text())
+            yield Demo(
+                f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", (Path(folder) / "demo-key").read_text()
+            )
         finally:
             server.should_exit = True
             thread.join()
@@ -97,7 +99,7 @@ def creating(page: Page, demo: Demo) -> None:
 def racing(page: Page, demo: Demo, condition: str = "Honest") -> None:
     """Learners side by side, near the end of a run."""
     page.goto(f"{demo.address}/lab")
-    page.get_by_text(f"{condition} condition").click()
+    page.get_by_label(f"{condition} condition").check()
     page.get_by_label("Speed").fill("5")
     expect(page.locator("#count")).to_have_text("640 of 640 swipes", timeout=60_000)
 

@@ -103,4 +103,5 @@ def _plain(chart: Chart) -> dict[str, Any]:
     """Without Altair's own looks: the page has its own."""
     told: dict[str, Any] = chart.to_dict()
     told["config"] = {}
+    told["autosize"] = {"type": "fit-x", "contains": "padding"}
     return told

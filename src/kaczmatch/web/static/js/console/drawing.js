@@ -26,7 +26,7 @@ function data(figures) {
   const kinds = ["swipes", "likes", "decks"];
   const hundredths = figures.lorenz.length - 1;
   return {
-    minutes: figures.minutes.slice(0, -1).flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))),
+    minutes: figures.minutes.flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))),
     policies: figures.policies.map((policy) => ({ why: why(policy), decks: policy.decks })),
     stability: figures.stability.map((value) => ({ value })),
     conditions: figures.conditions.map((value) => ({ value: Math.log10(value) })),

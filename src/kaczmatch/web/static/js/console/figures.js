@@ -6,7 +6,7 @@ const whole = (number) => number.toLocaleString();
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`);
 
 export function tiles(figures) {
-  const last = figures.minutes.slice(-11, -1); // the present minute is not over
+  const last = figures.minutes.slice(-10);
   const rate = (what) => (last.reduce((sum, minute) => sum + minute[what], 0) / Math.max(last.length, 1)).toFixed(1);
   const shown = [
     [whole(figures.people), "people", `${whole(figures.paused)} paused`],

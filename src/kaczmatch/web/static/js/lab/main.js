@@ -13,7 +13,7 @@ const WORDS = {
   honest: "A like only where tastes agree well, and everybody starts from nothing. Now learning shows, and not learning too.",
 };
 
-const plots = [new Plot("alignment", TOTAL, [0, 1]), new Plot("auc", TOTAL, [0.4, 1])];
+const plots = [new Plot("alignment", TOTAL, [0.4, 1]), new Plot("auc", TOTAL, [0.4, 1])];
 let run = null;
 let shown = 0;
 let playing = false;
@@ -44,7 +44,7 @@ async function show(upto) {
 
 async function turn(now) {
   if (!playing) return;
-  const passed = Math.min(now - before, 250);
+  const passed = Math.max(0, Math.min(now - before, 250)); // a frame may have begun before the button was pressed
   before = now;
   await safely(() => show(shown + (speed() * passed) / 1000));
   if (shown >= TOTAL) pause("The run is over");
