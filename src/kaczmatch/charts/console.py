@@ -73,12 +73,12 @@ def policies() -> Chart:
     """Decks of the last hour by what was decided and why."""
     chart: Chart = (
         _chart("Decks of the last hour by sampler and reason")
-        .mark_bar(color=FOR, cornerRadiusEnd=3, height={"band": 0.7})
+        .mark_bar(color=FOR, cornerRadiusEnd=3, size=18)
         .encode(
             y=alt.Y("why:N", title=None, sort="-x", axis=alt.Axis(labelLimit=330, ticks=False, domain=False)),
             x=alt.X("decks:Q", title="decks", axis=alt.Axis(tickCount=4, format="d")),
         )
-        .properties(height=alt.Step(26))
+        .properties(height=150)
     )
     return chart
 
@@ -103,5 +103,4 @@ def _plain(chart: Chart) -> dict[str, Any]:
     """Without Altair's own looks: the page has its own."""
     told: dict[str, Any] = chart.to_dict()
     told["config"] = {}
-    told["autosize"] = {"type": "fit-x", "contains": "padding"}
     return told

@@ -46,7 +46,7 @@ async function drawn(place, specification, rows) {
     view: { stroke: null },
   };
   place.finalize?.();
-  // The library clears its place by innerHTML, which no text may become here: the same, without text.
+  // The library clears its place with a text that would become markup, which the policy forbids: the same, without text.
   Object.defineProperty(place, "innerHTML", { configurable: true, set: () => place.replaceChildren() });
   const options = { mode: "vega-lite", ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg", config: looks };
   const chart = await window.vegaEmbed(place, { ...specification, datasets: { figures: rows } }, options);
