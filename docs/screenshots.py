@@ -1,4 +1,4 @@
-"""Pictures of the pages, for the README and the documentation: `python docs/screenshots.py [folder]`.
+"""Pictures of the pages, for the README and the documentation: `python docs/screenshots.py [folder [picture...]]`.
 
 A demo of its own is started on a free port and looked at with Debian's Chromium.
 """
@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx
 import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -28,9 +29,15 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, 
 SWIPED = 45
 
 
+class Demo(NamedTuple):
+    """A running one, and a key with which anything may be asked of it."""
+
+    address: str
+    key: str
+
+
 @contextmanager
-def demo() -> Iterator[str]:
-    """The address of a running one."""
+def demo() -> Iterator[Demo]:
     with tempfile.TemporaryDirectory() as folder:
         set_up_logs("error")
         app = create_app(Settings(data=Path(folder), demo=True, demo_people=1_000))
@@ -39,20 +46,24 @@ def demo() -> Iterator[str]:
         thread.start()
         while not server.started:
             time.sleep(0.01)
-        app.state.system.wait_ready()
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            app.state.system.wait_ready()
+            yield Demo(
+                f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", (Path(folder) / "demo-key").read_text()
+            )
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
-def choosing(page: Page, address: str) -> None:
-    page.goto(address)
+def choosing(page: Page, demo: Demo) -> None:
+    page.goto(demo.address)
     expect(page.locator(".face-button")).to_have_count(9)
 
 
-def swiping(page: Page, address: str) -> None:
+def swiping(page: Page, demo: Demo) -> None:
     """Somebody who has been at it for a while, by their own taste."""
-    choosing(page, address)
+    choosing(page, demo)
     page.get_by_role("button", name="has not swiped yet").first.click()
     for swipes in range(15, SWIPED + 1, 15):
         page.get_by_role("button", name="Let them swipe").click()
@@ -61,9 +72,9 @@ def swiping(page: Page, address: str) -> None:
     page.wait_for_timeout(800)
 
 
-def matching(page: Page, address: str) -> None:
+def matching(page: Page, demo: Demo) -> None:
     """Like everybody until somebody likes one back."""
-    choosing(page, address)
+    choosing(page, demo)
     page.locator(".face-button").nth(3).click()
     expect(page.locator(".card[data-depth='0']")).to_be_visible()
     while not page.locator("#match[open]").count():
@@ -72,8 +83,8 @@ def matching(page: Page, address: str) -> None:
     page.wait_for_timeout(1_500)
 
 
-def creating(page: Page, address: str) -> None:
-    choosing(page, address)
+def creating(page: Page, demo: Demo) -> None:
+    choosing(page, demo)
     page.get_by_role("button", name="Create somebody new").click()
     form = page.get_by_role("dialog", name="Somebody new")
     form.get_by_label("Name").fill("Nova")
@@ -85,38 +96,90 @@ def creating(page: Page, address: str) -> None:
         form.get_by_text(tag, exact=True).click()
 
 
-SCENES: dict[str, tuple[Callable[[Page, str], None], dict[str, Any]]] = {
+def racing(page: Page, demo: Demo, condition: str = "Honest") -> None:
+    """Learners side by side, near the end of a run."""
+    page.goto(f"{demo.address}/lab")
+    page.get_by_label(f"{condition} condition").check()
+    page.get_by_label("Speed").fill("5")
+    expect(page.locator("#count")).to_have_text("640 of 640 swipes", timeout=60_000)
+
+
+def racing_as_the_paper(page: Page, demo: Demo) -> None:
+    racing(page, demo, "Paper’s")
+
+
+def operating(page: Page, demo: Demo) -> None:
+    """An operator's morning: people swipe, and some have complained."""
+    busy(demo)
+    page.goto(f"{demo.address}/console")
+    page.get_by_label("Service key").fill(demo.key)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#chart-lorenz svg")).to_be_visible(timeout=60_000)
+    expect(page.locator(".report").first).to_be_visible()
+    page.wait_for_timeout(500)
+
+
+def looking(page: Page, demo: Demo) -> None:
+    operating(page, demo)
+    page.get_by_role("button", name="Timeline").first.click()
+    expect(page.locator("#moments tr").first).to_be_visible()
+
+
+def busy(demo: Demo) -> None:
+    """Some swipes and reports, so that there is something to see."""
+    reasons = [("spam", "Sends the same message to everybody."), ("rude", "Was unkind when I said no."), ("fake", "")]
+    with httpx.Client(base_url=f"{demo.address}/v1", headers={"Authorization": f"Bearer {demo.key}"}, timeout=30) as api:
+        people = api.get("/demo/people?limit=40").json()["people"]
+        for number, person in enumerate(people):
+            user = person["id"]
+            deck = api.post(f"/people/{user}/deck").json()
+            for place, card in enumerate(deck["cards"][:12]):
+                decision = "like" if (place + number) % 3 == 0 else "pass"
+                body = {"candidate": card["id"], "decision": decision, "deck": deck["deck"]}
+                api.put(f"/people/{user}/swipes/{deck['deck']}-{place}", json=body)
+            if number < len(reasons) and deck["cards"]:
+                reason, words = reasons[number]
+                body = {"other": deck["cards"][0]["id"], "reason": reason, "words": words}
+                api.post(f"/people/{user}/reports", json=body)
+
+
+SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "choose": (choosing, DESK),
     "swipe": (swiping, DESK),
     "swipe-dark": (swiping, DESK | {"color_scheme": "dark"}),
     "create": (creating, {"viewport": {"width": 760, "height": 800}}),
     "match-phone": (matching, PHONE),
+    "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
+    "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
+    "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
+    "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
 
 
-def take(browser: Browser, address: str, folder: Path, name: str) -> Path:
+def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
     scene, options = SCENES[name]
     context = browser.new_context(**{"color_scheme": "light"} | options)
     page = context.new_page()
-    scene(page, address)
+    scene(page, demo)
     path = folder / f"{name}.png"
     page.screenshot(path=path)
     context.close()
     return path
 
 
-def main(folder: Path = PICTURES) -> None:
+def main(folder: Path = PICTURES, *names: str) -> None:
+    """All, or some by name."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         sys.exit("Chromium is needed: apt-get install chromium")
     folder.mkdir(exist_ok=True)
-    with demo() as address, sync_playwright() as playwright:
+    with demo() as running, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name in SCENES:
-            path = take(browser, address, folder, name)
+        for name in names or SCENES:
+            path = take(browser, running, folder, name)
             print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
         browser.close()
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    main(*map(Path, sys.argv[1:2]), *sys.argv[2:])

@@ -57,7 +57,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
     )
     app = application(
-        system.parts, limits, routers=routers, pages=pages_of(settings), lifespan=lifespan, version=version("kaczmatch")
+        system.parts, limits, routers=routers, pages=pages_of(system), lifespan=lifespan, version=version("kaczmatch")
     )
     app.state.system = system
     figures = app.state.figures

@@ -1,16 +1,30 @@
-"""Which pages a system has: those of the demo on this machine alone."""
+"""Which pages a system has: those of the demo on this machine alone, the console everywhere."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
-from kaczmatch.settings.model import Settings
+from kaczmatch.api.guards import is_local
+from kaczmatch.app.demo.routes import check_local
+from kaczmatch.app.system import System
+from kaczmatch.service.access import Caller
+from kaczmatch.service.sessions import Sessions
+from kaczmatch.web.arena import LAB, lab_router
+from kaczmatch.web.charts import Charts
+from kaczmatch.web.console import CONSOLE, Console
 from kaczmatch.web.demo import SWIPE
-from kaczmatch.web.pages import Page, Site
+from kaczmatch.web.pages import Site
+from kaczmatch.web.report import Report
 
 
-def pages_of(settings: Settings) -> tuple[APIRouter, ...]:
-    pages: list[Page] = []
-    if settings.demo:
-        pages.append(SWIPE)
-    return (Site(pages).router(),) if pages else ()
+def pages_of(system: System) -> tuple[APIRouter, ...]:
+    settings, parts = system.settings, system.parts
+    report = Report(settings.data)
+    site = Site([SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE], demo=settings.demo)
+
+    def admits(request: Request, caller: Caller) -> bool:
+        return caller.key not in parts.loopback_keys or is_local(request)
+
+    console = Console(site, Sessions(parts.access), Charts(), admits, is_local)
+    routers = (site.router(), console.router())
+    return (*routers, lab_router(site, report, check_local)) if settings.demo else routers

@@ -86,6 +86,9 @@ class Moment:
 @final
 @dataclass(frozen=True, slots=True)
 class Timeline:
+    name: str
+    paused: bool
+    held: bool
     moments: tuple[Moment, ...]
 
 
@@ -119,8 +122,18 @@ class Suspect:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Sample:
+    """How much was looked at."""
+
+    events: int
+    cards: int
+    people: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """The whole in figures; rates are over the last hour."""
+    """The whole in figures: counts are of everybody, rates of the last hour, the rest of a sample."""
 
     people: int
     paused: int
@@ -133,9 +146,14 @@ class Figures:
     match_rate: float | None
     policies: tuple[Policy, ...]
     stability: tuple[float, ...]
+    conditions: tuple[float, ...]
+    singular: int
     exposure_gini: float | None
+    exposure_top: float | None
+    lorenz: tuple[float, ...]
     minutes: tuple[Minute, ...]
     like_everybody: tuple[Suspect, ...]
+    sample: Sample
 
 
 @final

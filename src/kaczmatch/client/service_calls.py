@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from kaczmatch.client import answers, operator_answers
-from kaczmatch.client.calling import Call, answer, content, given, path, text
+from kaczmatch.client.calling import Call, answer, content, given, nothing, path, text
 
 What = Literal["profiles", "swipes"]
 Format = Literal["csv", "jsonl", "parquet"]
@@ -91,6 +91,16 @@ def timeline(user: str, *, limit: int | None = None) -> Call[operator_answers.Ti
     """What one person did and what was done about them; that it was looked at is written down."""
     whole = path("/operator/people/{user}/timeline", user=user)
     return Call("GET", whole, answer(operator_answers.Timeline), given(limit=limit))
+
+
+def hold(user: str) -> Call[None]:
+    """Pause somebody who cannot resume until released."""
+    return Call("PUT", path("/operator/people/{user}/hold", user=user), nothing)
+
+
+def release(user: str) -> Call[None]:
+    """Let somebody resume who was held."""
+    return Call("DELETE", path("/operator/people/{user}/hold", user=user), nothing)
 
 
 def figures() -> Call[operator_answers.Figures]:

@@ -137,6 +137,12 @@ class Access:
         claims = {"sub": checked_id(user), "kid": caller.key, "iat": now, "exp": expires}
         return jwt.encode(claims, self.secret, algorithm="HS256"), expires
 
+    def lend(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
+        """A token with which a page may ask for a back end's operator, for a moment; it can do no more than the key can."""
+        expires = self.context.clock() + life
+        claims = {"kid": caller.key, "scopes": sorted(caller.scopes), "exp": expires}
+        return jwt.encode(claims, self.secret, algorithm="HS256"), expires
+
     def caller(self, credential: str) -> Caller:
         """Who holds this credential; raises where it is not, or no longer, one."""
         if credential.startswith(f"{_PREFIX}_"):
@@ -158,16 +164,28 @@ class Access:
                 credential,
                 self.secret,
                 algorithms=["HS256"],
-                options={"require": ["sub", "kid", "exp"], "verify_exp": False, "verify_iat": False},
+                options={"require": ["kid", "exp"], "verify_exp": False, "verify_iat": False},
             )
         except jwt.InvalidTokenError as error:
             raise Denied("not a valid token") from error
         if not isinstance(claims["exp"], int) or claims["exp"] <= self.context.clock().timestamp():
             raise Denied("the token has expired")
         key = self._valid(str(claims["kid"]))
+        if "sub" not in claims:
+            return self._lent(key, claims.get("scopes"))
         if key is None or TOKENS not in key.scopes:
             raise Denied("the key that minted this token was revoked")
         return Caller(key.id, frozenset(), str(claims["sub"]))
+
+    def _lent(self, key: Key | None, scopes: object) -> Caller:
+        if key is None or not isinstance(scopes, list):
+            raise Denied("the key that lent this token was revoked")
+        return Caller(key.id, frozenset(key.scopes).intersection(scopes))
+
+    def by_id(self, identifier: str) -> Caller | None:
+        """Who holds a key, as long as it is valid."""
+        key = self._valid(identifier)
+        return None if key is None else Caller(key.id, frozenset(key.scopes))
 
     def _valid(self, identifier: str) -> Key | None:
         """A key that is neither revoked nor expired; looked up again at least every second."""

@@ -11,7 +11,7 @@ from typing import Any, final
 from kaczmatch.service.context import Context
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id
+from kaczmatch.service.people import HELD, checked_id
 from kaczmatch.service.records import (
     Audit,
     Block,
@@ -104,6 +104,7 @@ class Erasing:
             unit.drop(type(record), *record.identity())
             if isinstance(record, Message):
                 unit.drop(Delivery, record.id)
+        unit.drop(Fact, HELD + user)
         unit.put(Fact(name=f"{_JOB}{user}", value=""))
         unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 

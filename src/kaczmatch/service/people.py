@@ -24,12 +24,13 @@ from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service import catalogue, sparse
 from kaczmatch.service.context import Context
 from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Change, Person, Quota, Standing
-from kaczmatch.service.refusals import Stale, nobody
+from kaczmatch.service.records import Change, Fact, Person, Quota, Standing
+from kaczmatch.service.refusals import Conflict, Stale, nobody
 from kaczmatch.service.store import Unit
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
+HELD = "held:"  # a fact about somebody whom an operator holds back
 
 
 @final
@@ -70,7 +71,7 @@ class People:
             person = made(user, about, words, self.context.rules.schema, now, known)
             if limited and known is not None and known.features != person.features:
                 spend(unit, user, "edits", self.context.rules.edits, now)
-            self._changed(unit, person, now)
+            _written(unit, self.context, person)
             if known is None:
                 unit.put(Standing(user=user))
                 if current.building:  # which may have come past this name already
@@ -85,12 +86,12 @@ class People:
         """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
 
         def work(unit: Unit) -> Person:
-            known, now = present(unit, user), self.context.clock()
-            person = replace(known, paused=paused, version=known.version + 1, changed=now)
-            self._changed(unit, person, now)
-            return person
+            known = present(unit, user)
+            if not paused and unit.get(Fact, HELD + user) is not None:
+                raise Conflict("an operator holds this person back")
+            return changed(unit, self.context, known, paused=paused)
 
-        return self.context.store.write(work, people=[user], reads=[(Person, (user,))])
+        return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Fact, (HELD + user,))])
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -99,16 +100,24 @@ class People:
             raise nobody(user)
         return known
 
-    def _changed(self, unit: Unit, person: Person, now: datetime) -> None:
-        unit.put(person)
-        unit.append(Change(id=self.context.new_id(), user=person.id, at=now))
-
 
 def present(unit: Unit, user: str) -> Person:
     known = unit.get(Person, user)
     if known is None:
         raise nobody(user)
     return known
+
+
+def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:
+    """Shown and seeing, or not."""
+    after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
+    _written(unit, context, after)
+    return after
+
+
+def _written(unit: Unit, context: Context, person: Person) -> None:
+    unit.put(person)
+    unit.append(Change(id=context.new_id(), user=person.id, at=person.changed))
 
 
 def made(user: str, about: About, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:

@@ -43,13 +43,15 @@ class Page:
     title: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
+    fixed: bool = True  # the same for everybody; another is answered by routes of its own
 
 
 @final
 class Site:
     """Some pages that link to each other, and what they are made of."""
 
-    def __init__(self, pages: Sequence[Page], assets: Assets | None = None) -> None:
+    def __init__(self, pages: Sequence[Page], assets: Assets | None = None, **shared: Any) -> None:
+        """`shared` are values that every template may use."""
         self.pages = tuple(pages)
         self.assets = assets or Assets.read()
         self._templates = jinja2.Environment(
@@ -59,28 +61,27 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals["asset"] = self.assets.address
+        self._templates.globals.update(shared, asset=self.assets.address)
 
     def router(self) -> APIRouter:
         """The pages and their files, at their own addresses (no prefix)."""
         router = APIRouter(include_in_schema=False)
         for page in self.pages:
+            if not page.fixed:
+                continue
             router.add_api_route(page.path, self._answering(page), methods=["GET", "HEAD"], response_class=Response)
         router.include_router(self.assets.router())
         return router
 
-    def render(self, page: Page) -> str:
+    def render(self, page: Page, **values: Any) -> str:
+        """With values of the page and of this moment."""
         listed = [(one.path, one.title) for one in self.pages if one.title]
-        return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values)
+        return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
 
     def _answering(self, page: Page) -> Any:
         content = self.render(page).encode()
         etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-        headers = {
-            "Cache-Control": "no-cache",
-            "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in page.policy.items()),
-            "ETag": etag,
-        }
+        headers = headers_of(page) | {"ETag": etag}
 
         async def answer(request: Request) -> Response:
             if request.headers.get("if-none-match") == etag:
@@ -88,3 +89,8 @@ class Site:
             return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
         return answer
+
+
+def headers_of(page: Page) -> dict[str, str]:
+    policy = "; ".join(f"{name} {value}" for name, value in page.policy.items())
+    return {"Cache-Control": "no-cache", "Content-Security-Policy": policy}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 
 from kaczmatch.api.guards import Somebody, Use, scoped
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
 from kaczmatch.api.shapes import Id, Shape, Text
 from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.operating import Overview
+from kaczmatch.service.figures import Overview
 from kaczmatch.service.records import Report
 
 router = APIRouter(prefix="/operator", tags=["operators"])
@@ -61,6 +61,11 @@ class MomentOut(BaseModel):
 
 
 class Timeline(BaseModel):
+    """One person as an operator sees them; `held`: paused by an operator, and cannot resume."""
+
+    name: str
+    paused: bool
+    held: bool
     moments: list[MomentOut]
 
 
@@ -86,8 +91,20 @@ class SuspectOut(BaseModel):
     likes: int
 
 
+class SampleOut(BaseModel):
+    """How much was looked at: the newest swipes and cards, and the people who swiped last."""
+
+    events: int
+    cards: int
+    people: int
+
+
 class OverviewOut(BaseModel):
-    """The whole in figures; rates are over the last hour."""
+    """The whole in figures: counts are of everybody, rates of the last hour, the rest of a sample.
+
+    `stability`: Δs of people's last sessions. `conditions`: κ of AAᵀ + I over each one's last swipes; `singular` of them have
+    none without damping. `lorenz`: the share of the cards that shows the least shown 0, 1, 2, … 100 % of people.
+    """
 
     people: int
     paused: int
@@ -100,9 +117,14 @@ class OverviewOut(BaseModel):
     match_rate: float | None
     policies: list[PolicyOut]
     stability: list[float]
+    conditions: list[float]
+    singular: int
     exposure_gini: float | None
+    exposure_top: float | None
+    lorenz: list[float]
     minutes: list[MinuteOut]
     like_everybody: list[SuspectOut]
+    sample: SampleOut
 
     @classmethod
     def of(cls, seen: Overview) -> OverviewOut:
@@ -118,9 +140,14 @@ class OverviewOut(BaseModel):
             match_rate=seen.match_rate,
             policies=[PolicyOut(policy=one[0], sampler=one[1], reason=one[2], decks=one[3]) for one in seen.policies],
             stability=list(seen.stability),
+            conditions=list(seen.conditions),
+            singular=seen.singular,
             exposure_gini=seen.exposure_gini,
+            exposure_top=seen.exposure_top,
+            lorenz=list(seen.lorenz),
             minutes=[MinuteOut(at=one.at, swipes=one.swipes, likes=one.likes, decks=one.decks) for one in seen.minutes],
             like_everybody=[SuspectOut(user=one.user, swipes=one.swipes, likes=one.likes) for one in seen.like_everybody],
+            sample=SampleOut(events=seen.sample.events, cards=seen.sample.cards, people=seen.sample.people),
         )
 
 
@@ -140,8 +167,23 @@ def close(report: Id, body: Resolution, use: Use, operator: Operator) -> ReportO
 @router.get("/people/{user}/timeline", response_model=Timeline)
 def timeline(user: Somebody, use: Use, operator: Operator, limit: Annotated[int, Query(ge=1, le=1_000)] = 200) -> Timeline:
     """What one person did and what was done about them. That it was looked at is written down."""
-    moments = use.operating.timeline(user, operator.key, limit=limit)
-    return Timeline(moments=[MomentOut(at=one.at, what=one.what, other=one.other, detail=one.detail) for one in moments])
+    seen = use.operating.timeline(user, operator.key, limit=limit)
+    moments = [MomentOut(at=one.at, what=one.what, other=one.other, detail=one.detail) for one in seen.moments]
+    return Timeline(name=seen.name, paused=seen.paused, held=seen.held, moments=moments)
+
+
+@router.put("/people/{user}/hold", status_code=204)
+def hold(user: Somebody, use: Use, operator: Operator) -> Response:
+    """Pause somebody who cannot resume until released: shown to nobody and sees nobody."""
+    use.operating.hold(user, operator.key, True).result()
+    return Response(status_code=204)
+
+
+@router.delete("/people/{user}/hold", status_code=204)
+def release(user: Somebody, use: Use, operator: Operator) -> Response:
+    """Let somebody resume who was held; until they do, they stay paused."""
+    use.operating.hold(user, operator.key, False).result()
+    return Response(status_code=204)
 
 
 @router.get("/figures", response_model=OverviewOut)

@@ -57,7 +57,7 @@ def demo_router(invented: Invented) -> APIRouter:
         find: Annotated[str, Query(max_length=80)] = "",
     ) -> DemoPeople:
         """Some of the invented people; of a name or with a tag, if one is looked for."""
-        _check(request)
+        check_local(request)
         words, now = current_words(use.context), use.context.clock()
         wanted = invented.found(find)
         page = wanted[skip : skip + limit]
@@ -76,7 +76,7 @@ def demo_router(invented: Invented) -> APIRouter:
     @router.post("/tokens/{user}", response_model=DemoToken)
     def token(request: Request, user: Somebody, use: Use, x_kaczmatch_demo: Annotated[str, Header()] = "") -> DemoToken:
         """Be anybody, or somebody new; with the header `X-Kaczmatch-Demo: 1`."""
-        _check(request)
+        check_local(request)
         if x_kaczmatch_demo != "1":
             raise Forbidden("the demo's own pages send a header with this")
         key = next(iter(use.loopback_keys))
@@ -86,13 +86,13 @@ def demo_router(invented: Invented) -> APIRouter:
     @router.get("/people/{user}/taste", response_model=Taste)
     def taste(request: Request, user: Somebody) -> Taste:
         """What a simulated person really likes, to compare with what was learned."""
-        _check(request)
+        check_local(request)
         return Taste(weights=invented.taste(user))
 
     return router
 
 
-def _check(request: Request) -> None:
+def check_local(request: Request) -> None:
     if not is_local(request):
         raise Forbidden("the demo works on the machine of the service only")
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):

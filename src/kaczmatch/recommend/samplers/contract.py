@@ -85,10 +85,8 @@ class Pool:
 
     def sides(self, rows: Rows) -> tuple[Vector, Vector]:
         """Both-way scores and the viewer's side of them, of some rows; a sampler need not have asked about all of them."""
-        if "forward" in self.__dict__:
-            forward = self.forward[rows]
-        else:
-            forward = self.viewer.likes(self.features[rows], self.appeal[rows])
+        known = "forward" in self.__dict__
+        forward = self.forward[rows] if known else self.viewer.likes(self.features[rows], self.appeal[rows])
         return self._fuse(forward, self.backward[rows]), forward
 
 

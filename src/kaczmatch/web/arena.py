@@ -1,0 +1,145 @@
+"""The learner arena: one simulated person's swipes drive several learners, and their curves come a piece at a time.
+
+A run is small (a few hundred swipes), so it is traced whole when it is first asked for, and pieces are cut from it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Literal, final
+
+import numpy as np
+from fastapi import APIRouter, Depends, Request, Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.registry import learner
+from kaczmatch.simulation.condition import HONEST, PAPER, Condition
+from kaczmatch.simulation.metrics import alignment, unseen_auc
+from kaczmatch.simulation.trace import Trace, trace
+from kaczmatch.simulation.world import World, world
+from kaczmatch.web.pages import Page, Site, headers_of
+from kaczmatch.web.report import Report
+
+Slug = Literal["probit", "probit-diag", "logistic", "tk", "nk", "block-nk", "rocchio", "all-ones"]
+
+LEARNERS: Final[dict[Slug, tuple[str, str]]] = {
+    "probit": ("probit", "a belief with its covariance"),
+    "probit-diag": ("probit-diag", "a belief tag by tag; the service's own"),
+    "logistic": ("logistic", "gradient steps on log-odds"),
+    "tk": ("tk", "damped projections (paper)"),
+    "nk": ("nk", "normalised projections (paper)"),
+    "block-nk": ("block-nk", "projections on blocks (paper’s best)"),
+    "rocchio": ("rocchio", "mean of likes minus mean of passes"),
+    "all-ones": ("all-ones", "learns nothing"),
+}
+CHOSEN: Final = ("probit", "probit-diag", "tk", "block-nk", "all-ones")
+CONDITIONS: Final[dict[str, Condition]] = {"paper": PAPER, "honest": HONEST}
+SESSIONS, PEOPLE, STEP = 20, 2_000, 8  # AUC is taken every so many swipes
+TOTAL: Final = SESSIONS * PAPER.deck
+_PIECE = 128  # swipes an answer may have
+
+LAB: Final = Page("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "chosen": CHOSEN, "total": TOTAL}, fixed=False)
+
+
+class Asked(BaseModel):
+    """A piece of a run. The same question has the same answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    learners: list[Slug] = Field(min_length=1, max_length=len(LEARNERS))
+    condition: Literal["paper", "honest"]
+    noise: float = Field(ge=0.0, le=0.5, description="Chance that a swipe says the opposite.")
+    seed: int = Field(ge=0, le=9_999)
+    people: Literal[1, 20] = 1
+    first: int = Field(ge=0, lt=TOTAL)
+    last: int = Field(gt=0, le=TOTAL)
+
+
+class Curve(BaseModel):
+    alignment: list[float]  # after each swipe of the piece
+    auc: list[tuple[int, float]]  # after some of them, with their numbers
+
+
+class Piece(BaseModel):
+    start: Curve  # before the first swipe
+    liked: list[bool]  # what the first person said
+    turned: list[bool]  # the opposite of what they felt
+    curves: dict[Slug, Curve]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One learner's curves, the mean over people."""
+
+    alignment: Vector
+    auc: Vector
+    labels: NDArray[np.int8]
+
+
+_one_at_a_time = threading.Lock()
+
+
+def piece(asked: Asked) -> Piece:
+    last = min(asked.last, asked.first + _PIECE)
+    with _one_at_a_time:
+        here = _world(asked.condition, round(asked.noise, 2), asked.seed, asked.people)
+        runs = {slug: _run(slug, here) for slug in asked.learners}
+    some = next(iter(runs.values()))
+    part = slice(asked.first, last)
+    return Piece(
+        start=_start(here),
+        liked=(some.labels[part] > 0).tolist(),
+        turned=(here.turned[0, part] == 1).tolist(),
+        curves={slug: _cut(run, asked.first, last) for slug, run in runs.items()},
+    )
+
+
+def lab_router(site: Site, report: Report, local: Callable[[Request], None]) -> APIRouter:
+    """`local` refuses whoever is not on this machine."""
+    router = APIRouter(prefix=LAB.path, include_in_schema=False, dependencies=[Depends(local)])
+
+    @router.get("", response_model=None)
+    async def page() -> Response:
+        return Response(site.render(LAB, report=report), 200, headers_of(LAB), "text/html; charset=utf-8")
+
+    @router.post("/run", response_model=Piece)
+    async def run(asked: Asked) -> Piece:
+        return await run_in_threadpool(piece, asked)
+
+    @router.get("/report", response_model=None)
+    async def shown() -> Response:
+        return await run_in_threadpool(report.answer)
+
+    return router
+
+
+@lru_cache(maxsize=8)
+def _world(condition: str, noise: float, seed: int, people: int) -> World:
+    return world(replace(CONDITIONS[condition], flip=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
+
+
+@lru_cache(maxsize=64)  # worlds compare by identity, so a run of a world that was forgotten is never found
+def _run(slug: Slug, here: World) -> Run:
+    times = list(range(STEP, TOTAL + 1, STEP))
+    traced: Trace = trace(learner(slug), here, times)
+    area = [float(unseen_auc(traced.weights(time), here, time).mean()) for time in times]
+    return Run(traced.alignment.mean(axis=0), np.array(area), traced.labels[0])
+
+
+def _start(here: World) -> Curve:
+    aligned = float(alignment(here.priors, here.tastes[0]).mean())
+    return Curve(alignment=[round(aligned, 4)], auc=[(0, round(float(unseen_auc(here.priors, here, 1).mean()), 4))])
+
+
+def _cut(run: Run, first: int, last: int) -> Curve:
+    aligned = [round(float(one), 4) for one in run.alignment[first:last]]
+    times = range(STEP, TOTAL + 1, STEP)
+    area = [(time, round(float(one), 4)) for time, one in zip(times, run.auc, strict=True) if first < time <= last]
+    return Curve(alignment=aligned, auc=area)

@@ -1,0 +1,126 @@
+"""The operators' console: a login with a key, a session in a cookie, and a page that calls the API like any client.
+
+The cookie opens the page and lends it short-lived tokens, nothing else: the API itself never looks at cookies, so no other site
+can make a browser act for an operator.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from kaczmatch.service.access import Caller, Denied
+from kaczmatch.service.sessions import LIFE, Sessions
+from kaczmatch.web.charts import Charts
+from kaczmatch.web.pages import STRICT, Page, Site, headers_of
+
+_FORMS: Final = {**STRICT, "form-action": "'self'"}
+PATH: Final = "/console"
+CONSOLE: Final = Page(PATH, "console.html.j2", "Console", policy=_FORMS, fixed=False)
+LOGIN: Final = Page(PATH, "login.html.j2", policy=_FORMS)
+COOKIE: Final = "kaczmatch-console"
+_LONGEST: Final = 1_000  # characters of a form
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Console:
+    """`admits` says whether a key may be used from where a request comes from; `local` whether one comes straight
+    from this machine: from elsewhere the cookie travels by HTTPS alone."""
+
+    site: Site
+    sessions: Sessions
+    charts: Charts
+    admits: Callable[[Request, Caller], bool]
+    local: Callable[[Request], bool]
+
+    def router(self) -> APIRouter:
+        router = APIRouter(prefix=PATH, include_in_schema=False)
+        for path, method, act in (
+            ("", "GET", self.page),
+            ("/login", "POST", self.login),
+            ("/logout", "POST", self.logout),
+            ("/token", "POST", self.token),
+            ("/charts.json", "GET", self.specifications),
+            ("/vega.js", "GET", self.vega),
+        ):
+            router.add_api_route(path, act, methods=[method], response_class=Response)
+        return router
+
+    async def page(self, request: Request) -> Response:
+        if await self._caller(request) is None:
+            return self._login()
+        await run_in_threadpool(self.charts.begin)
+        return self._shown(CONSOLE)
+
+    async def login(self, request: Request) -> Response:
+        _own(request)
+        form = parse_qs((await request.body())[:_LONGEST].decode("utf-8", "replace"))
+        try:
+            secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
+        except Denied:
+            return self._login("That is not a valid key with the operator's scope.", 403)
+        if not self.admits(request, caller):
+            await run_in_threadpool(self.sessions.end, secret)
+            return self._login("That key works on the machine of the service only.", 403)
+        answer = Response(status_code=303, headers={"Location": PATH})
+        age, secure = int(LIFE.total_seconds()), not self.local(request)
+        answer.set_cookie(COOKIE, secret, max_age=age, path=PATH, secure=secure, httponly=True, samesite="strict")
+        return answer
+
+    async def logout(self, request: Request) -> Response:
+        _own(request)
+        await run_in_threadpool(self.sessions.end, request.cookies.get(COOKIE, ""))
+        answer = Response(status_code=303, headers={"Location": PATH})
+        answer.delete_cookie(COOKIE, path=PATH, secure=not self.local(request), httponly=True, samesite="strict")
+        return answer
+
+    async def token(self, request: Request) -> Response:
+        """What the page asks the API with; it keeps it in memory alone."""
+        _own(request)
+        if await self._caller(request) is None:
+            raise HTTPException(401)
+        token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
+        told = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
+        return Response(json.dumps(told), media_type="application/json")
+
+    async def specifications(self, request: Request) -> Response:
+        if await self._caller(request) is None:
+            raise HTTPException(401)
+        return Response(await run_in_threadpool(self.charts.specifications), media_type="application/json")
+
+    async def vega(self, request: Request) -> Response:
+        if await self._caller(request) is None:
+            raise HTTPException(401)
+        etag = self.charts.version
+        headers = {"Cache-Control": "private, no-cache", "ETag": etag}
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(await run_in_threadpool(self.charts.bundle), media_type="text/javascript; charset=utf-8", headers=headers)
+
+    async def _caller(self, request: Request) -> Caller | None:
+        secret = request.cookies.get(COOKIE, "")
+        caller = await run_in_threadpool(self.sessions.caller, secret) if secret else None
+        return caller if caller is not None and self.admits(request, caller) else None
+
+    def _login(self, wrong: str = "", status: int = 200) -> Response:
+        return self._shown(LOGIN, status, wrong=wrong)
+
+    def _shown(self, page: Page, status: int = 200, **values: str) -> Response:
+        # Without its referrer a browser would not say which site a form is of.
+        headers = headers_of(page) | {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
+        return Response(self.site.render(page, **values), status, headers, "text/html; charset=utf-8")
+
+
+def _own(request: Request) -> None:
+    """Only a page of this site may send it; browsers say so by one of two headers."""
+    sent_from, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    host = request.headers.get("host", "")
+    if sent_from not in (None, "same-origin") or (origin is not None and origin.partition("://")[2] != host):
+        raise HTTPException(403)

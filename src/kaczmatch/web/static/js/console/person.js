@@ -1,0 +1,51 @@
+// One person's timeline, and what an operator can do about them.
+
+import { byId, make, say } from "../dom.js";
+import { erase } from "./erasing.js";
+import { operator } from "./session.js";
+
+const path = (user) => `/operator/people/${encodeURIComponent(user)}`;
+
+export class Person {
+  constructor(act) {
+    this.act = act;
+    byId("find").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.show(byId("user").value.trim());
+    });
+  }
+
+  async show(user) {
+    byId("user").value = user;
+    if (await this.act(() => this.#look(user), "Nothing to show")) byId("person-name").focus();
+    else byId("person").hidden = true;
+  }
+
+  async #look(user) {
+    const seen = await operator.get(`${path(user)}/timeline`);
+    const state = seen.held ? " · blocked by an operator" : seen.paused ? " · paused" : "";
+    byId("person-name").replaceChildren(make("bdi", {}, seen.name), ` (${user})${state}`);
+    byId("person-acts").replaceChildren(
+      make("button", { type: "button", click: () => this.#hold(user, !seen.held) }, seen.held ? "Unblock" : "Block"),
+      make("button", { type: "button", class: "danger", click: () => erase(user, this.act, () => (byId("person").hidden = true)) }, "Erase…"),
+    );
+    byId("moments").replaceChildren(
+      ...seen.moments.map((moment) =>
+        make("tr", {}, make("td", {}, new Date(moment.at).toLocaleString()), make("td", {}, moment.what), make("td", {}, this.#link(moment.other)), make("td", {}, moment.detail)),
+      ),
+    );
+    byId("person").hidden = false;
+    say(`Timeline of ${seen.name}: ${seen.moments.length} lines`);
+  }
+
+  #link(user) {
+    return user ? make("button", { type: "button", class: "quiet", click: () => this.show(user) }, user) : "";
+  }
+
+  #hold(user, held) {
+    return this.act(async () => {
+      await (held ? operator.put(`${path(user)}/hold`) : operator.delete(`${path(user)}/hold`));
+      await this.#look(user);
+    }, held ? "Could not block" : "Could not unblock");
+  }
+}

@@ -1,0 +1,123 @@
+// The learner arena: fetch a run piece by piece, and let the curves grow.
+
+import { byId, say, trouble } from "../dom.js";
+import { Plot, strip } from "./plots.js";
+import { Run } from "./run.js";
+import { numbers } from "./table.js";
+
+const TOTAL = 640;
+const SPEEDS = [8, 24, 64, 160, 480]; // swipes a second
+const SESSION = 32;
+const WORDS = {
+  paper: "As the paper ran it: a like wherever one liked tag is shared, so nearly everybody is liked, and learners start near the answer. All-ones, which learns nothing, looks as good as most.",
+  honest: "A like only where tastes agree well, and everybody starts from nothing. Now learning shows, and not learning too.",
+};
+
+const plots = [new Plot("alignment", TOTAL, [0.4, 1]), new Plot("auc", TOTAL, [0.4, 1])];
+let run = null;
+let shown = 0;
+let playing = false;
+let before = 0;
+
+const speed = () => SPEEDS[byId("speed").valueAsNumber - 1];
+const chosen = () => [...document.querySelectorAll("[name=learner]:checked")].map((box) => box.value);
+const condition = () => document.querySelector("[name=condition]:checked").value;
+const seed = () => Math.min(9999, Math.max(0, Math.trunc(byId("seed").valueAsNumber) || 0));
+
+function asked() {
+  return { condition: condition(), noise: byId("noise").valueAsNumber, seed: seed(), people: Number(byId("people").value) };
+}
+
+/** Draw what there is; fetch ahead what is not. */
+async function show(upto) {
+  const mine = run;
+  shown = Math.min(TOTAL, upto);
+  await mine.upto(shown, chosen());
+  if (mine !== run) return; // another run has begun meanwhile
+  for (const plot of plots) plot.draw(mine, chosen(), Math.floor(shown));
+  strip(mine, Math.floor(shown), TOTAL);
+  numbers(mine, chosen(), Math.floor(shown));
+  const count = Math.floor(shown);
+  byId("count").textContent = `${count} of ${TOTAL} swipes`;
+  byId("swipes-words").textContent = count ? `${Math.round((100 * mine.likes(count)) / count)} % likes` : "";
+}
+
+async function turn(now) {
+  if (!playing) return;
+  const passed = Math.max(0, Math.min(now - before, 250)); // a frame may have begun before the button was pressed
+  before = now;
+  await safely(() => show(shown + (speed() * passed) / 1000));
+  if (shown >= TOTAL) pause("The run is over");
+  else if (playing) requestAnimationFrame(turn);
+}
+
+function play() {
+  if (shown >= TOTAL) shown = 0;
+  playing = true;
+  before = performance.now();
+  byId("play").textContent = "Pause";
+  requestAnimationFrame(turn);
+}
+
+function pause(words = "") {
+  playing = false;
+  byId("play").textContent = "Play";
+  if (words) say(`${words}. ${numbers.said()}`);
+}
+
+const toggle = () => (playing ? pause("Paused") : play());
+
+async function step() {
+  pause();
+  await safely(() => show(Math.min(TOTAL, (Math.floor(shown / SESSION) + 1) * SESSION)));
+  say(`${shown} swipes. ${numbers.said()}`);
+}
+
+function reset() {
+  pause();
+  run = new Run(asked());
+  return safely(() => show(0));
+}
+
+/** Something else is asked for: the same number of swipes, under it. */
+function again() {
+  run = new Run(asked());
+  byId("condition-words").textContent = WORDS[condition()];
+  byId("noise-now").textContent = `${Math.round(100 * byId("noise").valueAsNumber)} % of swipes say the opposite`;
+  byId("speed-now").textContent = `${speed()} swipes a second`;
+  return safely(() => show(shown));
+}
+
+async function safely(work) {
+  try {
+    await work();
+    trouble("");
+  } catch (error) {
+    pause();
+    trouble(`That did not work: ${error.message}.`, "Try again", again);
+  }
+}
+
+byId("play").addEventListener("click", toggle);
+byId("step").addEventListener("click", step);
+byId("reset").addEventListener("click", reset);
+byId("speed").addEventListener("input", () => (byId("speed-now").textContent = `${speed()} swipes a second`));
+for (const id of ["noise", "people", "seed"]) byId(id).addEventListener("change", again);
+byId("noise").addEventListener("input", () => (byId("noise-now").textContent = `${Math.round(100 * byId("noise").valueAsNumber)} % of swipes say the opposite`));
+byId("conditions").addEventListener("change", again);
+for (const box of document.querySelectorAll("[name=learner]")) {
+  box.addEventListener("change", () => {
+    if (!chosen().length) box.checked = true; // one is left at least
+    safely(() => show(shown));
+  });
+}
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest("input, select, button, a, [tabindex='0']") || event.altKey || event.ctrlKey || event.metaKey) return;
+  const act = { " ": toggle, ArrowRight: step, r: reset, R: reset }[event.key];
+  if (act) {
+    event.preventDefault();
+    act();
+  }
+});
+await again();
+if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play();

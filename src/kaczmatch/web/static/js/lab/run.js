@@ -1,0 +1,59 @@
+// One run: what was fetched of it so far, learner by learner.
+
+const AHEAD = 128; // swipes a request
+const TOTAL = 640;
+
+export class Run {
+  constructor(asked) {
+    this.asked = asked;
+    this.curves = new Map(); // slug: { alignment: [before the first, after the first, …], auc: [[swipes, auc], …] }
+    this.liked = [];
+    this.turned = [];
+  }
+
+  /** Have so many swipes of these learners. */
+  async upto(swipes, learners) {
+    const wanted = Math.min(TOTAL, Math.ceil(Math.max(swipes, 1) / AHEAD) * AHEAD);
+    for (let first = 0; first < wanted; first += AHEAD) {
+      const missing = learners.filter((slug) => (this.curves.get(slug)?.alignment.length ?? 0) <= first + 1);
+      if (missing.length) this.#add(await this.#fetched(missing, first), first);
+    }
+  }
+
+  async #fetched(learners, first) {
+    const answer = await fetch("/lab/run", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ ...this.asked, learners, first, last: Math.min(TOTAL, first + AHEAD) }),
+    });
+    if (!answer.ok) throw new Error(`the service answered ${answer.status}`);
+    return answer.json();
+  }
+
+  #add(piece, first) {
+    for (const [slug, curve] of Object.entries(piece.curves)) {
+      const kept = this.curves.get(slug) ?? { alignment: [...piece.start.alignment], auc: [...piece.start.auc] };
+      if (kept.alignment.length === first + 1) {
+        kept.alignment.push(...curve.alignment);
+        kept.auc.push(...curve.auc);
+      }
+      this.curves.set(slug, kept);
+    }
+    if (this.liked.length === first) {
+      this.liked.push(...piece.liked);
+      this.turned.push(...piece.turned);
+    }
+  }
+
+  likes(swipes) {
+    return this.liked.slice(0, swipes).filter(Boolean).length;
+  }
+
+  /** Points of a curve after so many swipes. */
+  points(slug, what, swipes) {
+    const curve = this.curves.get(slug);
+    if (!curve) return [];
+    if (what === "auc") return curve.auc.filter(([place]) => place <= swipes);
+    return curve.alignment.slice(0, swipes + 1).map((value, place) => [place, value]);
+  }
+}

@@ -1,0 +1,187 @@
+"""The operators' console: who gets in, and what they can do there."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Literal
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from kaczmatch.service.records import Audit
+
+from .conftest import Site, Visiting, Visitor
+from .test_access_for_all import check
+
+NUMBERS = itertools.count()
+
+
+def key_with(site: Site, *scopes: str) -> str:
+    return site.system.parts.access.create("test", scopes)[1]
+
+
+def operating(visitor: Visitor) -> Visitor:
+    """Logged in, with everything drawn."""
+    page = visitor.page
+    page.goto(f"{visitor.site.address}/console")
+    page.get_by_label("Service key").fill(key_with(visitor.site, "operator", "data"))
+    page.get_by_role("button", name="Log in").click()
+    expect(page.locator("#fresh")).to_contain_text("As of")
+    expect(page.locator("#chart-minutes svg")).to_be_visible(timeout=60_000)
+    return visitor
+
+
+def complain(site: Site, name: str = "Bo", words: str = "words") -> tuple[str, str]:
+    one, two = site.couple("Ada", name)
+    site.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": f"reason {next(NUMBERS)}", "words": words})
+    return one, two
+
+
+def looks(site: Site, user: str) -> list[str]:
+    with site.system.store.read() as reader:
+        return [line.action for line in reader.find(Audit, user=user)]
+
+
+def test_only_a_key_with_the_operators_scope_gets_in(visitor: Visitor, site: Site) -> None:
+    page, user = visitor.page, site.person()
+    token = site.ok("POST", "/tokens", json={"user": user})["token"]
+    for credential in ("nonsense", token, key_with(site, "app", "tokens", "data"), "kz_000000000000_" + "0" * 64):
+        page.goto(f"{site.address}/console")
+        assert page.locator("#tiles").count() == 0
+        page.get_by_label("Service key").fill(credential)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("alert")).to_contain_text("not a valid key")
+        assert visitor.context.cookies() == []
+    visitor.wrong[:] = [words for words in visitor.wrong if "403" not in words]  # the browser's own line about each refusal
+
+
+def test_the_session_is_a_strict_cookie_that_leaving_ends(visitor: Visitor, site: Site) -> None:
+    page = operating(visitor).page
+    (cookie,) = visitor.context.cookies()
+    assert cookie["httpOnly"]
+    assert (cookie["sameSite"], cookie["path"]) == ("Strict", "/console")
+    assert page.evaluate("() => document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)") == "{}{}"
+    sent = {"Cookie": f"{cookie['name']}={cookie['value']}"}
+    assert httpx.post(f"{site.address}/console/token", headers=sent).status_code == 200
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Service key")).to_be_visible()
+    assert visitor.context.cookies() == []
+    assert httpx.post(f"{site.address}/console/token", headers=sent).status_code == 401
+    assert "tiles" not in httpx.get(f"{site.address}/console", headers=sent).text
+
+
+def test_other_sites_and_other_machines_get_nothing_by_a_cookie(site: Site) -> None:
+    key = key_with(site, "operator")
+    demo = (site.system.settings.data / "demo-key").read_text()
+    login = f"{site.address}/console/login"
+    cross = httpx.post(login, data={"key": key}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert (cross.status_code, cross.headers.get("set-cookie")) == (403, None)
+    assert httpx.post(login, data={"key": key}, headers={"Origin": "https://evil.example"}).status_code == 403
+    afar = httpx.post(login, data={"key": demo}, headers={"X-Forwarded-For": "10.0.0.1"})
+    assert (afar.status_code, afar.headers.get("set-cookie")) == (403, None)
+    given = httpx.post(login, data={"key": key}, headers={"X-Forwarded-For": "10.0.0.1"}).headers["set-cookie"]
+    assert "Secure" in given  # beyond this machine by HTTPS alone
+    cookie = {"Cookie": given.partition(";")[0]}
+    assert httpx.get(f"{site.address}/v1/operator/figures", headers=cookie).status_code == 401  # the API knows no cookies
+    token = httpx.post(f"{site.address}/console/token", headers=cookie).json()
+    assert token["scopes"] == ["operator"]
+    bearer = {"Authorization": f"Bearer {token['token']}"}
+    assert httpx.get(f"{site.address}/v1/operator/figures", headers=bearer).status_code == 200
+    assert httpx.get(f"{site.address}/v1/export/profiles", headers=bearer).status_code == 403
+    site.system.parts.access.revoke(key.split("_")[1]).result()
+    assert httpx.post(f"{site.address}/console/token", headers=cookie).status_code == 401  # the session ends with its key
+    for path in ("charts.json", "vega.js"):
+        assert httpx.get(f"{site.address}/console/{path}").status_code == 401
+
+
+def test_whoever_is_reported_is_blocked_and_cannot_come_back(visitor: Visitor, site: Site) -> None:
+    _one, two = complain(site)
+    page = operating(visitor).page
+    report = page.locator(".report", has_text=two)
+    report.get_by_role("button", name="Block").click()
+    expect(report).to_have_count(0)
+    assert site.ok("GET", f"/people/{two}")["paused"]
+    assert site.api.post(f"/v1/people/{two}/resume").status_code == 409
+    assert {"held back"} < set(looks(site, two))
+    page.get_by_label("Id of a person").fill(two)
+    page.get_by_role("button", name="Show timeline").click()
+    expect(page.locator("#person-name")).to_contain_text("blocked by an operator")
+    page.get_by_role("button", name="Unblock").click()
+    expect(page.get_by_role("button", name="Block", exact=True)).to_be_visible()
+    assert not site.ok("POST", f"/people/{two}/resume")["paused"]
+
+
+def test_erasing_asks_for_the_id(visitor: Visitor, site: Site) -> None:
+    _, two = complain(site)
+    page = operating(visitor).page
+    report = page.locator(".report", has_text=two)
+    report.get_by_role("button", name="Erase").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Erase for good")).to_be_disabled()
+    dialog.get_by_role("button", name="Keep").click()
+    site.ok("GET", f"/people/{two}")
+    report.get_by_role("button", name="Erase").click()
+    dialog.get_by_label("Id").fill(two)
+    dialog.get_by_role("button", name="Erase for good").click()
+    expect(report).to_have_count(0)
+    assert site.api.get(f"/v1/people/{two}").status_code == 404
+
+
+def test_every_look_at_a_person_leaves_a_line(visitor: Visitor, site: Site) -> None:
+    _, two = complain(site)
+    page = operating(visitor).page
+    assert looks(site, two) == []
+    page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
+    expect(page.locator("#moments")).to_contain_text("was reported by")
+    assert looks(site, two) == ["looked at timeline"]
+    page.get_by_role("button", name="Show timeline").click()
+    expect(page.locator("#moments tr", has_text="looked at timeline")).to_have_count(2)
+
+
+def test_what_people_wrote_is_text_in_the_console(visitor: Visitor, site: Site) -> None:
+    name = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    _, two = complain(site, name, name)
+    page = operating(visitor).page
+    report = page.locator(".report", has_text=two)
+    expect(report.locator(".words")).to_have_text(name)
+    report.get_by_role("button", name="Timeline").click()
+    expect(page.locator("#person-name bdi")).to_have_text(name)
+    assert page.locator("img[src=x]").count() == 0
+    assert page.locator("main script").count() == 0
+
+
+def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
+    one, two = site.couple()
+    site.like(one, two)
+    page = operating(visitor).page
+    expect(page.locator("#tiles")).to_contain_text("people")
+    for chart in ("minutes", "policies", "lorenz", "conditions"):
+        expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
+    expect(page.locator("#told-lorenz")).to_contain_text("Gini")
+    expect(page.locator("#told-minutes")).to_contain_text("likes")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="profiles.csv").click()
+    assert download.value.suggested_filename == "profiles.csv"
+
+
+def test_the_console_is_small_before_charts(visitor: Visitor, site: Site) -> None:
+    sizes: dict[str, int] = {}
+    visitor.page.on("response", lambda answer: sizes.update({answer.url: int(answer.headers.get("content-length", 0))}))
+    operating(visitor)
+    assert sum(size for url, size in sizes.items() if not url.endswith("vega.js")) < 150_000
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_the_console(visiting: Visiting, site: Site, colours: Literal["light", "dark"]) -> None:
+    _, two = complain(site)
+    visitor = visiting(color_scheme=colours)
+    page = visitor.page
+    page.goto(f"{site.address}/console")
+    check(page)
+    operating(visitor)
+    page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
+    expect(page.locator("#moments tr").first).to_be_visible()
+    check(page)
+    page.locator("#person-acts").get_by_role("button", name="Erase").click()
+    check(page)
