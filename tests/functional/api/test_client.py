@@ -108,6 +108,14 @@ def client(service: Any) -> Iterator[Client]:
         yield made
 
 
+def test_somebody_is_held_back_and_released(service: Any, client: Client) -> None:
+    one, _ = service.couple()
+    client.hold(one)
+    assert client.timeline(one).held
+    client.release(one)
+    assert not client.timeline(one).held
+
+
 def test_a_life_by_the_client(service: Any, client: Client) -> None:
     one, two = service.couple()
     mine = client.profile(one)
@@ -150,10 +158,6 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     (report,) = [report for report in client.open_reports(limit=200).items if report.user == one]
     assert client.close_report(report.id, "talked to them").closed is not None
     assert client.timeline(one).moments
-    client.hold(one)
-    assert client.timeline(one).held
-    client.release(one)
-    assert not client.timeline(one).held
     assert client.figures().people >= 2
     client.reset(one)
     assert client.pause(one).paused
