@@ -25,6 +25,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+RESUME_SECONDS = 60.0  # building a model goes on if whoever began it has failed
 _COLLECT_EVERY = 50_000  # objects: a request makes hundreds, and next to none of them in circles
 
 log = structlog.stdlib.get_logger("kaczmatch")
@@ -83,7 +84,7 @@ class System:
         self.background.every(FOLLOW_SECONDS, "follow", self.world.follow)
         self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
         self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
-        self.background.once("resume building", self.parts.models.resume)
+        self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
         if self.settings.refit:
             self.background.every(REFIT_SECONDS, "refit", refitting.run_if_due)
         for seconds, name, job in self.jobs:

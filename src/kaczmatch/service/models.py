@@ -29,7 +29,8 @@ from kaczmatch.service.store import Unit
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
-_MOST_FITTED = 5_000  # people; a mean over more is no better
+_MOST_FITTED = 2_000  # people; a mean over more is hardly better
+_MOST_SWIPES = 200  # of each: that says what they like
 
 
 @final
@@ -78,8 +79,9 @@ class Models:
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-            known = reader.find(Learned, model=current.model, limit=_MOST_FITTED)
-            histories = [taught(reader.find(Event, user=one.user)) for one in known if one.swipes]
+            known = [one.user for one in reader.find(Learned, model=current.model) if one.swipes]
+            some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
+            histories = [taught(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
             return None
