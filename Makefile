@@ -21,6 +21,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/service.py
 
 migration: $(ENVIRONMENT) # make migration words="what changes"
 	$(BIN)/python -m kaczmatch.storage.migrations $(words)
