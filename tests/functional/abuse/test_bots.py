@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+from kaczmatch.service.figures import Suspect
 from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.operating import Operating, Suspect
+from kaczmatch.service.operating import Operating
 from kaczmatch.service.swiping import Swipe
 from kaczmatch.storage.memory import MemoryStore
 from town import TAGS, Town
