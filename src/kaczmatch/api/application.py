@@ -14,6 +14,7 @@ from kaczmatch.api import problems
 from kaczmatch.api.edge import Edge
 from kaczmatch.api.figures import Figures
 from kaczmatch.api.guards import Doorman
+from kaczmatch.api.lane import Lane
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.routes import (
@@ -105,6 +106,7 @@ def application(
             allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match"],
             expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         )
+    app.add_middleware(Lane, endpoint=swipes.swipe, handlers=app.exception_handlers)
     app.add_middleware(
         Edge,
         figures=figures,
