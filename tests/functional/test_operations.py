@@ -119,3 +119,15 @@ def test_verify_backup_erase_restore(typed: Typed, tmp_path: Path) -> None:
     assert "2 people" in fine(typed("restore", "backups/one.db", "--force"))
     assert "2 profiles" in fine(typed("export", "profiles", "left.csv", "--force"))
     assert "damaged" in refused(typed("restore", "people.csv", "--force"))
+
+
+def test_another_learner_learns_everybodys_swipes_anew(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "swipes.jsonl").write_text(SWIPES)
+    fine(typed("import", "profiles", "people.csv", *COLUMN))
+    fine(typed("import", "swipes", "swipes.jsonl"))
+    assert "model 2 is in use: probit" in fine(typed("relearn", "probit", "--settings", '{"appeal": true}'))
+    assert "2 states equal their replay" in fine(typed("verify"))
+    assert "mutual" in refused(typed("relearn", "tk"))
+    assert "did you mean 'probit'" in refused(typed("relearn", "probti"))
+    assert "JSON object" in refused(typed("relearn", "probit", "--settings", "[]"))

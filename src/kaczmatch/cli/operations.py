@@ -1,7 +1,8 @@
-"""`kaczmatch migrate`, `keys`, `import`, `export`, `erase`, `verify`, `backup` and `restore`."""
+"""`kaczmatch migrate`, `keys`, `import`, `export`, `erase`, `verify`, `relearn`, `backup` and `restore`."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -15,11 +16,14 @@ from kaczmatch.app.composing import access_of
 from kaczmatch.cli.operating import Stages, opened, plainly, say, settings_from
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
+from kaczmatch.learners.registry import learner
+from kaczmatch.service.catalogue import neutral_prior
 from kaczmatch.service.erasing import Erasing
 from kaczmatch.service.exporting import COLUMNS, Batch, exported
 from kaczmatch.service.importing import Asked, Imported, Importing
 from kaczmatch.service.importing_profiles import Profiles
 from kaczmatch.service.importing_swipes import Swipes
+from kaczmatch.service.models import Models
 from kaczmatch.service.records import Person
 from kaczmatch.service.verifying import verify as replayed
 from kaczmatch.settings.reading import without_password
@@ -126,6 +130,24 @@ def verify(config: Path | None) -> None:
             say(f"  {problem}")
     if verdict.problems:
         sys.exit(FAILED)
+
+
+def relearn(config: Path | None, slug: str, text: str) -> None:
+    with plainly(), opened(settings_from(config)) as (_, context):
+        try:
+            settings = json.loads(text)
+        except ValueError:
+            settings = None
+        if not isinstance(settings, dict):
+            raise InvalidInput("settings", f'must be a JSON object, such as {{"appeal": true}}, got {text!r}')
+        models = Models(context)
+        with context.store.read() as reader:
+            words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+        rule = learner(slug, **settings)
+        with Stages() as stages:
+            prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
+            number = models.change(slug, settings, prior, lambda done, total: stages("learning anew", done, total))
+        say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 
 
 def back_up(config: Path | None, file: Path, *, force: bool) -> None:

@@ -131,6 +131,17 @@ def verify(config: ConfigFile = None) -> None:
     run(config)
 
 
+def relearn(
+    learner: Annotated[str, typer.Argument(help="The learner to change to, such as probit.")],
+    settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    config: ConfigFile = None,
+) -> None:
+    """Change the learner: everybody's log is learned anew beside the old one, then all processes switch at once."""
+    from kaczmatch.cli.operations import relearn as run
+
+    run(config, learner, settings)
+
+
 def backup(
     file: Annotated[Path, typer.Argument(help="A new file.", dir_okay=False)], force: Force = False, config: ConfigFile = None
 ) -> None:
@@ -156,5 +167,6 @@ def register(app: typer.Typer) -> None:
     app.command("export")(put_away)
     app.command("erase")(erase)
     app.command("verify")(verify)
+    app.command("relearn")(relearn)
     app.command("backup")(backup)
     app.command("restore")(restore)
