@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services import in_context, populate, swiped
+from tests.services import dealt, in_context, populate, swiped
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.context import Context
@@ -59,6 +59,7 @@ def lived(url: str) -> None:
     """A service with a little of everything."""
     context = in_context(SqlStore(url))
     populate(context, 8)
+    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     rng = random.Random(1)  # noqa: S311
     for number in range(60):
         one, two = rng.sample(range(8), 2)

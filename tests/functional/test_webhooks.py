@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.services import START, Clock, Receiver, in_context, open_store, populate, receiver, swiped, tell
+from tests.services import START, Clock, Receiver, dealt, in_context, open_store, populate, receiver, swiped, tell
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.core.errors import InvalidInput
@@ -71,7 +71,7 @@ def verified(secret: str, headers: dict[str, str], body: bytes) -> bool:
 def test_a_match_is_told_to_both_sides_and_signed(context: Context, app: tuple[str, Receiver]) -> None:
     url, received = app
     populate(context, 2)
-    swiped(context, "p0", "p1"), swiped(context, "p1", "p0")
+    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     with deliverer(context, url, secrets=[SECRET, OTHER]) as running:
         assert running.step() == 2
         assert running.step() == 0
