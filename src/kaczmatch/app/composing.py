@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def rules_of(settings: Settings) -> Rules:
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),
-        policy=policy_of(settings),
+        policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
         swipes=Limit(settings.swipes_a_day, DAY),
         decks=Limit(settings.decks_a_day, DAY),
@@ -71,13 +72,14 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def policy_of(settings: Settings) -> Policy:
-    kind = POLICIES[settings.policy]
+def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
+    """The policy called `slug` with these settings."""
+    kind = POLICIES[slug]
     known = [field.name for field in fields(kind) if field.name != "sampler"]
-    for name in settings.policy_settings:
+    for name in chosen:
         if name not in known:
-            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {settings.policy!r}; {nearest(name, known)}")
-    return kind(**settings.policy_settings)
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {nearest(name, known)}")
+    return kind(**chosen)
 
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:

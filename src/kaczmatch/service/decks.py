@@ -27,7 +27,7 @@ from kaczmatch.service.rules import LARGEST_DECK
 from kaczmatch.service.store import Reader, Unit
 from kaczmatch.service.world import World, grown
 
-_MOST_ADMIRERS = 1_000
+MOST_ADMIRERS = 1_000
 _TRIES = 5
 
 
@@ -165,6 +165,7 @@ class Decks:
             reason=deck.decision.reason,
             model=model,
             eligible=deck.eligible,
+            least=deck.least,
             arm=arm,
         )
         cards = [
@@ -204,7 +205,7 @@ def look(reader: Reader, context: Context, user: str, now: datetime) -> Sight:
     met: dict[Hashable, datetime] = {
         pair.other: pair.decided for pair in reader.find(Pair, user=user, after=(now - context.rules.cooldown,))
     }
-    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=_MOST_ADMIRERS)
+    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
     return Sight(me, viewer, taste, kept_apart(reader, user), met, tuple(pair.user for pair in likes))
 
 

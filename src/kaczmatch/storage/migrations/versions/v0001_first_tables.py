@@ -66,7 +66,10 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("eligible", sa.BigInteger(), nullable=False),
+        sa.Column("least", sa.Double(), nullable=False),
+        sa.Column("experiment", TEXT, nullable=False),
         sa.Column("arm", TEXT, nullable=False),
+        sa.Column("unit", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user", "id"),
         sqlite_with_rowid=False,
     )
