@@ -9,6 +9,7 @@ import numpy as np
 
 from kaczmatch.recommend.policy import MutualPolicy, Policy
 from kaczmatch.service.hindsight import Hindsight
+from kaczmatch.service.store import Store
 from kaczmatch.storage import MemoryStore
 from town import TAGS, Town
 
@@ -16,8 +17,8 @@ from town import TAGS, Town
 class Studied(Town):
     """A town whose people have tastes of their own: some tags attract them, others do not, and appeal counts for all."""
 
-    def __init__(self, seed: int, couples: int, **rules: Any) -> None:
-        super().__init__(MemoryStore(), **{"deck_size": 6} | rules)
+    def __init__(self, seed: int, couples: int, *, store: Store | None = None, **rules: Any) -> None:
+        super().__init__(store or MemoryStore(), **{"deck_size": 6} | rules)
         self.chance = np.random.default_rng([seed, 1])
         self.rng = np.random.default_rng([seed, 2])
         self.ids = [f"{side}{place}" for place in range(couples) for side in "wm"]

@@ -19,6 +19,7 @@ from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.routes import (
     decks,
+    experiments,
     feed,
     health,
     matches,
@@ -47,6 +48,7 @@ ROUTERS: Final = (
     feed.router,
     transfer.router,
     operator.router,
+    experiments.router,
     health.router,
 )
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {

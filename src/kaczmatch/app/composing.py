@@ -18,6 +18,7 @@ from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.service.access import Access
+from kaczmatch.service.arms import Arm, Assigned, Experiment
 from kaczmatch.service.context import Context
 from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.feed import Feed
@@ -63,6 +64,7 @@ def rules_of(settings: Settings) -> Rules:
         session_silence=timedelta(minutes=settings.session_minutes),
         policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
+        experiment=experiment_of(settings),
         swipes=Limit(settings.swipes_a_day, DAY),
         decks=Limit(settings.decks_a_day, DAY),
         edits=Limit(settings.edits_a_day, DAY),
@@ -80,6 +82,25 @@ def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
         if name not in known:
             raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {nearest(name, known)}")
     return kind(**chosen)
+
+
+def experiment_of(settings: Settings) -> Experiment | None:
+    if settings.experiment is None:
+        return None
+    arms = []
+    for name, arm in settings.experiment_arms.items():
+        usual = settings.policy_settings if arm.policy in (None, settings.policy) else {}
+        chosen = usual if arm.policy_settings is None else arm.policy_settings
+        arms.append(Arm(name, policy_of(arm.policy or settings.policy, chosen), arm.share))
+    return Experiment(
+        name=settings.experiment,
+        arms=tuple(arms),
+        salt=settings.experiment_salt,
+        assigned=Assigned(settings.experiment_by),
+        window=timedelta(days=settings.experiment_days),
+        block=timedelta(hours=settings.experiment_hours),
+        region_km=settings.experiment_km,
+    )
 
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:

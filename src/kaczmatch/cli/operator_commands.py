@@ -184,6 +184,16 @@ def off_policy(
     run(config, (policy.value, settings), None if learner is None else (learner, learner_settings), since, seed, as_json=json)
 
 
+def experiment(
+    json: Annotated[bool, typer.Option("--json", help="Print the differences on standard output.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """How the experiment of the settings stands; look as often as you like."""
+    from kaczmatch.cli.experiment import run
+
+    run(config, as_json=json)
+
+
 def register(app: typer.Typer) -> None:
     app.add_typer(keys, name="keys")
     app.command("migrate")(migrate)
@@ -193,5 +203,6 @@ def register(app: typer.Typer) -> None:
     app.command("verify")(verify)
     app.command("relearn")(relearn)
     app.command("off-policy")(off_policy)
+    app.command("experiment")(experiment)
     app.command("backup")(backup)
     app.command("restore")(restore)

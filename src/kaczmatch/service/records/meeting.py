@@ -37,7 +37,7 @@ class Dealt(Record):
     table = "decks"
     key = ("user", "id")
     order = ("at", "id")
-    indexes = (("at", "id"),)
+    indexes = (("at", "id"), ("experiment", "at", "id"))
 
     user: str
     id: str

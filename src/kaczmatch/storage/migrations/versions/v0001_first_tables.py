@@ -75,6 +75,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("decks", schema=None) as batch_op:
         batch_op.create_index("decks_at_id", ["at", "id"], unique=False)
+        batch_op.create_index("decks_experiment_at_id", ["experiment", "at", "id"], unique=False)
 
     op.create_table(
         "deliveries",
