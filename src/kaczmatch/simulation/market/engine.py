@@ -14,6 +14,7 @@ from kaczmatch.core.errors import whole
 from kaczmatch.learners.appeal import Appeal
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
+from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure
@@ -103,6 +104,7 @@ class _Market:
         self.appeal = Appeal().ledger()
         self.features = [packed(profile.features) for profile in town.profiles]
         self.tastes = [self.fold.start()] * len(town)
+        self.states: dict[Hashable, State] = {place: taste.state for place, taste in enumerate(self.tastes)}
         self.met: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
         self.admirers: list[set[Hashable]] = [set() for _ in town.profiles]
         self.matches: list[set[Hashable]] = [set() for _ in town.profiles]
@@ -133,8 +135,9 @@ class _Market:
             matched = self._decided(viewer, candidate, now, liked=liked)
             self._cards.append((number, viewer, candidate, liked, matched, card.chance))
         self.tastes[viewer] = self.fold.step(taste, _event(viewer, now, SESSION_ENDED))
+        self.states[viewer] = self.tastes[viewer].state
         self.exposure.shown(shown, now)
-        self.index.prefer({viewer: self.tastes[viewer].state})
+        self.index.prefer({viewer: self.states[viewer]})
         self.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
 
     def log(self) -> Log:
@@ -147,7 +150,7 @@ class _Market:
         if policy not in self._recommenders:
             self._recommenders[policy] = Recommender(
                 index=self.index,
-                states=lambda ids: [self.tastes[cast(int, one)].state for one in ids],
+                states=lambda ids: [self.states[one] for one in ids],
                 policy=policy,
                 fusion=self.shared.fusion,
                 discreet=True,

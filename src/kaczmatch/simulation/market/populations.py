@@ -82,7 +82,7 @@ def _okcupid(census: Census, rng: Rng) -> _Drawn:
 _POPULATIONS: Mapping[str, Callable[[Census, Rng], _Drawn]] = MappingProxyType(
     {"paper": _paper, "archetypes": _archetypes, "popularity": _popularity, "okcupid": _okcupid}
 )
-POPULATIONS: Final = tuple(_POPULATIONS)
+ABOUT: Mapping[str, str] = MappingProxyType({name: (draw.__doc__ or "").strip() for name, draw in _POPULATIONS.items()})
 
 
 def town(kind: str, seed: int, census: Census = Census()) -> Town:  # noqa: B008
