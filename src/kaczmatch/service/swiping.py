@@ -111,12 +111,12 @@ class Swiping:
             raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
-        if unit.get(Match, swipe.user, swipe.candidate) is not None:
+        if self._matched(unit, swipe):
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
         if card.answer is not None:
             raise Conflict(f"this card was answered by swipe {card.answer!r}; undo that first")
         spend(unit, swipe.user, "swipes", self.context.rules.swipes, now)
-        unit.put(replace(card, answer=swipe.id, decision=swipe.decision))
+        unit.put(card.answered(swipe.id, swipe.decision))
         return self._learn(unit, swipe, them, now, imported=False)
 
     def _learn(self, unit: Unit, swipe: Swipe, them: Person, now: datetime, *, imported: bool) -> Answer:
@@ -132,7 +132,7 @@ class Swiping:
         back = unit.get(Pair, swipe.candidate, swipe.user)
         known = pair if imported and pair is not None and pair.decided > now else None  # an import may be older than what stands
         mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
-        new = mutual and unit.get(Match, swipe.user, swipe.candidate) is None and not self._kept_apart(unit, swipe)
+        new = mutual and not self._matched(unit, swipe) and not self._kept_apart(unit, swipe)
         event = Event(
             user=swipe.user,
             id=swipe.id,
@@ -150,27 +150,24 @@ class Swiping:
         )
         unit.append(event)
         self._fold(unit, current, event)
+        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
+        own: tuple[float, float, datetime | None] = (pair.excess, pair.information, pair.weighed) if pair else (0.0, 0.0, None)
+        if counts:
+            said = told(mine, liked=liked)
+            unit.put(theirs.weighed_anew(*counted(theirs, said, now, rules.appeal)))
+            own = counted(pair, said, now, rules.appeal)
         latest = Pair(
             user=swipe.user,
             other=swipe.candidate,
             decision=swipe.decision if known is None else known.decision,
             decided=now if known is None else known.decided,
             swipe=swipe.id if known is None else known.swipe,
-            excess=0.0 if pair is None else pair.excess,
-            information=0.0 if pair is None else pair.information,
-            weighed=None if pair is None else pair.weighed,
+            excess=own[0],
+            information=own[1],
+            weighed=own[2],
         )
-        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
-        if counts:
-            said = told(mine, liked=liked)
-            excess, information, weighed = counted(theirs, said, now, rules.appeal)
-            unit.put(replace(theirs, excess=excess, information=information, weighed=weighed))
-            excess, information, weighed = counted(latest, said, now, rules.appeal)
-            latest = replace(latest, excess=excess, information=information, weighed=weighed)
         unit.put(latest)
-        session = mine.session if mine.talking else swipe.id
-        swipes, likes = mine.swipes + counts, mine.likes + liked
-        unit.put(replace(mine, swipes=swipes, likes=likes, swiped=now, session=session, talking=True))
+        unit.put(mine.after_swipe(now, mine.session if mine.talking else swipe.id, counts=counts, liked=liked))
         if event.match is not None:
             self._match(unit, event, event.match, now)
         return Answer(event, repeated=False)
@@ -206,6 +203,12 @@ class Swiping:
             fold = self.context.catalogue.fold(unit, model)
             unit.put(fold.written(event.user, fold.step(fold.read(learned), event)))
 
+    def _matched(self, unit: Unit, swipe: Swipe) -> bool:
+        """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
+        user, other = swipe.user, swipe.candidate
+        decided = unit.get(Pair, user, other) is not None and unit.get(Pair, other, user) is not None
+        return decided and unit.get(Match, user, other) is not None
+
     def _kept_apart(self, unit: Unit, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate
         return unit.get(Block, user, other) is not None or unit.get(Block, other, user) is not None
@@ -230,7 +233,6 @@ class Swiping:
             (Impression, (user, swipe.deck, other)),
             (Block, (user, other)),
             (Block, (other, user)),
-            (Match, (user, other)),
             (Quota, (user, "swipes")),
             (Standing, (user,)),
             (Standing, (other,)),
