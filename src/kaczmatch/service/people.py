@@ -49,6 +49,7 @@ class About:
     within_km: float | None = None
     tags: frozenset[str] = frozenset()
     features: Mapping[str, float] = field(default_factory=dict)
+    paused: bool | None = None  # None: as it was
 
 
 @final
@@ -68,6 +69,8 @@ class People:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
+            if about.paused is False:
+                self._released(unit, user)
             person = made(user, about, words, self.context.rules.schema, now, known)
             if limited and known is not None and known.features != person.features:
                 spend(unit, user, "edits", self.context.rules.edits, now)
@@ -79,7 +82,7 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Quota, (user, "edits")), catalogue.WANTED]
+        reads = [(Person, (user,)), (Quota, (user, "edits")), (Fact, (HELD + user,)), catalogue.WANTED]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -87,8 +90,8 @@ class People:
 
         def work(unit: Unit) -> Person:
             known = present(unit, user)
-            if not paused and unit.get(Fact, HELD + user) is not None:
-                raise Conflict("an operator holds this person back")
+            if not paused:
+                self._released(unit, user)
             return changed(unit, self.context, known, paused=paused)
 
         return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Fact, (HELD + user,))])
@@ -99,6 +102,10 @@ class People:
         if known is None:
             raise nobody(user)
         return known
+
+    def _released(self, unit: Unit, user: str) -> None:
+        if unit.get(Fact, HELD + user) is not None:
+            raise Conflict("an operator holds this person back")
 
 
 def present(unit: Unit, user: str) -> Person:
@@ -140,7 +147,7 @@ def made(user: str, about: About, words: Vocabulary, schema: Schema, now: dateti
         column=None if place is None else place.column,
         within_km=about.within_km,
         features=sparse.packed(features),
-        paused=False if known is None else known.paused,
+        paused=(known is not None and known.paused) if about.paused is None else about.paused,
         created=now if known is None else known.created,
         changed=now,
     )
