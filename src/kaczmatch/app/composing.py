@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.api.routes.transfer import AT_ONCE
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
@@ -50,7 +51,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + 4)
+    return SqlStore(url, readers=settings.threads + AT_ONCE + 4)  # some for what runs in the background
 
 
 def rules_of(settings: Settings) -> Rules:
