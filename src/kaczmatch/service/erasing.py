@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.context import Context
+from kaczmatch.service.counting import recounted
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
 from kaczmatch.service.people import HELD, checked_id
@@ -136,13 +137,17 @@ class Erasing:
     def _forget(self, unit: Unit, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
         events = unit.find(Event, user=other)
-        kept = [event for event in events if event.candidate != user]
+        gone = {event.id for event in events if event.candidate == user}
+        kept = [event for event in events if event.id not in gone and event.undoes not in gone]
         given, standing = unit.get(Pair, user, other), unit.get(Standing, other)
         for event in events:
-            if event.candidate == user:
+            if event.id in gone or event.undoes in gone:
                 unit.drop(Event, *event.identity())
-        if len(kept) < len(events):
+        if gone:
             refold(unit, self.context, self.context.catalogue.current(unit), other, kept)
+        if gone and standing is not None:
+            standing = recounted(standing, kept)
+            unit.put(standing)
         if given is not None and given.weighed is not None and standing is not None:
             unit.put(less(standing, given.excess, given.information, given.weighed, self.context.rules.appeal))
         unit.drop(Pair, user, other)

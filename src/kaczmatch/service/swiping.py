@@ -186,7 +186,7 @@ class Swiping:
         current = self.context.catalogue.current(unit)
         event = Event(
             user=standing.user,
-            id=f"~end:{standing.session}",  # no client can choose such an id
+            id=f"~end:{self.context.new_id()}",  # no client can choose such an id
             kind=SESSION_ENDED,
             at=at,
             vocabulary=current.vocabulary,
