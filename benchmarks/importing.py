@@ -87,10 +87,13 @@ def main() -> None:
         swipes_file(folder / "swipes.csv", asked.people, asked.swipes, rng)
         runs = [("profiles", ran(["import", "profiles", str(folder / "people.csv")], folder / "data"), asked.people)]
         arguments = ["import", "swipes", str(folder / "swipes.csv")]
+        cut = Run(0.0, 0.0, 0.0, 0)
         if asked.killed_after is not None:
             cut = ran(arguments, folder / "data", asked.killed_after)
-            print(f"killed after {cut.seconds:.0f} s (exit {cut.rc}), and once more:")
-        runs.append(("swipes", ran(arguments, folder / "data"), asked.swipes))
+            print(f"killed after {cut.seconds:.0f} s (exit {cut.rc}), and once more:", flush=True)
+        rest = ran(arguments, folder / "data")
+        whole = Run(cut.seconds + rest.seconds, cut.cpu + rest.cpu, max(cut.peak_mib, rest.peak_mib), rest.rc)
+        runs.append(("swipes", whole, asked.swipes))
         for what, run, rows in runs:
             rate = f"{rows / run.seconds:8,.0f} rows/s  {1e6 * run.cpu / rows:6.0f} µs of CPU a row"
             print(f"{what:9} {rows:10,} rows  {run.seconds:7.1f} s  {rate}  peak {run.peak_mib:6.0f} MiB")

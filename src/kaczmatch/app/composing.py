@@ -23,12 +23,15 @@ from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.models import Models
 from kaczmatch.service.rules import Limit, Rules
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Store
 from kaczmatch.settings.model import Settings
-from kaczmatch.storage import SqlStore
+from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.migrating import migrate
+from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
+SCRUB_DELAY = timedelta(minutes=10)
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -90,6 +93,14 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
 
 def access_of(settings: Settings, context: Context) -> Access:
     return Access(context, token_secret(settings))
+
+
+def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
+    """PostgreSQL writes every table anew for it, which is not for every single erasure."""
+    if isinstance(store, MemoryStore):
+        return Scrubbing(context)
+    costly = isinstance(store.database, Postgres)
+    return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
 
 
 def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:

@@ -14,7 +14,7 @@ from kaczmatch.api.edge import where
 from kaczmatch.api.parts import Parts
 from kaczmatch.app.background import Background
 from kaczmatch.app.collecting import collect_rarely
-from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now
+from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now, scrubbing_of
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
@@ -113,20 +113,16 @@ def compose(
     """Put the parts together over an open store; nothing runs yet."""
     context = context_of(settings, store, clock)
     world, status = World(context), Status()
-    scrub = store.scrub if isinstance(store, SqlStore) else _nothing
+    scrubbing = scrubbing_of(context, store)
     access = access_of(settings, context)
     if settings.demo:
         demo_key(access, settings.data / "demo-key")
     else:
         without_demo_keys(access)
-    parts = Parts.of(context, world, access, fresh_rng, scrub, unready=status.why, loopback_keys=demo_keys(access))
+    parts = Parts.of(context, world, access, fresh_rng, scrubbing, unready=status.why, loopback_keys=demo_keys(access))
     system = System(settings, store, context, world, parts, Background(), status)
     if settings.webhook_url is not None:
         deliverer = deliverer_of(settings, context, parts.feed)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
         system.closing.append(deliverer.close)
     return system
-
-
-def _nothing() -> None:
-    """Memory needs no scrubbing."""
