@@ -19,6 +19,7 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.erasing import Erasing
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.records import RECORDS, Event, Learned, Record
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Unit
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
@@ -66,7 +67,7 @@ def lived(url: str) -> None:
         swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
     feed = Feed(context)
     feed.acknowledge(feed.read()[1].number)
-    Erasing(context, lambda: None).erase("p7")
+    Erasing(context, Scrubbing(context)).erase("p7")
     context.store.close()
 
 

@@ -26,6 +26,7 @@ from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.erasing import Erasing
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.records import Delivery, Message
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.sending import Persistence, Reply
 from kaczmatch.storage import SqlStore
 
@@ -244,7 +245,7 @@ def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: t
     received.answer = lambda _: 503
     with deliverer(context, url) as running:
         running.step()
-        Erasing(context, lambda: None).erase("p0")
+        Erasing(context, Scrubbing(context)).erase("p0")
         received.answer = lambda _: 200
         received.calls.clear()
         for _ in range(4):

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,6 +16,7 @@ from kaczmatch.api import problems
 from kaczmatch.api.edge import Edge
 from kaczmatch.api.figures import Figures
 from kaczmatch.api.guards import Doorman
+from kaczmatch.api.heads import Heads
 from kaczmatch.api.lane import Lane
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
@@ -107,17 +109,19 @@ def application(
         lifespan=lifespan,
         responses=_ERRORS,
         separate_input_output_schemas=False,
+        redirect_slashes=False,
     )
     app.state.parts = parts
     app.state.figures = figures = Figures()
     app.state.doorman = Doorman(parts.access)
     app.state.decks = Places(limits.decks)
+    app.state.transfers = CapacityLimiter(transfer.AT_ONCE)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)
     for router in pages:
         app.include_router(router)
     problems.install(app)
-    within: ASGIApp = Lane(app.routed, swipes.decided, app.exception_handlers)
+    within: ASGIApp = Lane(Heads(app.routed), swipes.decided, app.exception_handlers)
     if limits.origins:
         within = CORSMiddleware(
             within,

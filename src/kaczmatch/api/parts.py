@@ -21,6 +21,7 @@ from kaczmatch.service.people import People
 from kaczmatch.service.preferences import Preferences
 from kaczmatch.service.ranking import RankingPeople
 from kaczmatch.service.safety import Safety
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.swiping import Swiping
 from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.world import World
@@ -60,7 +61,7 @@ class Parts:
         world: World,
         access: Access,
         fresh_rng: Callable[[], np.random.Generator],
-        scrub: Callable[[], None],
+        scrubbing: Scrubbing,
         *,
         unready: Callable[[], str] = _nothing,
         loopback_keys: frozenset[str] = frozenset(),
@@ -78,9 +79,9 @@ class Parts:
             RankingPeople(context, fresh_rng),
             Preferences(context),
             Models(context),
-            Erasing(context, scrub),
+            Erasing(context, scrubbing),
             Operating(context),
-            Feed(context, scrub),
+            Feed(context),
             unready,
             loopback_keys,
         )

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Denied
 from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.store import Unavailable, Uncertain
 
 MEDIA: Final = "application/problem+json"
 
@@ -90,6 +90,7 @@ def install(app: FastAPI) -> None:
         (Denied, _denied),
         (Forbidden, _forbidden),
         (Unavailable, _unavailable),
+        (Uncertain, _uncertain),
         (Busy, _unavailable),
         (HTTPException, _http),
         (Exception, _left_alone),
@@ -140,8 +141,16 @@ async def _forbidden(request: Request, error: Exception) -> Response:
 
 async def _unavailable(request: Request, error: Exception) -> Response:  # noqa: ARG001
     # What the store says may name files or hosts; it is in the log.
-    detail = "too much is going on, or the store is out of reach; nothing was changed, try again"
+    detail = "too much is going on, or the store is out of reach; try again"
     return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", detail, headers={"Retry-After": "1"})
+
+
+async def _uncertain(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    detail = (
+        "the store was lost while this was being written: it may have been done, or not. "
+        "Send it again, a swipe under the same id; before a report is sent again, look whether the other person is blocked"
+    )
+    return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "uncertain", detail, headers={"Retry-After": "1"})
 
 
 async def _http(request: Request, error: Any) -> Response:

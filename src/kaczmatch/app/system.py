@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ import structlog
 from kaczmatch.api.edge import where
 from kaczmatch.api.parts import Parts
 from kaczmatch.app.background import Background
-from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now
+from kaczmatch.app.collecting import collect_rarely
+from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now, scrubbing_of
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
@@ -26,7 +26,6 @@ from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
 RESUME_SECONDS = 60.0  # building a model goes on if whoever began it has failed
-_COLLECT_EVERY = 50_000  # objects: a request makes hundreds, and next to none of them in circles
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -71,9 +70,7 @@ class System:
             for step in self.before_ready:
                 step()
             self.world.load()
-            gc.collect()
-            gc.freeze()  # everybody stays: no collection need look at them again
-            gc.set_threshold(_COLLECT_EVERY)
+            collect_rarely()
         except Exception as error:
             self.status.doing = f"failed to start ({type(error).__name__}); see the log"
             log.error("start failed", error=type(error).__name__, where=where(error))
@@ -116,20 +113,16 @@ def compose(
     """Put the parts together over an open store; nothing runs yet."""
     context = context_of(settings, store, clock)
     world, status = World(context), Status()
-    scrub = store.scrub if isinstance(store, SqlStore) else _nothing
+    scrubbing = scrubbing_of(context, store)
     access = access_of(settings, context)
     if settings.demo:
         demo_key(access, settings.data / "demo-key")
     else:
         without_demo_keys(access)
-    parts = Parts.of(context, world, access, fresh_rng, scrub, unready=status.why, loopback_keys=demo_keys(access))
+    parts = Parts.of(context, world, access, fresh_rng, scrubbing, unready=status.why, loopback_keys=demo_keys(access))
     system = System(settings, store, context, world, parts, Background(), status)
     if settings.webhook_url is not None:
         deliverer = deliverer_of(settings, context, parts.feed)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
         system.closing.append(deliverer.close)
     return system
-
-
-def _nothing() -> None:
-    """Memory needs no scrubbing."""

@@ -15,9 +15,9 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id, columns_of, present, profile_of
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Quota, Standing
+from kaczmatch.service.people import checked_id, columns_of, present, profile_of, standing
+from kaczmatch.service.quotas import SWIPES, spend
+from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.store import Unit, Wanted
 
@@ -95,7 +95,8 @@ class Swiping:
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
             present(unit, swipe.user)
-            return self._learn(unit, swipe, present(unit, swipe.candidate), min(at, self.context.clock()), imported=True)
+            spent, them = standing(unit, swipe.user).spent, present(unit, swipe.candidate)
+            return self._learn(unit, swipe, them, spent, min(at, self.context.clock()), imported=True)
 
         return self.context.store.write(work, people=(swipe.user, swipe.candidate), reads=self._reads(swipe))
 
@@ -115,16 +116,15 @@ class Swiping:
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
         if card.answer is not None:
             raise Conflict(f"this card was answered by swipe {card.answer!r}; undo that first")
-        spend(unit, swipe.user, "swipes", self.context.rules.swipes, now)
+        spent = spend(standing(unit, swipe.user), SWIPES, self.context.rules.swipes, now)
         unit.put(card.answered(swipe.id, swipe.decision))
-        return self._learn(unit, swipe, them, now, imported=False)
+        return self._learn(unit, swipe, them, spent, now, imported=False)
 
-    def _learn(self, unit: Unit, swipe: Swipe, them: Person, now: datetime, *, imported: bool) -> Answer:
+    def _learn(self, unit: Unit, swipe: Swipe, them: Person, spent: tuple[int, ...], now: datetime, *, imported: bool) -> Answer:
         """Append the event and bring everything that follows from it up to date."""
         rules = self.context.rules
         current = self.context.catalogue.current(unit)
-        mine = unit.get(Standing, swipe.user) or Standing(user=swipe.user)
-        theirs = unit.get(Standing, swipe.candidate) or Standing(user=swipe.candidate)
+        mine, theirs = standing(unit, swipe.user), standing(unit, swipe.candidate)
         pair = unit.get(Pair, swipe.user, swipe.candidate)
         if mine.talking and now - mine.swiped >= rules.session_silence:
             self._ended(unit, mine, mine.swiped + rules.session_silence)
@@ -167,7 +167,8 @@ class Swiping:
             weighed=own[2],
         )
         unit.put(latest)
-        unit.put(mine.after_swipe(now, mine.session if mine.talking else swipe.id, counts=counts, liked=liked))
+        session = mine.session if mine.talking else swipe.id
+        unit.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
         if event.match is not None:
             self._match(unit, event, event.match, now)
         return Answer(event, repeated=False)
@@ -183,7 +184,7 @@ class Swiping:
         current = self.context.catalogue.current(unit)
         event = Event(
             user=standing.user,
-            id=f"~end:{standing.session}",  # no client can choose such an id
+            id=f"~end:{self.context.new_id()}",  # no client can choose such an id
             kind=SESSION_ENDED,
             at=at,
             vocabulary=current.vocabulary,
@@ -233,7 +234,6 @@ class Swiping:
             (Impression, (user, swipe.deck, other)),
             (Block, (user, other)),
             (Block, (other, user)),
-            (Quota, (user, "swipes")),
             (Standing, (user,)),
             (Standing, (other,)),
             (Pair, (user, other)),

@@ -57,6 +57,7 @@ class Standing(Record):
     swiped: datetime = NEVER  # last time
     session: str = ""  # the last one, named by the id of its first swipe
     talking: bool = False  # whether that is still open
+    spent: tuple[int, ...] = ()  # of their quotas (see `quotas`)
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
@@ -72,9 +73,10 @@ class Standing(Record):
             swiped=self.swiped,
             session=self.session,
             talking=self.talking,
+            spent=self.spent,
         )
 
-    def after_swipe(self, at: datetime, session: str, *, counts: bool, liked: bool) -> Standing:
+    def after_swipe(self, at: datetime, session: str, spent: tuple[int, ...], *, counts: bool, liked: bool) -> Standing:
         return Standing(
             user=self.user,
             swipes=self.swipes + counts,
@@ -86,18 +88,5 @@ class Standing(Record):
             swiped=at,
             session=session,
             talking=True,
+            spent=spent,
         )
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota(Record):
-    """How often somebody did something within one window of time."""
-
-    table = "quotas"
-    key = ("user", "what")
-
-    user: str
-    what: str
-    window: datetime  # its start
-    used: int
