@@ -282,7 +282,7 @@ def upgrade() -> None:
         sa.Column("swiped", sa.BigInteger(), nullable=False),
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
-        sa.Column("spent", TEXT, nullable=False),
+        sa.Column("spent", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
