@@ -24,6 +24,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.context import Context
 from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.records import Delivery, Message
 from kaczmatch.service.scrubbing import Scrubbing
@@ -246,7 +247,7 @@ def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: t
     received.answer = lambda _: 503
     with deliverer(context, url) as running:
         running.step()
-        Erasing(context, Scrubbing(context)).erase("p0")
+        Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
         received.answer = lambda _: 200
         received.calls.clear()
         for _ in range(4):
