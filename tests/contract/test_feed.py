@@ -11,6 +11,7 @@ from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
 from kaczmatch.service.context import Context
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.leasing import Lease
 from kaczmatch.service.matching import Matching
@@ -124,7 +125,7 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
     dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     feed = Feed(context)
     assert len(feed.read()) == 2
-    Erasing(context, Scrubbing(context)).erase("p0")
+    Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
     (last,) = feed.read()
     assert (last.topic, last.user) == ("profile.erased", "p0")
     scrubbing = Scrubbing(context, lambda: scrubbed.append(1))
@@ -150,7 +151,7 @@ def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -
         def write(self, work, **options):  # type: ignore[no-untyped-def]
             if not self.erased:
                 self.erased = True
-                Erasing(context, Scrubbing(context)).erase("p0")
+                Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
             return write(work, **options)
 
         read = staticmethod(context.store.read)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from kaczmatch.app.composing import scrubbing_of
 from kaczmatch.cli.app import app
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.personal import export
 from kaczmatch.service.records import RECORDS
@@ -73,15 +74,15 @@ def test_nothing_of_an_erased_person_can_be_read_from_the_files(files: Files, ca
         assert NAME in told
         assert files.with_text(CANARY), "the canary cannot be found before, so its absence would prove nothing"
         assert files.with_text(NAME)
-        erasing = Erasing(town.context, scrubbing_of(town.context, store))
+        erasing = Erasing(town.context, scrubbing_of(town.context, store), Farewells(town.context, b"secret"))
         erasing.erase(CANARY)
-        town.wait(minutes=2)
+        town.wait(minutes=6)
         Upkeep(town.context).run()
         feed = Feed(town.context)
         [*_, message] = feed.read()
         assert message.user == CANARY
         feed.acknowledge(message.number)
-        town.wait(minutes=8)  # from the erasure on
+        town.wait(minutes=4)  # from the erasure on
         assert erasing.resume() == 0
         assert not [record for kind in RECORDS for record in town.find(kind) if CANARY in repr(record)]
         assert verify(town.context).problems == ()

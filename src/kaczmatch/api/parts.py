@@ -52,6 +52,7 @@ class Parts:
     operating: Operating
     feed: Feed
     unready: Callable[[], str] = _nothing  # why requests cannot be served yet; empty: they can
+    ailing: Callable[[], str] = _nothing  # why another process should be asked instead; empty: all is well
     loopback_keys: frozenset[str] = frozenset()  # keys that this machine alone may use
 
     @classmethod
@@ -64,6 +65,7 @@ class Parts:
         scrubbing: Scrubbing,
         *,
         unready: Callable[[], str] = _nothing,
+        ailing: Callable[[], str] = _nothing,
         loopback_keys: frozenset[str] = frozenset(),
     ) -> Parts:
         return cls(
@@ -79,10 +81,11 @@ class Parts:
             RankingPeople(context, fresh_rng),
             Preferences(context),
             Models(context),
-            Erasing(context, scrubbing),
+            Erasing(context, scrubbing, access.farewells),
             Operating(context),
             Feed(context),
             unready,
+            ailing,
             loopback_keys,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+LATE_SECONDS = 10.0  # without a look at the store that went well
 RESUME_SECONDS = 60.0  # building a model goes on if whoever began it has failed
 
 log = structlog.stdlib.get_logger("kaczmatch")
@@ -75,10 +77,11 @@ class System:
             self.status.doing = f"failed to start ({type(error).__name__}); see the log"
             log.error("start failed", error=type(error).__name__, where=where(error))
             raise
+        self.status.followed = time.monotonic()
         self.status.ready.set()
         log.info("ready", people=len(self.world))
         refitting = Refitting(self.context, self.settings)
-        self.background.every(FOLLOW_SECONDS, "follow", self.world.follow)
+        self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
         self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
         self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
@@ -87,21 +90,31 @@ class System:
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 
+    def _follow(self) -> None:
+        self.world.follow()
+        self.status.followed = time.monotonic()
+
 
 @final
 @dataclass(slots=True)
 class Status:
-    """How far the start has come."""
+    """How far the start has come, and whether memory keeps up with the store since."""
 
     ready: threading.Event = field(default_factory=threading.Event)
     doing: str = "starting"
     stopping: bool = False
+    followed: float = 0.0  # when memory last was as the store, by the monotonic clock
 
     def why(self) -> str:
         """Why requests cannot be served; empty: they can."""
         if self.stopping:
             return "stopping"
         return "" if self.ready.is_set() else self.doing
+
+    def ails(self) -> str:
+        """Why others should be asked instead; empty: all is well. Requests are served all the same, as well as it goes."""
+        behind = time.monotonic() - self.followed
+        return self.why() or (f"has not kept up with the store for {behind:.0f} s" if behind > LATE_SECONDS else "")
 
 
 def compose(
@@ -119,7 +132,9 @@ def compose(
         demo_key(access, settings.data / "demo-key")
     else:
         without_demo_keys(access)
-    parts = Parts.of(context, world, access, fresh_rng, scrubbing, unready=status.why, loopback_keys=demo_keys(access))
+    parts = Parts.of(
+        context, world, access, fresh_rng, scrubbing, unready=status.why, ailing=status.ails, loopback_keys=demo_keys(access)
+    )
     system = System(settings, store, context, world, parts, Background(), status)
     if settings.webhook_url is not None:
         deliverer = deliverer_of(settings, context, parts.feed)

@@ -116,10 +116,10 @@ def put_away(config: Path | None, what: str, file: Path, kind: str | None, *, fo
 
 
 def erase(config: Path | None, user: str) -> None:
-    with plainly(), opened(settings_from(config)) as (store, context):
+    with plainly(), opened(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
             scrubbing = scrubbing_of(context, store)
-            Erasing(context, scrubbing).erase(user)
+            Erasing(context, scrubbing, access_of(settings, context).farewells).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
                 time.sleep(1.0)  # somebody reads, or another process is at it

@@ -70,9 +70,13 @@ class Deliverer:
         self.close()
 
     def drain(self, stopping: Callable[[], bool]) -> None:
-        """Send all that is due."""
-        while not stopping() and self.step():
-            pass
+        """Send all that is due; after an outage of the store, what is known here may be out of date."""
+        try:
+            while not stopping() and self.step():
+                pass
+        except Unavailable:
+            self._forget()
+            raise
 
     def step(self) -> int:
         """Send what is due, at most a round of it; says how many replies came, 0 where another process delivers."""

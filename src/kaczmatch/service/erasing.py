@@ -8,6 +8,7 @@ from typing import Any, final
 
 from kaczmatch.service.context import Context
 from kaczmatch.service.counting import recounted
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
 from kaczmatch.service.people import HELD, checked_id
@@ -69,6 +70,7 @@ class Erasing:
 
     context: Context
     scrubbing: Scrubbing
+    farewells: Farewells
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
@@ -101,6 +103,7 @@ class Erasing:
             unit.drop(type(record), *record.identity())
             if isinstance(record, Message):
                 unit.drop(Delivery, record.id)
+        self.farewells.note(unit, user)
         unit.drop(Fact, HELD + user)
         unit.put(Fact(name=f"{_JOB}{user}", value=""))
         unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))

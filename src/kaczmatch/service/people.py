@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -59,14 +59,27 @@ class People:
 
     context: Context
 
-    def put(self, user: str, about: About, *, if_version: int | None = None, limited: bool = True) -> Future[Person]:
-        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet)."""
+    def put(
+        self,
+        user: str,
+        about: About,
+        *,
+        if_version: int | None = None,
+        limited: bool = True,
+        welcome: Callable[[Unit], None] | None = None,
+    ) -> Future[Person]:
+        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet).
+
+        `welcome` is asked before somebody is added, and raises where that must not be.
+        """
         checked_id(user)
 
         def work(unit: Unit) -> Person:
             now, known = self.context.clock(), unit.get(Person, user)
             if if_version is not None and if_version != (0 if known is None else known.version):
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
+            if known is None and welcome is not None:
+                welcome(unit)
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
             if about.paused is False:

@@ -13,6 +13,7 @@ from kaczmatch.api.problems import MEDIA
 from kaczmatch.api.routes import transfer
 from kaczmatch.service.importing import Imported
 from kaczmatch.service.store import Unavailable, Uncertain
+from kaczmatch.service.world import World
 
 from .conftest import NUMBERS, Opened, Service
 
@@ -216,3 +217,25 @@ def test_other_origins_may_call_only_where_a_setting_says_so(opened: Opened) -> 
     assert "Access-Control-Allow-Origin" not in theirs.headers
     swipe = service.client.put("/v1/people/ada/swipes/one", json={}, headers={"Origin": "https://app.example"})
     assert swipe.headers["Access-Control-Allow-Origin"] == "https://app.example"
+
+
+def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = opened("memory")
+
+    def told(status: int) -> dict[str, Any]:
+        for _ in range(500):
+            answer = service.client.get("/v1/health/ready")
+            if answer.status_code == status:
+                return dict(answer.json())
+            time.sleep(0.02)
+        pytest.fail(f"it never answered {status}")
+
+    monkeypatch.setattr("kaczmatch.app.system.LATE_SECONDS", 1.0)
+    assert told(200)["ok"]
+    with monkeypatch.context() as broken:
+        broken.setattr(World, "follow", lambda _: 1 / 0)
+        assert "has not kept up with the store" in told(503)["detail"]
+        assert service.call("GET", "/vocabulary").is_success  # what can be served is
+    assert told(200)["ok"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kaczmatch.service.erasing import TRACES, Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.personal import export
 from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
 from kaczmatch.service.refusals import NotFound
@@ -55,7 +56,7 @@ def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
     [told] = [record for record in everywhere(town, "canary") if not isinstance(record, Change)]
     assert isinstance(told, Message)
     assert told.topic == "profile.erased"
-    town.wait(minutes=2)
+    town.wait(minutes=6)
     Upkeep(town.context).run()
     assert everywhere(town, "canary") == [told]
 
@@ -196,7 +197,7 @@ def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
         if scrubbed == [False]:
             raise Unavailable("somebody reads")
 
-    erasing = Erasing(town.context, Scrubbing(town.context, scrub))
+    erasing = Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret"))
     erasing.erase("m0")
     erasing.resume()
     erasing.resume()
@@ -206,7 +207,11 @@ def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
 def test_where_scrubbing_is_costly_many_erasures_share_one_that_comes_in_time(town: Town) -> None:
     town.couples(3)
     scrubbed: list[Any] = []
-    erasing = Erasing(town.context, Scrubbing(town.context, lambda: scrubbed.append(town.now), timedelta(minutes=10)))
+    erasing = Erasing(
+        town.context,
+        Scrubbing(town.context, lambda: scrubbed.append(town.now), timedelta(minutes=10)),
+        Farewells(town.context, b"secret"),
+    )
     first = town.now
     for user in ("m0", "m1", "m2"):
         erasing.erase(user)
@@ -230,7 +235,7 @@ def test_who_is_erased_while_it_scrubs_is_scrubbed_next(town: Town) -> None:
         if len(scrubbed) == 1:
             erasing.erase("m1")
 
-    erasing = Erasing(town.context, Scrubbing(town.context, scrub, timedelta(minutes=10)))
+    erasing = Erasing(town.context, Scrubbing(town.context, scrub, timedelta(minutes=10)), Farewells(town.context, b"secret"))
     erasing.erase("m0")
     for _ in range(5):
         town.wait(minutes=10)
@@ -246,5 +251,5 @@ def test_one_process_scrubs_at_a_time(town: Town) -> None:
     def scrub() -> None:
         scrubbed.append(other.run(now=True))
 
-    Erasing(town.context, Scrubbing(town.context, scrub)).erase("m0")
+    Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret")).erase("m0")
     assert scrubbed == [False]

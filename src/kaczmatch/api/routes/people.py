@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 
-from kaczmatch.api.guards import Use, User, UserOrOperator
+from kaczmatch.api.guards import Asker, Use, User, UserOrOperator
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.shapes import Profile, ProfileIn
 from kaczmatch.api.words import current_words
@@ -22,9 +22,12 @@ _ETAG = {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The 
 
 
 @router.put("/{user}", response_model=Profile, responses={200: _ETAG, 201: {"model": Profile, **_ETAG}})
-def put(user: User, body: ProfileIn, use: Use, response: Response, if_match: Tag = None, if_none_match: Tag = None) -> Profile:
+def put(
+    user: User, body: ProfileIn, use: Use, by: Asker, response: Response, if_match: Tag = None, if_none_match: Tag = None
+) -> Profile:
     """Add or replace a profile. `If-None-Match: *` only adds; `If-Match` with the ETag only replaces that version."""
-    person = use.people.put(user, body.about(), if_version=_wanted(use, user, if_match, if_none_match)).result()
+    wanted, welcome = _wanted(use, user, if_match, if_none_match), use.access.welcome(by, user)
+    person = use.people.put(user, body.about(), if_version=wanted, welcome=welcome).result()
     response.status_code = 201 if person.version == 1 else 200
     return _told(use, person, response)
 
