@@ -31,6 +31,7 @@ _NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
     Impression: ("chance", "score", "reason"),  # somebody drawn at random has not liked the viewer
+    Dealt: ("least",),
     Learned: ("state", "anchor"),
     Pair: ("excess", "information", "weighed"),
     Standing: ("excess", "information", "weighed", "spent"),  # the last is told in a readable form
