@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.api.routes.transfer import AT_ONCE
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
@@ -24,12 +25,15 @@ from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.models import Models
 from kaczmatch.service.rules import Limit, Rules
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Store
 from kaczmatch.settings.model import Settings
-from kaczmatch.storage import SqlStore
+from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.migrating import migrate
+from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
+SCRUB_DELAY = timedelta(minutes=10)
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -52,7 +56,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + 4)
+    return SqlStore(url, readers=settings.threads + AT_ONCE + 4)  # some for what runs in the background
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -112,6 +116,14 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
 
 def access_of(settings: Settings, context: Context) -> Access:
     return Access(context, token_secret(settings))
+
+
+def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
+    """PostgreSQL writes every table anew for it, which is not for every single erasure."""
+    if isinstance(store, MemoryStore):
+        return Scrubbing(context)
+    costly = isinstance(store.database, Postgres)
+    return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
 
 
 def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:

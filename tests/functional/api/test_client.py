@@ -323,3 +323,20 @@ def test_a_quota_is_not_waited_for_all_day() -> None:
     with Client("http://test", "key", transport=httpx.MockTransport(answer)) as client, pytest.raises(TooMany) as refused:
         client.deck("ann")
     assert refused.value.wait == 3600.0
+
+
+def test_what_may_have_been_done_is_sent_again_only_if_that_does_no_harm() -> None:
+    asked: list[str] = []
+
+    def lost(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        told = {"title": "", "status": 503, "code": "uncertain", "detail": "", "request": ""}
+        return httpx.Response(503, json=told, headers={"Retry-After": "0"})
+
+    with Client("http://127.0.0.1:1", "key", patience=QUICK, transport=httpx.MockTransport(lost)) as client:
+        with pytest.raises(Unavailable):
+            client.report("ada", "bo", "rude")
+        assert len(asked) == 1
+        with pytest.raises(Unavailable):
+            client.swipe("ada", "bo", "like", deck="d")
+        assert len(asked) == 1 + QUICK.tries
