@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from kaczmatch.app.composing import fresh_rng, new_id, rules_of
 from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.arms import Assigned
 from kaczmatch.service.context import Context
 from kaczmatch.service.decks import Decks
 from kaczmatch.service.models import Models
@@ -32,6 +33,8 @@ def warm_up(settings: Settings) -> None:
 
     unlimited = Limit(None, timedelta(days=1))  # small quotas must not keep the service from starting
     rules = replace(rules_of(settings), swipes=unlimited, decks=unlimited, edits=unlimited)
+    if rules.experiment is not None:
+        rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
     Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
@@ -55,3 +58,5 @@ def warm_up(settings: Settings) -> None:
         Preferences(context).grew(viewer)
         swiping.end_session(viewer).result()
         world.follow()
+    for number in range(2, 12 if rules.experiment is not None else 2):
+        decks.deck(f"p{number}", 6)

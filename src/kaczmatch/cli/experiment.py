@@ -52,7 +52,7 @@ def _differences(report: ExperimentReport) -> Table:
 
 def _verdict(difference: Estimate | None) -> str:
     if difference is None:
-        return "too few units yet"
+        return "cannot be said yet"
     if difference.covers(0.0):
         return "no difference shown"
     return "more" if difference.value > 0.0 else "less"

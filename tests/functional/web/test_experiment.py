@@ -85,7 +85,7 @@ def test_the_panel_says_and_draws_how_the_experiment_stands(visiting: Visiting, 
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("+0.4")
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text(": more")
     expect(panel.locator("#chart-experiment svg")).to_be_visible()
-    expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("too few units yet")  # of matches: there was none
+    expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("cannot be said yet")  # of matches: there was none
     assert "past-" not in panel.inner_text()
     check(page)
 

@@ -11,6 +11,7 @@ from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.decks import Hand, Sight, look
+from kaczmatch.service.folding import SWIPED
 from kaczmatch.service.hindsight import Hindsight
 from kaczmatch.service.judging import Judging, Target
 from kaczmatch.service.records import Dealt
@@ -53,8 +54,9 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
-    swipe = town.events("w0")[-1]
-    town.undoing.undo("w0", swipe.id).result()
+    last = [[event for event in town.events(user) if event.kind == SWIPED][-1] for user in town.ids]
+    regretted = next(event for event in last if event.decision == "pass")
+    town.undoing.undo(regretted.user, regretted.id).result()
     town.wait(hours=2)
     town.day()
     with town.context.store.read() as reader:

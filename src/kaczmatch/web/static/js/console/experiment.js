@@ -33,7 +33,7 @@ function row(arm, report) {
   const first = arm === report.arms[0];
   const cells = arm.outcomes.map(({ outcome, mean }) => {
     const found = report.contrasts.find((one) => one.arm === arm.name && one.outcome === outcome);
-    return make("td", {}, mean === null ? "too few units yet" : mean.value.toFixed(3), make("span", { class: "muted small" }, first ? "" : ` ${compared(found)}`));
+    return make("td", {}, mean === null ? "cannot be said yet" : mean.value.toFixed(3), make("span", { class: "muted small" }, first ? "" : ` ${compared(found)}`));
   });
   return make("tr", {}, make("th", { scope: "row" }, arm.name), make("td", {}, arm.policy), make("td", {}, arm.units.toLocaleString()), make("td", {}, arm.waiting.toLocaleString()), make("td", {}, arm.cards.toLocaleString()), ...cells);
 }
