@@ -15,7 +15,7 @@ from town import TAGS, Town
 
 
 class Studied(Town):
-    """A town whose people have tastes of their own: some tags attract them, others do not, and appeal counts for all."""
+    """A town whose people have tastes of their own, and some that all share: tags that attract or repel them."""
 
     def __init__(self, seed: int, couples: int, *, store: Store | None = None, **rules: Any) -> None:
         super().__init__(store or MemoryStore(), **{"deck_size": 6} | rules)
@@ -24,7 +24,8 @@ class Studied(Town):
         self.ids = [f"{side}{place}" for place in range(couples) for side in "wm"]
         tags = self.chance.random((len(self.ids), len(TAGS))) < 0.5
         self.tags = dict(zip(self.ids, tags, strict=True))
-        self.tastes = {user: 1.2 * self.chance.normal(size=len(TAGS)) for user in self.ids}
+        shared = np.repeat([1.5, 0.0], len(TAGS) // 2)
+        self.tastes = {user: shared + 1.8 * self.chance.normal(size=len(TAGS)) for user in self.ids}
         self.bias = {user: float(self.chance.normal(-0.3, 0.7)) for user in self.ids}
         for user in self.ids:
             own = [name for name, has in zip(TAGS, self.tags[user], strict=True) if has]
@@ -61,7 +62,7 @@ class Studied(Town):
         return likes / cards
 
 
-def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.25) -> Studied:
+def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.3) -> Studied:
     """A town with a log: everybody has looked at a few decks, dealt with a floor that leaves traces of other policies."""
     town = Studied(seed, couples, policy=MutualPolicy(floor=floor))
     for _ in range(days):
