@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Denied
@@ -92,12 +93,25 @@ def install(app: FastAPI) -> None:
         (Uncertain, _uncertain),
         (Busy, _unavailable),
         (HTTPException, _http),
+        (Exception, _left_alone),
     ):
         app.add_exception_handler(kind, handler)
 
 
 def _id(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
+
+
+class _Unsaid(Response):
+    """No answer."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pass
+
+
+async def _left_alone(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """A mistake of ours: the framework raises it again, and the edge notes it before it answers."""
+    return _Unsaid()
 
 
 async def _refused(request: Request, error: Any) -> Response:

@@ -19,9 +19,9 @@ from kaczmatch.service import catalogue
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, Taste
 from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.people import columns_of, present, profile_of
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Block, Dealt, Impression, Learned, Match, Pair, Person, Quota, Standing
+from kaczmatch.service.people import columns_of, present, profile_of, standing
+from kaczmatch.service.quotas import DECKS, spend
+from kaczmatch.service.records import Block, Dealt, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, nobody
 from kaczmatch.service.rules import LARGEST_DECK
 from kaczmatch.service.store import Reader, Unit
@@ -73,7 +73,7 @@ class Decks:
             if hand is not None:
                 return hand
             sight = look(reader, self.context, user, now)
-            before = reader.get(Standing, user)
+            before = standing(reader, user).deck
             current = self.context.catalogue.current(reader)
             recommender = self.world.serving(current)
             if recommender is not None:
@@ -82,16 +82,16 @@ class Decks:
             return self.deck(user, size, arm=arm)
         if not dealt.cards:
             return Hand(None, (), dealt.empty, dealt.openings)
-        return self._log(user, None if before is None else before.deck, dealt, people, current.model, now, arm)
+        return self._log(user, before, dealt, people, current.model, now, arm)
 
     def _open(self, reader: Reader, user: str, now: datetime) -> Hand | None:
         """What is left of the last deck, without those who are gone, blocked or fit no more."""
-        me, standing = reader.get(Person, user), reader.get(Standing, user)
+        me, last = reader.get(Person, user), standing(reader, user).deck
         if me is None:
             raise nobody(user)
         if me.paused:
             raise Conflict("a paused person sees nobody; resume first")
-        deck = reader.get(Dealt, user, standing.deck) if standing is not None and standing.deck is not None else None
+        deck = reader.get(Dealt, user, last) if last is not None else None
         if deck is None or deck.expires <= now:
             return None
         left = [card for card in reader.find(Impression, user=user, deck=deck.id) if card.answer is None]
@@ -144,11 +144,10 @@ class Decks:
 
         def work(unit: Unit) -> bool:
             present(unit, user)
-            standing = unit.get(Standing, user) or Standing(user=user)
-            if standing.deck != before:
+            mine = standing(unit, user)
+            if mine.deck != before:
                 return False
-            spend(unit, user, "decks", rules.decks, now)
-            unit.put(replace(standing, deck=identifier))
+            unit.put(replace(mine, deck=identifier, spent=spend(mine, DECKS, rules.decks, now)))
             unit.put(dealt)
             for card in cards:
                 if unit.get(Person, card.other) is not None:  # erased a moment ago: nothing may bring them back
@@ -182,7 +181,7 @@ class Decks:
         ]
         others = [card.other for card in cards]
         reads = [(Person, (one,)) for one in (user, *others)]
-        wanted = [*reads, (Standing, (user,)), (Quota, (user, "decks")), catalogue.WANTED]
+        wanted = [*reads, (Standing, (user,)), catalogue.WANTED]
         if not self.context.store.write(work, people=[user, *others], reads=wanted).result():
             return self.deck(user, len(cards), arm=arm)
         self.world.exposure.shown(others, now)
@@ -197,8 +196,7 @@ def look(reader: Reader, context: Context, user: str, now: datetime) -> Sight:
     current = context.catalogue.current(reader)
     fold, words = context.catalogue.fold(reader, current.model), context.catalogue.vocabulary(reader, current.vocabulary)
     taste = fold.read(reader.get(Learned, current.model, user))
-    standing = reader.get(Standing, user) or Standing(user=user)
-    appeal = appeal_to(standing, None, now, context.rules.appeal)
+    appeal = appeal_to(standing(reader, user), None, now, context.rules.appeal)
     profile = profile_of(me, words, context.rules.schema)
     viewer = Viewer(profile, fold.learner, grown(fold, taste.state, words), appeal)
     met: dict[Hashable, datetime] = {

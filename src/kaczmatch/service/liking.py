@@ -59,13 +59,18 @@ def together(pairs: Iterable[Pair], candidate: Standing | None, how: Appeal) -> 
     return float(total[0]), float(total[1])
 
 
-def counted(weighed: Standing | Pair, said: tuple[float, float], at: datetime, how: Appeal) -> tuple[float, float, datetime]:
-    """Excess, information and the moment they are aged to, with one more decision; imports may come late, and have aged."""
-    parts = _parts(weighed)
-    moment = at if weighed.weighed is None else max(at, weighed.weighed)
-    new = np.array([*said, _number(at)])
-    count(new, 0.0, 0.0, _number(moment), how.half_life)
-    count(parts, new[0], new[1], _number(moment), how.half_life)
+def counted(
+    weighed: Standing | Pair | None, said: tuple[float, float], at: datetime, how: Appeal
+) -> tuple[float, float, datetime]:
+    """Excess, information and the moment they are aged to, with one more decision."""
+    if weighed is None or weighed.weighed is None:
+        return *said, at
+    parts, moment = _parts(weighed), max(at, weighed.weighed)
+    if moment > at:  # an import that comes late has aged
+        late = np.array([*said, _number(at)])
+        count(late, 0.0, 0.0, _number(moment), how.half_life)
+        said = float(late[0]), float(late[1])
+    count(parts, *said, _number(moment), how.half_life)
     return float(parts[0]), float(parts[1]), moment
 
 

@@ -23,10 +23,10 @@ from kaczmatch.recommend.schema import Schema
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service import catalogue, sparse
 from kaczmatch.service.context import Context
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Change, Fact, Person, Quota, Standing
+from kaczmatch.service.quotas import EDITS, spend
+from kaczmatch.service.records import Change, Fact, Person, Standing
 from kaczmatch.service.refusals import Conflict, Stale, nobody
-from kaczmatch.service.store import Unit
+from kaczmatch.service.store import Reader, Unit
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
@@ -86,7 +86,8 @@ class People:
                 self._released(unit, user)
             person = made(user, about, words, self.context.rules.schema, now, known)
             if limited and known is not None and known.features != person.features:
-                spend(unit, user, "edits", self.context.rules.edits, now)
+                mine = standing(unit, user)
+                unit.put(replace(mine, spent=spend(mine, EDITS, self.context.rules.edits, now)))
             _written(unit, self.context, person)
             if known is None:
                 unit.put(Standing(user=user))
@@ -95,7 +96,7 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Quota, (user, "edits")), (Fact, (HELD + user,)), catalogue.WANTED]
+        reads = [(Person, (user,)), (Standing, (user,)), (Fact, (HELD + user,)), catalogue.WANTED]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -126,6 +127,11 @@ def present(unit: Unit, user: str) -> Person:
     if known is None:
         raise nobody(user)
     return known
+
+
+def standing(unit: Reader, user: str) -> Standing:
+    """Their counters; nothing where nothing was counted yet."""
+    return unit.get(Standing, user) or Standing(user=user)
 
 
 def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:

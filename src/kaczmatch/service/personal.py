@@ -18,7 +18,6 @@ from kaczmatch.service.records import (
     Message,
     Pair,
     Person,
-    Quota,
     Record,
     Report,
     Standing,
@@ -66,7 +65,6 @@ _LISTS: dict[str, type[Record]] = {
     "blocks": Block,
     "reports": Report,
     "messages": Message,
-    "quotas": Quota,
 }
 
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
-from kaczmatch.service.records import Quota
+from kaczmatch.service.records import Standing
 from kaczmatch.service.refusals import TooMany
 from kaczmatch.service.rules import Limit
-from kaczmatch.service.store import Unit
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SWIPES, DECKS, EDITS = _KINDS = ("swipes", "decks", "edits")
+_PLACES: Final = {what: 2 * place for place, what in enumerate(_KINDS)}  # of the start of a window in seconds, and how many since
+_NOTHING: Final = (0,) * 2 * len(_KINDS)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
 
 
-def spend(unit: Unit, user: str, what: str, limit: Limit, now: datetime) -> None:
-    """Count one more, or refuse it."""
+def spend(standing: Standing, what: str, limit: Limit, now: datetime) -> tuple[int, ...]:
+    """What this person has spent with one more, or a refusal."""
     if limit.most is None:
-        return
-    window = now - (now - _EPOCH) % limit.window
-    known = unit.get(Quota, user, what)
-    used = known.used if known is not None and known.window == window else 0
+        return standing.spent
+    place, spent, seconds = _PLACES[what], standing.spent or _NOTHING, (now - _EPOCH) // _SECOND
+    start = seconds - seconds % (limit.window // _SECOND)
+    used = spent[place + 1] if spent[place] == start else 0
     if used >= limit.most:
-        wait = max(window + limit.window - now, timedelta(seconds=1))
+        wait = max(_EPOCH + timedelta(seconds=start) + limit.window - now, _SECOND)
         raise TooMany(f"at most {limit.most} {what} in {_spoken(limit.window)}", wait)
-    unit.put(Quota(user=user, what=what, window=window, used=used + 1))
+    return (*spent[:place], start, used + 1, *spent[place + 2 :])
 
 
 def _spoken(window: timedelta) -> str:

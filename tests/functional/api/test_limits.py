@@ -215,6 +215,8 @@ def test_other_origins_may_call_only_where_a_setting_says_so(opened: Opened) -> 
     )
     assert mine.headers["Access-Control-Allow-Origin"] == "https://app.example"
     assert "Access-Control-Allow-Origin" not in theirs.headers
+    swipe = service.client.put("/v1/people/ada/swipes/one", json={}, headers={"Origin": "https://app.example"})
+    assert swipe.headers["Access-Control-Allow-Origin"] == "https://app.example"
 
 
 def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(

@@ -72,6 +72,20 @@ class Impression(Record):
     answer: str | None = None  # the id of the swipe
     decision: str | None = None
 
+    def answered(self, swipe: str, decision: str) -> Impression:
+        return Impression(
+            user=self.user,
+            deck=self.deck,
+            other=self.other,
+            at=self.at,
+            place=self.place,
+            chance=self.chance,
+            score=self.score,
+            reason=self.reason,
+            answer=swipe,
+            decision=decision,
+        )
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -253,15 +253,6 @@ def upgrade() -> None:
         sqlite_with_rowid=True,
     )
     op.create_table(
-        "quotas",
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("what", TEXT, nullable=False),
-        sa.Column("window", sa.BigInteger(), nullable=False),
-        sa.Column("used", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("user", "what"),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
         "reports",
         sa.Column("id", TEXT, nullable=False),
         sa.Column("user", TEXT, nullable=False),
@@ -291,6 +282,7 @@ def upgrade() -> None:
         sa.Column("swiped", sa.BigInteger(), nullable=False),
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
+        sa.Column("spent", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
