@@ -22,6 +22,7 @@ from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.routes import (
     decks,
+    experiments,
     feed,
     health,
     matches,
@@ -50,6 +51,7 @@ ROUTERS: Final = (
     feed.router,
     transfer.router,
     operator.router,
+    experiments.router,
     health.router,
 )
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {

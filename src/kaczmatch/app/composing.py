@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.service.access import Access
+from kaczmatch.service.arms import Arm, Assigned, Experiment
 from kaczmatch.service.context import Context
 from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.feed import Feed
@@ -64,8 +66,9 @@ def rules_of(settings: Settings) -> Rules:
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),
-        policy=policy_of(settings),
+        policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
+        experiment=experiment_of(settings),
         swipes=Limit(settings.swipes_a_day, DAY),
         decks=Limit(settings.decks_a_day, DAY),
         edits=Limit(settings.edits_a_day, DAY),
@@ -75,13 +78,33 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def policy_of(settings: Settings) -> Policy:
-    kind = POLICIES[settings.policy]
+def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
+    """The policy called `slug` with these settings."""
+    kind = POLICIES[slug]
     known = [field.name for field in fields(kind) if field.name != "sampler"]
-    for name in settings.policy_settings:
+    for name in chosen:
         if name not in known:
-            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {settings.policy!r}; {nearest(name, known)}")
-    return kind(**settings.policy_settings)
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {nearest(name, known)}")
+    return kind(**chosen)
+
+
+def experiment_of(settings: Settings) -> Experiment | None:
+    if settings.experiment is None:
+        return None
+    arms = []
+    for name, arm in settings.experiment_arms.items():
+        usual = settings.policy_settings if arm.policy in (None, settings.policy) else {}
+        chosen = usual if arm.policy_settings is None else arm.policy_settings
+        arms.append(Arm(name, policy_of(arm.policy or settings.policy, chosen), arm.share))
+    return Experiment(
+        name=settings.experiment,
+        arms=tuple(arms),
+        salt=settings.experiment_salt,
+        assigned=Assigned(settings.experiment_by),
+        window=timedelta(days=settings.experiment_days),
+        block=timedelta(hours=settings.experiment_hours),
+        region_km=settings.experiment_km,
+    )
 
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from rich.table import Table
 from kaczmatch.api.routes.transfer import columns_of
 from kaczmatch.app.collecting import collect_rarely
 from kaczmatch.app.composing import access_of, scrubbing_of
-from kaczmatch.cli.operating import Stages, opened, plainly, say, settings_from
+from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.learners.registry import learner
@@ -145,13 +144,7 @@ def verify(config: Path | None) -> None:
 
 def relearn(config: Path | None, slug: str, text: str) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
-        try:
-            settings = json.loads(text)
-        except ValueError:
-            settings = None
-        if not isinstance(settings, dict):
-            raise InvalidInput("settings", f'must be a JSON object, such as {{"appeal": true}}, got {text!r}')
-        models = Models(context)
+        settings, models = chosen("settings", text), Models(context)
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         rule = learner(slug, **settings)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, final
 
 import numpy as np
@@ -222,5 +223,6 @@ def _one_each(values: ArrayLike, name: str, rows: int) -> Column:
     return np.broadcast_to(column, (rows,))
 
 
+@lru_cache(maxsize=1, typed=True)  # a deck asks about many people at one moment
 def _moment(at: datetime | float) -> int:
     return int(microseconds(np.array([at], object))[0])

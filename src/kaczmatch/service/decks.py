@@ -16,6 +16,7 @@ from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.service import catalogue
+from kaczmatch.service.arms import Place
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, Taste
 from kaczmatch.service.liking import appeal_to
@@ -27,7 +28,7 @@ from kaczmatch.service.rules import LARGEST_DECK
 from kaczmatch.service.store import Reader, Unit
 from kaczmatch.service.world import World, grown
 
-_MOST_ADMIRERS = 1_000
+MOST_ADMIRERS = 1_000
 _TRIES = 5
 
 
@@ -64,7 +65,7 @@ class Decks:
     world: World
     fresh_rng: Callable[[], np.random.Generator]
 
-    def deck(self, user: str, size: int | None = None, *, arm: str = "") -> Hand:
+    def deck(self, user: str, size: int | None = None) -> Hand:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = whole("size", self.context.rules.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         with self.context.store.read() as reader:
@@ -76,13 +77,16 @@ class Decks:
             before = standing(reader, user).deck
             current = self.context.catalogue.current(reader)
             recommender = self.world.serving(current)
+            experiment = self.context.rules.experiment
+            place = None if experiment is None else experiment.place(sight.me, now)
             if recommender is not None:
+                recommender = recommender if place is None else replace(recommender, policy=place.arm.policy)
                 dealt, people = self._deal(reader, recommender, sight, wanted, now)
         if recommender is None:  # the model or vocabulary has changed since we began to read
-            return self.deck(user, size, arm=arm)
+            return self.deck(user, size)
         if not dealt.cards:
             return Hand(None, (), dealt.empty, dealt.openings)
-        return self._log(user, before, dealt, people, current.model, now, arm)
+        return self._log(user, before, dealt, people, current.model, now, place)
 
     def _open(self, reader: Reader, user: str, now: datetime) -> Hand | None:
         """What is left of the last deck, without those who are gone, blocked or fit no more."""
@@ -137,7 +141,14 @@ class Decks:
         return {one.id: one for one, ok in zip(known, passes.tolist(), strict=True) if ok}
 
     def _log(
-        self, user: str, before: str | None, deck: Deck, people: dict[str, Person], model: int, now: datetime, arm: str
+        self,
+        user: str,
+        before: str | None,
+        deck: Deck,
+        people: dict[str, Person],
+        model: int,
+        now: datetime,
+        placed: Place | None,
     ) -> Hand:
         """Write the deck down, unless another request has dealt one meanwhile: then that one counts."""
         identifier, rules = self.context.new_id(), self.context.rules
@@ -164,7 +175,10 @@ class Decks:
             reason=deck.decision.reason,
             model=model,
             eligible=deck.eligible,
-            arm=arm,
+            least=deck.least,
+            experiment="" if rules.experiment is None else rules.experiment.name,
+            arm="" if placed is None else placed.arm.name,
+            unit="" if placed is None else placed.unit,
         )
         cards = [
             Impression(
@@ -183,7 +197,7 @@ class Decks:
         reads = [(Person, (one,)) for one in (user, *others)]
         wanted = [*reads, (Standing, (user,)), catalogue.WANTED]
         if not self.context.store.write(work, people=[user, *others], reads=wanted).result():
-            return self.deck(user, len(cards), arm=arm)
+            return self.deck(user, len(cards))
         self.world.exposure.shown(others, now)
         return Hand(dealt, tuple((card, people[card.other]) for card in cards))
 
@@ -202,7 +216,7 @@ def look(reader: Reader, context: Context, user: str, now: datetime) -> Sight:
     met: dict[Hashable, datetime] = {
         pair.other: pair.decided for pair in reader.find(Pair, user=user, after=(now - context.rules.cooldown,))
     }
-    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=_MOST_ADMIRERS)
+    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
     return Sight(me, viewer, taste, kept_apart(reader, user), met, tuple(pair.user for pair in likes))
 
 

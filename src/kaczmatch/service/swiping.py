@@ -120,7 +120,7 @@ class Swiping:
         unit.put(card.answered(swipe.id, swipe.decision))
         return self._learn(unit, swipe, them, spent, now, imported=False)
 
-    def _learn(self, unit: Unit, swipe: Swipe, them: Person, spent: tuple[int, ...], now: datetime, *, imported: bool) -> Answer:
+    def _learn(self, unit: Unit, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool) -> Answer:
         """Append the event and bring everything that follows from it up to date."""
         rules = self.context.rules
         current = self.context.catalogue.current(unit)

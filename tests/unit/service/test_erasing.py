@@ -129,6 +129,10 @@ def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
         else:
             assert theirs not in text
     assert told["profile"]["tags"] == ["chess"]
+    assert {one["what"]: one["used"] for one in told["quotas"]} == {
+        "swipes": len(town.events("canary")),
+        "decks": len(told["decks"]),
+    }
     with pytest.raises(NotFound):
         export(town.context, "nobody")
 

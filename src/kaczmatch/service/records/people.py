@@ -57,7 +57,7 @@ class Standing(Record):
     swiped: datetime = NEVER  # last time
     session: str = ""  # the last one, named by the id of its first swipe
     talking: bool = False  # whether that is still open
-    spent: tuple[int, ...] = ()  # of their quotas (see `quotas`)
+    spent: bytes = b""  # of their quotas (see `quotas`)
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
@@ -76,7 +76,7 @@ class Standing(Record):
             spent=self.spent,
         )
 
-    def after_swipe(self, at: datetime, session: str, spent: tuple[int, ...], *, counts: bool, liked: bool) -> Standing:
+    def after_swipe(self, at: datetime, session: str, spent: bytes, *, counts: bool, liked: bool) -> Standing:
         return Standing(
             user=self.user,
             swipes=self.swipes + counts,
