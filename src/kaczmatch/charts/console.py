@@ -71,9 +71,9 @@ def lorenz() -> Chart:
 
 
 def policies() -> Chart:
-    """Decks of the last hour by what was decided and why, the words above their bar; as high as one row, of which the page knows the number."""
+    """Decks of the last hour by what was decided and why, the words above their bar; its height is that of one of them."""
     rows = _chart("Decks of the last hour by sampler and reason").encode(y=alt.Y("why:N", sort=None, axis=None))
-    decks = alt.X("decks:Q", title="decks", axis=alt.Axis(tickCount=4, tickMinStep=1, format="d"))
+    decks = alt.X("decks:Q", title="decks", axis=alt.Axis(grid=False, tickCount=4, tickMinStep=1, format="d"))
     words = rows.mark_text(align="left", baseline="bottom", color=SOFT, fontSize=12).encode(text="why:N", x=alt.value(0))
     bars = rows.mark_bar(color=FOR, cornerRadiusEnd=3, size=14, yOffset=11).encode(x=decks)
     return alt.layer(bars, words).properties(width="container", height=46)

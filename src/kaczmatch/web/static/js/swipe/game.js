@@ -22,7 +22,7 @@ export class Game {
   #decided = new Set(); // cards that an answer from before the decision must not bring back
   #dealing = null;
   #names = new Map();
-  #nameOf = (id) => this.#names.get(id); // of those who were on a card here; others have none
+  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // others have none here
   #stage = new Stage((decision) => this.decide(decision), (person) => this.#why(person));
   #learned = new Learned();
   #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
