@@ -15,15 +15,17 @@ async function loaded() {
 }
 
 export async function draw(figures) {
+  for (const [name, rows] of Object.entries(data(figures))) await chart(name, rows);
+}
+
+export async function chart(name, rows) {
   const [specifications, programs] = await loaded();
-  for (const [name, rows] of Object.entries(data(figures))) {
-    const place = byId(`chart-${name}`);
-    place.hidden = rows.length === 0;
-    if (!rows.length) continue;
-    const specification = { ...coloured(specifications[name]), datasets: { figures: rows } };
-    if (name === "policies") specification.height *= rows.length;
-    await drawn(programs, place, specification);
-  }
+  const place = byId(`chart-${name}`);
+  place.hidden = rows.length === 0;
+  if (!rows.length) return;
+  const specification = { ...coloured(specifications[name]), datasets: { figures: rows } };
+  if (name === "policies") specification.height *= rows.length;
+  await drawn(programs, place, specification);
 }
 
 function data(figures) {
