@@ -22,9 +22,9 @@ _CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 def pages_of(system: System) -> tuple[APIRouter, ...]:
     settings, parts = system.settings, system.parts
     report = Report(settings.data)
-    site = Site(
-        [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE], demo_key=settings.data / "demo-key" if settings.demo else None
-    )
+    pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
+    demo_key = settings.data / "demo-key" if settings.demo else None
+    site = Site(pages, demo_key=demo_key, experiment=settings.experiment)
 
     def admits(request: Request, caller: Caller) -> bool:
         return caller.key not in parts.loopback_keys or is_local(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Literal
 
 import httpx
@@ -10,8 +11,9 @@ import pytest
 from playwright.sync_api import FloatRect, expect
 
 from kaczmatch.service.records import Audit
+from kaczmatch.settings.model import ArmSettings, Settings
 
-from .conftest import PHONE, Site, Visiting, Visitor
+from .conftest import PHONE, Site, Visiting, Visitor, serving
 from .test_access_for_all import check
 
 NUMBERS = itertools.count()
@@ -225,6 +227,19 @@ def test_on_a_phone_the_console_fits_and_charts_can_be_read(visiting: Visiting, 
         assert panel["x"] <= box["x"] <= box["x"] + box["width"] <= panel["x"] + panel["width"] + 1
     assert max(bar["width"] for bar in bars if bar) > panel["width"] / 2  # a bar of the whole is not squeezed by its words
     assert not [1 for bar in bars for text in words if bar and text and overlap(bar, text)]
+
+
+def test_an_experiment_has_a_panel_where_one_runs(visiting: Visiting, tmp_path: Path) -> None:
+    arms = {"usual": ArmSettings(), "paper": ArmSettings(policy="paper")}
+    settings = Settings(data=tmp_path, demo=True, demo_people=100, log_level="error", experiment="spring", experiment_arms=arms)
+    with serving(settings) as site:
+        visitor = operating(visiting(site))
+        expect(visitor.page.get_by_role("heading", name="Experiment: spring")).to_be_visible()
+        expect(visitor.page.locator("#arms tr")).to_have_count(2)
+        check(visitor.page)
+        visitor.page.set_viewport_size(PHONE)
+        assert visitor.page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+        visitor.context.close()
 
 
 def overlap(one: FloatRect, two: FloatRect) -> bool:
