@@ -1,6 +1,5 @@
 // How the experiment of the settings stands: arms, differences, and their course. The panel is there where an experiment is.
 
-import { Problem } from "../api.js";
 import { byId, make } from "../dom.js";
 import { chart } from "./drawing.js";
 import { operator } from "./session.js";
@@ -9,14 +8,8 @@ const UNITS = { user: "people", cluster: "regions", time: "blocks of time" };
 const UNEVEN = 0.001;
 
 export async function experiment() {
-  let report;
-  try {
-    report = await operator.get("/operator/experiment");
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return; // none is running
-    throw error;
-  }
-  byId("experiment").hidden = false;
+  if (!byId("experiment")) return; // none is running
+  const report = await operator.get("/operator/experiment");
   byId("experiment-title").textContent = `Experiment: ${report.name}`;
   byId("experiment-words").textContent = words(report);
   byId("arms").replaceChildren(...report.arms.map((arm) => row(arm, report)));
