@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,7 @@ from kaczmatch.learners.grouping import Places, numbered
 from kaczmatch.learners.kernels import kept_after
 
 _NOBODY = -1
+_DAY: Final = 86_400.0  # seconds
 
 
 @final
@@ -47,7 +48,7 @@ class Appeal:
     @property
     def half_life(self) -> float:
         """In seconds."""
-        return self.half_life_days * timedelta(days=1).total_seconds()
+        return self.half_life_days * _DAY
 
     def ledger(self) -> Ledger:
         """An empty ledger, to be kept as swipes come in."""
