@@ -106,8 +106,8 @@ def quality_table(trial: Trial, found: Beside) -> Table:
         rows.append(row)
     note = (
         f"AUC after so many swipes, the same {standing.users:,} users at each. Log-loss and calibration error of what was said before each of a user's first "
-        f"{found.times[-1]} swipes, where a probability is said. Time is that of learning, one swipe after the other in one thread; implicit's that of a fit to everybody, "
-        "divided by the swipes in it: it has no smaller step."
+        f"{found.times[-1]} swipes, where a probability is said. Time is that of learning the median swipe, one after the other; implicit's that of a fit to "
+        "everybody, divided by the swipes in it: it has no smaller step."
     )
     return Table("peers", "Quality and time a swipe, beside what people use today", rows, note, timed=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -31,7 +32,7 @@ class IndividualPeer:
         areas = np.full((len(times), len(users)), np.nan)
         said: list[float] = []
         says = self._model(trial).says_probabilities
-        seconds, swipes = 0.0, 0
+        seconds: list[float] = []
         testable = [set(trial.testable(t).tolist()) for t in times]
         for column, user in enumerate(users.tolist()):
             model = self._model(trial)
@@ -45,14 +46,13 @@ class IndividualPeer:
                     candidate, like = model.form(features), bool(trial.table.like[row])
                     begun = clock()
                     model.learn(candidate, like)
-                    seconds += clock() - begun
-                swipes += len(rows)
+                    seconds.append(clock() - begun)
                 if user in testable[place]:
                     rest = trial.rest_rows(np.array([user]), t)
                     scores = model.scores(self._features(trial, rest, trial.ranked_appeal(rest, t)))
                     areas[place, column] = auc(to_rounding(scores), trial.table.like[rest])
             advance(len(times))
-        return Showing(areas, np.array(said) if says else None, seconds / max(swipes, 1))
+        return Showing(areas, np.array(said) if says else None, float(np.median(seconds)) if seconds else math.nan)
 
     def _model(self, trial: Trial) -> Model:
         return self.make(trial.protocol.seed)
