@@ -101,7 +101,7 @@ def test_peers_stand_beside_ours_in_one_table(log: Path, tmp_path: Path) -> None
     assert done.exit_code == 0, done.output
     said = " ".join(done.stdout.split())
     assert "Beside what people use today" in said
-    assert "implicit BPR is ahead of every individual learner" in said
+    assert "implicit BPR is ahead of every individual learner:" in said
     rows = {row["learner"]: row for row in json.loads((tmp_path / "peers.json").read_text())}
     for library in ("River", "Vowpal Wabbit", "scikit-learn", "MABWiser", "implicit"):
         assert any(name.startswith(library) for name in rows)

@@ -99,10 +99,9 @@ def quality_table(trial: Trial, found: Beside) -> Table:
     names = sorted(standing.found.names, key=lambda name: -standing.mean(name).mean)
     rows = []
     for name in names:
-        row: dict[str, Any] = {"learner": name}
+        row: dict[str, Any] = {"learner": name, "microseconds_a_swipe": found.microseconds.get(name, math.nan)}
         row |= {f"after_{t}": standing.at(place, name).mean for place, t in enumerate(found.times)}
         row |= probabilities.get(name, {"log_loss": math.nan, "calibration_error": math.nan})
-        row |= {"microseconds_a_swipe": found.microseconds.get(name, math.nan)}
         rows.append(row)
     note = (
         f"AUC after so many swipes, the same {standing.users:,} users at each. Log-loss and calibration error of what was said before each of a user's first "

@@ -90,13 +90,16 @@ def overtaking_words(table: Table, name: str) -> str:
         f"{ALONE} alone": [row for row in table.rows if row["against_alone"] == "better"],
         DEFAULT: [row for row in table.rows if row["against_default"] == "better"],
     }
-    return " ".join(f"{name} is ahead of {whom} {_places(rows)}." for whom, rows in ahead_of.items())
+    return " ".join(f"{name} is ahead of {whom}: {_places(rows)}." for whom, rows in ahead_of.items())
 
 
 def _places(rows: Sequence[Row]) -> str:
-    """Numbers of swipes for each number of fit users."""
-    swipes: dict[int, list[str]] = {}
+    """Numbers of swipes, and the numbers of fit users with which they are enough."""
+    swipes: dict[int, list[int]] = {}
     for row in rows:
-        swipes.setdefault(row["fit_users"], []).append(str(row["swipes"]))
-    places = [f"after {', '.join(times)} swipes with {number} fit users" for number, times in swipes.items()]
+        swipes.setdefault(row["fit_users"], []).append(row["swipes"])
+    users: dict[str, list[int]] = {}
+    for number, times in swipes.items():
+        users.setdefault(", ".join(map(str, times)), []).append(number)
+    places = [f"after {times} swipes with {', '.join(map(str, numbers))} fit users" for times, numbers in users.items()]
     return "; ".join(places) or "never within this log"

@@ -86,7 +86,8 @@ def test_a_log_with_fewer_others_keeps_who_is_tested() -> None:
 
 def test_who_never_overtakes_is_said_to() -> None:
     row = {"fit_users": 10, "swipes": 5, "ahead_of": 1, "individuals": 3, "against_alone": "better", "against_default": "worse"}
-    words = overtaking_words(Table("overtaking-at-each", "", [row, row | {"swipes": 20}]), "crowd")
-    assert "ahead of every individual learner never within this log" in words
-    assert f"ahead of {ALONE} alone after 5, 20 swipes with 10 fit users" in words
-    assert f"ahead of {DEFAULT} never within this log" in words
+    rows = [row | {"fit_users": number, "swipes": t} for number in (10, 20) for t in (5, 50)]
+    words = overtaking_words(Table("overtaking-at-each", "", [*rows, row | {"fit_users": 40}]), "crowd")
+    assert "ahead of every individual learner: never within this log." in words
+    assert f"ahead of {ALONE} alone: after 5, 50 swipes with 10, 20 fit users; after 5 swipes with 40 fit users." in words
+    assert f"ahead of {DEFAULT}: never within this log." in words
