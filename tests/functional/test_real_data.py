@@ -15,6 +15,7 @@ from kaczmatch.evaluation.beside import ALONE, DEFAULT, MARGIN, beside
 from kaczmatch.evaluation.contenders import contenders
 from kaczmatch.evaluation.evaluate import Choices, Evaluation, evaluate
 from kaczmatch.evaluation.frozen import frozen
+from kaczmatch.evaluation.peers.from_others import BPR
 from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
 from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
@@ -107,7 +108,7 @@ def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
         if peer.individual:
             assert all(gap.low > -MARGIN for gap in leads), peer.name
             assert found.better_from(DEFAULT, peer.name) is not None, peer.name
-        elif peer.name == "implicit BPR":
+        elif peer.name == BPR:
             assert all(gap.above_zero for t, gap in zip(protocol.times, leads, strict=True) if t <= 20)
 
 

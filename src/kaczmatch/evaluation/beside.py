@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from scipy.special import expit
 
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.bootstrap import Interval
 from kaczmatch.evaluation.calibration import calibration_error, losses
 from kaczmatch.evaluation.contenders import Contender
@@ -88,8 +88,9 @@ def _ours(contenders: Sequence[Contender]) -> list[Contender]:
     return [default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
 
 
-def _areas(found: Frozen, name: str) -> Any:
-    return found.auc[:, :, list(found.names).index(name)]
+def _areas(found: Frozen, name: str) -> Matrix:
+    areas: Matrix = found.auc[:, :, list(found.names).index(name)]
+    return areas
 
 
 def quality_table(trial: Trial, found: Beside) -> Table:

@@ -10,11 +10,11 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, Frozen
 from kaczmatch.evaluation.overtaking import overtaking_tables, overtaking_words
 from kaczmatch.evaluation.peers.contract import Clock, Peer
+from kaczmatch.evaluation.peers.from_others import BPR
 from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.report.results import Figure, Part
 
-RANKS_BY_OTHERS = "implicit BPR"  # of those that learn from others, the one for which it is asked when it overtakes
 DRAWN = 4  # peers in the figure, the best; and those that learn from others
 
 
@@ -30,7 +30,7 @@ def peers_part(
     ]
     tables = [quality_table(trial, found), *lead_tables(found)]
     for peer in peers:
-        if peer.name == RANKS_BY_OTHERS:
+        if peer.name == BPR:
             grid, each = overtaking_tables(trial, found, peer, progress, clock)
             words.append(overtaking_words(each, peer.name))
             tables += [grid, each]

@@ -18,7 +18,9 @@ from kaczmatch.core.ranking import auc
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.frozen import to_rounding
 from kaczmatch.evaluation.peers.contract import Advance, Clock, Showing
-from kaczmatch.evaluation.trial import Places, Trial, at_most
+from kaczmatch.evaluation.trial import Places, Trial
+
+BPR = "implicit BPR"
 
 Factors = tuple[Matrix, Matrix]  # of users, of candidates
 
@@ -26,20 +28,20 @@ Factors = tuple[Matrix, Matrix]  # of users, of candidates
 @final
 @dataclass(frozen=True, slots=True)
 class PopulationPeer:
-    """Factors of users and candidates; ``fit_users``: how many of the fit group it learns from, None: all."""
+    """Factors of users and candidates."""
 
     name: str
     fit: Callable[[csr_array, int], Factors]  # users x candidates: 1 like, -1 pass; a seed
-    fit_users: int | None = None
     individual: bool = False
 
     def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing:
         areas = np.full((len(times), len(users)), np.nan)
         seconds, swipes = 0.0, 0
         for place, t in enumerate(times):
-            rows = self._rows(trial, t)
+            rows = np.concatenate([trial.rest_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
+            matrix = _matrix(trial, rows)
             begun = clock()
-            of_users, of_candidates = self.fit(_matrix(trial, rows), trial.protocol.seed)
+            of_users, of_candidates = self.fit(matrix, trial.protocol.seed)
             seconds += clock() - begun
             swipes += len(rows)
             of_users = _with_newcomers(of_users, _likes(trial, rows))
@@ -51,11 +53,6 @@ class PopulationPeer:
                     areas[place, column] = auc(to_rounding(scores.astype(np.float64)), trial.table.like[rest])
             advance(len(users))
         return Showing(areas, None, seconds / max(swipes, 1))
-
-    def _rows(self, trial: Trial, t: int) -> Places:
-        fitted = np.flatnonzero(trial.fit)
-        chosen = fitted if self.fit_users is None else at_most(self.fit_users, fitted)
-        return np.concatenate([trial.rest_rows(chosen, 0), trial.rows(trial.tested, 0, t)])
 
 
 def _matrix(trial: Trial, rows: Places) -> csr_array:

@@ -10,9 +10,7 @@ from implicit.cpu.bpr import BayesianPersonalizedRanking
 from scipy.sparse import csr_array, csr_matrix
 from threadpoolctl import threadpool_limits
 
-from kaczmatch.evaluation.peers.from_others import Factors, PopulationPeer
-
-BPR = "implicit BPR"
+from kaczmatch.evaluation.peers.from_others import BPR, Factors, PopulationPeer
 
 # Better than the defaults (100 factors), which are for millions of users, on the fit users of both logs in docs/peers.md.
 _RANKING: dict[str, Any] = {"factors": 8, "learning_rate": 0.03, "regularization": 0.05}
