@@ -41,6 +41,7 @@ from kaczmatch.storage.migrating import migrate
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 TAGS, CONNECTIONS, ROUNDS, FLOOR = 60, 64, 3, 0.5
+POSTGRESQL = ("shared_buffers=1GB", "max_wal_size=4GB", "wal_compression=on")  # as a server of its own would have it
 HERE = Path(__file__)
 
 
@@ -248,6 +249,8 @@ def measure(name: str, folder: Path, urls: tuple[str, str], people: int, swipes:
             for party, where, process in (("bare insert", other, peer), ("swipe", port, ours)):
                 load = loaded(where, process, requests)
                 print(f"  {name:9s} {party:12s} {load}{'' if turn else '  (warm-up)'}", flush=True)
+                if load.failed:
+                    raise SystemExit(f"{load.failed} requests were refused: this measures nothing")
                 if turn and (party not in best or load.a_second > best[party].a_second):
                     best[party] = load
         decks = loaded(port, ours, deck_requests(600, people, key), connections=8)
@@ -268,6 +271,8 @@ def main() -> None:
     if options.bare:
         bare(options.bare[0], int(options.bare[1]))
         return
+    if (ROUNDS + 1) * options.swipes > options.people:
+        parser.error(f"{options.people:,} people are too few: each swipes once")
     print(f"{options.people:,} people, {TAGS} tags, {CONNECTIONS} connections, best of {ROUNDS} rounds of {options.swipes:,}")
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-bench-"))
     below = False
@@ -281,7 +286,8 @@ def main() -> None:
             else:
                 from postgres import Server, programs
 
-                server = Server(programs())
+                print(f"  PostgreSQL with {', '.join(POSTGRESQL)}, for both")
+                server = Server(programs(), POSTGRESQL)
                 try:
                     urls = server.new("template1"), server.new("template1")
                     below |= measure(name, place, urls, options.people, options.swipes) < FLOOR

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,9 @@ def unprivileged() -> dict[str, Any]:
 class Server:
     """PostgreSQL in a folder of its own, syncing to disk as in earnest."""
 
-    def __init__(self, bin: Path) -> None:
+    def __init__(self, bin: Path, settings: Sequence[str] = ()) -> None:
         self._bin = bin
+        self._settings = settings
         self._as = unprivileged()
         self._folder = Path(tempfile.mkdtemp(prefix="kaczmatch-postgresql-"))
         self.data = self._folder / "data"
@@ -70,6 +71,7 @@ class Server:
 
     def start(self) -> None:
         settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=on", "max_connections=60"]
+        settings += self._settings
         self.log = (self._folder / "log").open("ab")
         command = [self._bin / "postgres", "-D", self.data, "-p", str(self.port), *(a for s in settings for a in ("-c", s))]
         self.process = subprocess.Popen(command, cwd=self._folder, stdout=self.log, stderr=self.log, **self._as)  # noqa: S603

@@ -13,6 +13,7 @@ from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.context import Context
 from kaczmatch.service.decks import Decks, Hand
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.matching import Matching
 from kaczmatch.service.models import Models
 from kaczmatch.service.people import About, People
@@ -21,6 +22,7 @@ from kaczmatch.service.ranking import RankingPeople
 from kaczmatch.service.records import Event, Learned, Record, Standing
 from kaczmatch.service.rules import Rules
 from kaczmatch.service.safety import Safety
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Store
 from kaczmatch.service.swiping import Answer, Swipe, Swiping
 from kaczmatch.service.undoing import Undoing
@@ -52,7 +54,10 @@ class Town:
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = People(self.context), Swiping(self.context), Undoing(self.context)
         self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)
-        self.ranking, self.erasing = RankingPeople(self.context, lambda: self.rng), Erasing(self.context, lambda: None)
+        self.ranking, self.erasing = (
+            RankingPeople(self.context, lambda: self.rng),
+            Erasing(self.context, Scrubbing(self.context), Farewells(self.context, b"secret")),
+        )
         self.world = World(self.context)
         self.world.load()
         self.decks = Decks(self.context, self.world, lambda: self.rng)

@@ -11,10 +11,12 @@ from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
 from kaczmatch.service.context import Context
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.leasing import Lease
 from kaczmatch.service.matching import Matching
 from kaczmatch.service.records import Delivery, Message
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Unit
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.storage import SqlStore
@@ -121,13 +123,16 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
     scrubbed: list[int] = []
     populate(context, 4)
     dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
-    feed = Feed(context, lambda: scrubbed.append(1))
+    feed = Feed(context)
     assert len(feed.read()) == 2
-    Erasing(context, lambda: None).erase("p0")
+    Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
     (last,) = feed.read()
     assert (last.topic, last.user) == ("profile.erased", "p0")
+    scrubbing = Scrubbing(context, lambda: scrubbed.append(1))
+    scrubbing.run()
     assert not scrubbed
     feed.acknowledge(last.number)
+    scrubbing.run()
     assert scrubbed
     with context.store.read() as reader:
         assert reader.count(Message) == 0
@@ -146,7 +151,7 @@ def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -
         def write(self, work, **options):  # type: ignore[no-untyped-def]
             if not self.erased:
                 self.erased = True
-                Erasing(context, lambda: None).erase("p0")
+                Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
             return write(work, **options)
 
         read = staticmethod(context.store.read)

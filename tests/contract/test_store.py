@@ -13,6 +13,7 @@ import pytest
 
 from kaczmatch.service.records import (
     RECORDS,
+    Block,
     Event,
     Fact,
     Learned,
@@ -22,7 +23,6 @@ from kaczmatch.service.records import (
     Model,
     Pair,
     Person,
-    Quota,
     Report,
     Standing,
 )
@@ -93,9 +93,9 @@ def test_a_record_comes_back_as_it_was(store: Store, record: Any) -> None:
 
 def test_a_time_is_kept_in_utc_wherever_it_was_told(store: Store) -> None:
     there = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
-    put(store, Quota(user="ann", what="decks", window=there, used=1))
+    put(store, Block(user="ann", other="bo", at=there))
     with store.read() as reader:
-        assert reader.find(Quota, window=NOW, user="ann")[0].window == NOW
+        assert reader.find(Block, at=NOW, user="ann")[0].at == NOW
 
 
 def test_there_is_nothing_in_a_new_store(store: Store) -> None:

@@ -9,10 +9,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from kaczmatch.app.composing import scrubbing_of
+from kaczmatch.cli.app import app
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
+from kaczmatch.service.feed import Feed
 from kaczmatch.service.personal import export
-from kaczmatch.service.records import RECORDS, Message
+from kaczmatch.service.records import RECORDS
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
@@ -69,15 +74,32 @@ def test_nothing_of_an_erased_person_can_be_read_from_the_files(files: Files, ca
         assert NAME in told
         assert files.with_text(CANARY), "the canary cannot be found before, so its absence would prove nothing"
         assert files.with_text(NAME)
-        Erasing(town.context, store.scrub).erase(CANARY)
-        town.wait(minutes=2)
+        erasing = Erasing(town.context, scrubbing_of(town.context, store), Farewells(town.context, b"secret"))
+        erasing.erase(CANARY)
+        town.wait(minutes=6)
         Upkeep(town.context).run()
-        [message] = town.find(Message, user=CANARY)
-        store.write(lambda unit: unit.drop(Message, message.id)).result()  # the app was told, and has acknowledged it
-        store.scrub()
+        feed = Feed(town.context)
+        [*_, message] = feed.read()
+        assert message.user == CANARY
+        feed.acknowledge(message.number)
+        town.wait(minutes=4)  # from the erasure on
+        assert erasing.resume() == 0
         assert not [record for kind in RECORDS for record in town.find(kind) if CANARY in repr(record)]
         assert verify(town.context).problems == ()
         assert files.with_text(NAME) == []
         assert files.with_text(CANARY) == []
     assert CANARY not in caplog.text
     assert NAME not in caplog.text
+
+
+def test_the_command_is_over_when_the_files_are_clean(files: Files, tmp_path: Path) -> None:
+    """The message for the app is left, which has the id and nothing else."""
+    with closing(SqlStore(files.url)) as store:
+        town = Town(store)
+        town.couples(1)
+        town.move_in(CANARY, man=True, name=NAME)
+    assert files.with_text(NAME)
+    settings = {"KACZMATCH_DATABASE": files.url, "KACZMATCH_DATA": str(tmp_path)}
+    done = CliRunner().invoke(app, ["erase", CANARY, "--yes"], env=settings)
+    assert "nothing of" in done.stdout, (done.stdout, done.stderr)
+    assert files.with_text(NAME) == []

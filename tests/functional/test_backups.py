@@ -17,8 +17,10 @@ from tests.services import dealt, in_context, populate, swiped
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.context import Context
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.records import RECORDS, Event, Learned, Record
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Unit
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
@@ -66,7 +68,7 @@ def lived(url: str) -> None:
         swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
     feed = Feed(context)
     feed.acknowledge(feed.read()[1].number)
-    Erasing(context, lambda: None).erase("p7")
+    Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p7")
     context.store.close()
 
 

@@ -12,8 +12,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
+from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.service.arms import Arm, Experiment
+from kaczmatch.storage import SqlStore
+from studies import Studied
 
 Typed = Callable[..., Result]
+TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(floor=0.25)), Arm("bold", MutualPolicy(floor=0.5))))
 
 
 @pytest.fixture
@@ -48,7 +53,7 @@ def test_help_of_every_command_is_light() -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
         "for command in ([], ['migrate'], ['keys'], ['keys', 'create'], ['import'], ['export'], ['erase'], ['verify'], "
-        "['backup'], ['restore']):\n"
+        "['backup'], ['restore'], ['off-policy'], ['experiment']):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
         "print(sorted({'numba', 'polars', 'altair', 'scipy', 'sqlalchemy', 'fastapi'} & set(sys.modules)))"
@@ -131,3 +136,31 @@ def test_another_learner_learns_everybodys_swipes_anew(typed: Typed, tmp_path: P
     assert "mutual" in refused(typed("relearn", "tk"))
     assert "did you mean 'probit'" in refused(typed("relearn", "probti"))
     assert "JSON object" in refused(typed("relearn", "probit", "--settings", "[]"))
+
+
+def test_a_policy_is_judged_and_an_experiment_read_by_command(typed: Typed, tmp_path: Path) -> None:
+    """On a store that simulated people have used; what cannot be said is refused in one line."""
+    town = Studied(0, couples=32, store=SqlStore(f"sqlite:///{tmp_path}/town.db"), experiment=TRIAL)
+    town.day()
+    town.context.store.close()
+    chosen = {
+        "KACZMATCH_DATABASE": f"sqlite:///{tmp_path}/town.db",
+        "KACZMATCH_EXPERIMENT": "trial",
+        "KACZMATCH_EXPERIMENT_ARMS": json.dumps({"usual": {}, "bold": {"policy_settings": {"floor": 0.5}}}),
+    }
+    told = fine(typed("off-policy", "mutual", "--settings", '{"floor": 0.25}', **chosen))
+    assert "doubly robust" in told
+    assert "64 decks and 384 cards of 64 people" in told
+    rows = json.loads(fine(typed("off-policy", "paper", "--json", **chosen)))
+    assert rows[0]["what"] == "as dealt"
+    assert all(row["low"] <= row["likes_a_card"] <= row["high"] for row in rows)
+    assert "no deck" in refused(typed("off-policy", "paper", "--since", "2100-01-01", **chosen))
+    assert "floor" in refused(typed("off-policy", "mutual", "--settings", '{"flor": 1}', **chosen))
+    told = fine(typed("experiment", **chosen))
+    assert "Experiment trial" in told
+    assert "no difference shown" in told or "too few units yet" in told
+    differences = json.loads(fine(typed("experiment", "--json", **chosen)))
+    assert [row["outcome"] for row in differences] == ["likes a card", "matches a card"]
+    assert "two arms or more" in refused(typed("experiment", **chosen | {"KACZMATCH_EXPERIMENT_ARMS": "{}"}))
+    del chosen["KACZMATCH_EXPERIMENT"]
+    assert "no experiment is in the settings" in refused(typed("experiment", **chosen))

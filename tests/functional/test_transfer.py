@@ -25,8 +25,9 @@ from kaczmatch.service.exporting import COLUMNS, exported
 from kaczmatch.service.importing import MOST_PROBLEMS, Asked, Imported, Importing
 from kaczmatch.service.importing_profiles import Profiles
 from kaczmatch.service.importing_swipes import Swipes
+from kaczmatch.service.operating import Operating
 from kaczmatch.service.people import People, tags_of
-from kaczmatch.service.records import Event, Message
+from kaczmatch.service.records import Event, Message, Person
 from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -62,6 +63,7 @@ def test_what_is_exported_can_be_imported_and_is_the_same(context: Context, kind
     strange = about(2, name="=cmd|' /C calc'!A0", latitude=52.52, longitude=13.4, within_km=30.0, tags=frozenset(TAGS))
     People(context).put("p2", replace(strange, features={"activity": -0.25})).result()
     People(context).put("p4", about(4, name="'t Hooft", tags=frozenset())).result()
+    People(context).pause("p5", True).result()
     for user, other in (("p0", "p1"), ("p1", "p0"), ("p2", "p3"), ("p3", "p0")):
         swiped(context, user, other, id=f"{user}-{other}")
     swiped(context, "p2", "p5", id="undone")
@@ -76,7 +78,24 @@ def test_what_is_exported_can_be_imported_and_is_the_same(context: Context, kind
     assert not verify(other).problems
     with other.store.read() as reader:
         assert all(event.imported for event in reader.find(Event))
+        assert [person.id for person in reader.find(Person, paused=True)] == ["p5"]
         assert reader.count(Message) == 0  # whoever brings its history knows its matches
+
+
+def test_a_file_without_the_column_pauses_and_resumes_nobody_and_none_resumes_who_is_held_back(
+    context: Context, tmp_path: Path
+) -> None:
+    populate(context, 4)
+    People(context).pause("p0", True).result()
+    Operating(context).hold("p1", "somebody", True).result()
+    rows = [{name: value for name, value in row.items() if name != "paused"} for row in everything(context, "profiles")]
+    write_rows([[row | {"name": "Renamed"} for row in rows]], [*rows[0]], "jsonl", tmp_path / "silent.jsonl")
+    assert bring(context, "profiles", tmp_path / "silent.jsonl", "jsonl").written == 4
+    assert [row["paused"] for row in everything(context, "profiles")] == [True, True, False, False]
+    write_rows([[row | {"paused": False} for row in rows]], [*rows[0], "paused"], "jsonl", tmp_path / "resume.jsonl")
+    result = bring(context, "profiles", tmp_path / "resume.jsonl", "jsonl")
+    assert [(one.row, one.problem) for one in result.problems] == [(2, "an operator holds this person back")]
+    assert [row["paused"] for row in everything(context, "profiles")] == [False, True, False, False]
 
 
 def test_an_export_tells_nothing_that_was_learned(context: Context, tmp_path: Path) -> None:

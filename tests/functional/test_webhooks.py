@@ -24,9 +24,12 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.context import Context
 from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.records import Delivery, Message
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.sending import Persistence, Reply
+from kaczmatch.service.store import Unavailable
 from kaczmatch.storage import SqlStore
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -244,7 +247,7 @@ def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: t
     received.answer = lambda _: 503
     with deliverer(context, url) as running:
         running.step()
-        Erasing(context, lambda: None).erase("p0")
+        Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
         received.answer = lambda _: 200
         received.calls.clear()
         for _ in range(4):
@@ -272,19 +275,32 @@ def test_acknowledged_in_the_feed_means_not_sent_any_more(context: Context, app:
     assert status(context) == [("delivered", 1)]
 
 
-def test_it_runs_in_a_thread_until_it_is_stopped(context: Context, app: tuple[str, Receiver]) -> None:
+def test_after_an_outage_of_the_store_it_looks_again_what_is_left_to_send(
+    context: Context, app: tuple[str, Receiver], monkeypatch: pytest.MonkeyPatch
+) -> None:
     url, received = app
-    stop = threading.Event()
-    thread = threading.Thread(target=deliverer(context, url).run, args=(stop, 0.01))
-    thread.start()
-    for number in range(5):
-        tell(context, "ann", number)
-    deadline = time.monotonic() + 20
-    while len(received.calls) < 5 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    stop.set()
-    thread.join()
-    assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 1, 2, 3, 4]
+    tell(context, "ann", 0), tell(context, "ann", 1)
+
+    def outage(*_: object) -> None:
+        raise Unavailable("no disk")
+
+    with deliverer(context, url) as running:
+        with monkeypatch.context() as broken:
+            broken.setattr(Deliverer, "_record", outage)
+            with pytest.raises(Unavailable):
+                running.drain(lambda: False)
+        feed = Feed(context)
+        feed.acknowledge(feed.read()[0].number)
+        running.drain(lambda: False)
+    assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 1]
+
+
+def test_it_stops_when_it_is_told_to(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    tell(context, "ann", 0)
+    with deliverer(context, url) as running:
+        running.drain(lambda: True)
+    assert received.calls == []
 
 
 def sent(sender: WebhookSender) -> Reply:

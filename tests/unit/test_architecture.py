@@ -11,7 +11,7 @@ import pytest
 import kaczmatch
 
 PACKAGE = Path(kaczmatch.__file__).parent
-MATHEMATICS = sorted(path for layer in ("core", "learners", "recommend") for path in (PACKAGE / layer).rglob("*.py"))
+MATHEMATICS = sorted(path for layer in ("core", "inference", "learners", "recommend") for path in (PACKAGE / layer).rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", MATHEMATICS, ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -7,18 +7,22 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api import problems
 from kaczmatch.api.edge import Edge
 from kaczmatch.api.figures import Figures
 from kaczmatch.api.guards import Doorman
+from kaczmatch.api.heads import Heads
 from kaczmatch.api.lane import Lane
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.routes import (
     decks,
+    experiments,
     feed,
     health,
     matches,
@@ -47,6 +51,7 @@ ROUTERS: Final = (
     feed.router,
     transfer.router,
     operator.router,
+    experiments.router,
     health.router,
 )
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
@@ -68,6 +73,24 @@ class Limits:
     hosts: frozenset[str] = frozenset()
 
 
+@final
+class Service(FastAPI):
+    """Requests come to the `front` before the framework spends anything on them."""
+
+    front: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            scope["app"] = self
+            await self.front(scope, receive, send)
+        else:
+            await self.routed(scope, receive, send)
+
+    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """By the framework."""
+        await super().__call__(scope, receive, send)
+
+
 def application(
     parts: Parts,
     limits: Limits,
@@ -78,7 +101,7 @@ def application(
     version: str = "",
 ) -> FastAPI:
     """The service as an ASGI application. `routers` are further ones under /v1, `pages` have addresses of their own."""
-    app = FastAPI(
+    app = Service(
         title="kaczmatch",
         version=version or "0",
         description="Learns what each person likes from their own swipes, and recommends people likely to like each other.",
@@ -88,27 +111,29 @@ def application(
         lifespan=lifespan,
         responses=_ERRORS,
         separate_input_output_schemas=False,
+        redirect_slashes=False,
     )
     app.state.parts = parts
     app.state.figures = figures = Figures()
     app.state.doorman = Doorman(parts.access)
     app.state.decks = Places(limits.decks)
+    app.state.transfers = CapacityLimiter(transfer.AT_ONCE)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)
     for router in pages:
         app.include_router(router)
     problems.install(app)
+    within: ASGIApp = Lane(Heads(app.routed), swipes.decided, app.exception_handlers)
     if limits.origins:
-        app.add_middleware(
-            CORSMiddleware,
+        within = CORSMiddleware(
+            within,
             allow_origins=list(limits.origins),
             allow_methods=["GET", "PUT", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match"],
             expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         )
-    app.add_middleware(Lane, endpoint=swipes.swipe, handlers=app.exception_handlers)
-    app.add_middleware(
-        Edge,
+    app.front = Edge(
+        within,
         figures=figures,
         unready=parts.unready,
         body_limit=limits.body,

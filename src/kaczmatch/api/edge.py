@@ -58,9 +58,6 @@ class Edge:
     _numbers: Iterator[int] = field(default_factory=itertools.count, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         began, status = time.perf_counter(), 0
         request_id = scope["request_id"] = f"{self._first}-{next(self._numbers):x}"
         named = (b"x-request-id", request_id.encode())

@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from inspect import isawaitable
 from typing import Any, Final, NamedTuple, final
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request, bytes], Awaitable[bytes]]
 
 _SWIPE: Final = re.compile(r"/v1/people/(?P<user>[^/]+)/swipes/(?P<swipe>[^/]+)")
 
@@ -30,29 +28,29 @@ _ROUTE: Final = _Route("/v1/people/{user}/swipes/{swipe}")
 @final
 @dataclass(slots=True)
 class Lane:
-    """In front of the routes; `handlers` turn refusals into answers, as they do behind it."""
+    """In front of the routes; `handlers` turn refusals into answers, as they do behind it. Bodies come in one piece here."""
 
     app: ASGIApp
     endpoint: Endpoint
     handlers: Mapping[Any, Callable[[Request, Any], Any]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _SWIPE.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        found = _SWIPE.fullmatch(scope["path"]) if scope["method"] == "PUT" else None
         if found is None:
             await self.app(scope, receive, send)
             return
         scope["path_params"], scope["route"] = found.groupdict(), _ROUTE
         request = Request(scope, receive)
         try:
-            answer = await self.endpoint(request)
+            answer = await self.endpoint(request, (await receive())["body"])
         except Exception as error:
-            answer = await self._refused(request, error)
-        await answer(scope, receive, send)
-
-    async def _refused(self, request: Request, error: Exception) -> Response:
-        handler = next((self.handlers[kind] for kind in type(error).__mro__ if kind in self.handlers), None)
-        if handler is None:
-            raise error
-        answer = handler(request, error)
-        told: Response = await answer if isawaitable(answer) else answer
-        return told
+            kinds = (kind for kind in type(error).__mro__ if kind is not Exception)  # mistakes of ours are for the edge to note
+            handler = next((self.handlers[kind] for kind in kinds if kind in self.handlers), None)
+            if handler is None:
+                raise
+            refusal = await handler(request, error)
+            await refusal(scope, receive, send)
+            return
+        headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})

@@ -21,6 +21,7 @@ from kaczmatch.service.people import People
 from kaczmatch.service.preferences import Preferences
 from kaczmatch.service.ranking import RankingPeople
 from kaczmatch.service.safety import Safety
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.swiping import Swiping
 from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.world import World
@@ -51,6 +52,7 @@ class Parts:
     operating: Operating
     feed: Feed
     unready: Callable[[], str] = _nothing  # why requests cannot be served yet; empty: they can
+    ailing: Callable[[], str] = _nothing  # why another process should be asked instead; empty: all is well
     loopback_keys: frozenset[str] = frozenset()  # keys that this machine alone may use
 
     @classmethod
@@ -60,9 +62,10 @@ class Parts:
         world: World,
         access: Access,
         fresh_rng: Callable[[], np.random.Generator],
-        scrub: Callable[[], None],
+        scrubbing: Scrubbing,
         *,
         unready: Callable[[], str] = _nothing,
+        ailing: Callable[[], str] = _nothing,
         loopback_keys: frozenset[str] = frozenset(),
     ) -> Parts:
         return cls(
@@ -78,10 +81,11 @@ class Parts:
             RankingPeople(context, fresh_rng),
             Preferences(context),
             Models(context),
-            Erasing(context, scrub),
+            Erasing(context, scrubbing, access.farewells),
             Operating(context),
-            Feed(context, scrub),
+            Feed(context),
             unready,
+            ailing,
             loopback_keys,
         )
 

@@ -13,11 +13,12 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Denied
 from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.store import Unavailable, Uncertain
 
 MEDIA: Final = "application/problem+json"
 
@@ -89,14 +90,28 @@ def install(app: FastAPI) -> None:
         (Denied, _denied),
         (Forbidden, _forbidden),
         (Unavailable, _unavailable),
+        (Uncertain, _uncertain),
         (Busy, _unavailable),
         (HTTPException, _http),
+        (Exception, _left_alone),
     ):
         app.add_exception_handler(kind, handler)
 
 
 def _id(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
+
+
+class _Unsaid(Response):
+    """No answer."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pass
+
+
+async def _left_alone(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """A mistake of ours: the framework raises it again, and the edge notes it before it answers."""
+    return _Unsaid()
 
 
 async def _refused(request: Request, error: Any) -> Response:
@@ -126,8 +141,16 @@ async def _forbidden(request: Request, error: Exception) -> Response:
 
 async def _unavailable(request: Request, error: Exception) -> Response:  # noqa: ARG001
     # What the store says may name files or hosts; it is in the log.
-    detail = "too much is going on, or the store is out of reach; nothing was changed, try again"
+    detail = "too much is going on, or the store is out of reach; try again"
     return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", detail, headers={"Retry-After": "1"})
+
+
+async def _uncertain(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    detail = (
+        "the store was lost while this was being written: it may have been done, or not. "
+        "Send it again, a swipe under the same id; before a report is sent again, look whether the other person is blocked"
+    )
+    return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "uncertain", detail, headers={"Retry-After": "1"})
 
 
 async def _http(request: Request, error: Any) -> Response:

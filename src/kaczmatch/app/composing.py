@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.api.routes.transfer import AT_ONCE
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
 from kaczmatch.service.access import Access
+from kaczmatch.service.arms import Arm, Assigned, Experiment
 from kaczmatch.service.context import Context
 from kaczmatch.service.delivering import Deliverer
 from kaczmatch.service.feed import Feed
 from kaczmatch.service.models import Models
 from kaczmatch.service.rules import Limit, Rules
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Store
 from kaczmatch.settings.model import Settings
-from kaczmatch.storage import SqlStore
+from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.migrating import migrate
+from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
+SCRUB_DELAY = timedelta(minutes=10)
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -50,7 +56,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + 4)
+    return SqlStore(url, readers=settings.threads + AT_ONCE + 4)  # some for what runs in the background
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -60,8 +66,9 @@ def rules_of(settings: Settings) -> Rules:
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),
-        policy=policy_of(settings),
+        policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
+        experiment=experiment_of(settings),
         swipes=Limit(settings.swipes_a_day, DAY),
         decks=Limit(settings.decks_a_day, DAY),
         edits=Limit(settings.edits_a_day, DAY),
@@ -71,13 +78,33 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def policy_of(settings: Settings) -> Policy:
-    kind = POLICIES[settings.policy]
+def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
+    """The policy called `slug` with these settings."""
+    kind = POLICIES[slug]
     known = [field.name for field in fields(kind) if field.name != "sampler"]
-    for name in settings.policy_settings:
+    for name in chosen:
         if name not in known:
-            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {settings.policy!r}; {nearest(name, known)}")
-    return kind(**settings.policy_settings)
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {nearest(name, known)}")
+    return kind(**chosen)
+
+
+def experiment_of(settings: Settings) -> Experiment | None:
+    if settings.experiment is None:
+        return None
+    arms = []
+    for name, arm in settings.experiment_arms.items():
+        usual = settings.policy_settings if arm.policy in (None, settings.policy) else {}
+        chosen = usual if arm.policy_settings is None else arm.policy_settings
+        arms.append(Arm(name, policy_of(arm.policy or settings.policy, chosen), arm.share))
+    return Experiment(
+        name=settings.experiment,
+        arms=tuple(arms),
+        salt=settings.experiment_salt,
+        assigned=Assigned(settings.experiment_by),
+        window=timedelta(days=settings.experiment_days),
+        block=timedelta(hours=settings.experiment_hours),
+        region_km=settings.experiment_km,
+    )
 
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
@@ -89,6 +116,14 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
 
 def access_of(settings: Settings, context: Context) -> Access:
     return Access(context, token_secret(settings))
+
+
+def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
+    """PostgreSQL writes every table anew for it, which is not for every single erasure."""
+    if isinstance(store, MemoryStore):
+        return Scrubbing(context)
+    costly = isinstance(store.database, Postgres)
+    return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
 
 
 def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:

@@ -7,13 +7,16 @@ request would have to wait for its next turn after every line.
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import sys
 import threading
 from collections import deque
+from datetime import UTC, datetime
 from typing import Any, Final, TextIO, final
 
 import structlog
+from structlog.typing import EventDict
 
 _PAUSE: Final = 0.1
 _MOST: Final = 100_000  # lines that wait, if nobody reads them
@@ -52,12 +55,23 @@ class Lines:
             self.flush()
 
 
+_encode: Final = json.JSONEncoder(default=repr).encode
+
+
+def _stamped(_: Any, level: str, event: EventDict) -> EventDict:
+    event["level"], event["time"] = level, datetime.now(UTC).isoformat()
+    return event
+
+
+def _rendered(_: Any, __: str, event: EventDict) -> str:
+    return _encode(event)
+
+
 def set_up_logs(level: str = "info", to: TextIO | None = None) -> Lines:
     lines = Lines(to or sys.stderr)
-    shared: list[Any] = [structlog.processors.add_log_level, structlog.processors.TimeStamper("iso", utc=True, key="time")]
     severity = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
-        processors=[*shared, structlog.processors.JSONRenderer()],
+        processors=[_stamped, _rendered],
         wrapper_class=structlog.make_filtering_bound_logger(severity),
         logger_factory=lambda *_: lines,
         cache_logger_on_first_use=to is None,
@@ -65,8 +79,8 @@ def set_up_logs(level: str = "info", to: TextIO | None = None) -> Lines:
     handler = logging.StreamHandler(to or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, structlog.processors.JSONRenderer()],
+            foreign_pre_chain=[_stamped],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _rendered],
         )
     )
     root = logging.getLogger()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +14,8 @@ import structlog
 from kaczmatch.api.edge import where
 from kaczmatch.api.parts import Parts
 from kaczmatch.app.background import Background
-from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now
+from kaczmatch.app.collecting import collect_rarely
+from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now, scrubbing_of
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
@@ -25,8 +26,8 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+LATE_SECONDS = 10.0  # without a look at the store that went well
 RESUME_SECONDS = 60.0  # building a model goes on if whoever began it has failed
-_COLLECT_EVERY = 50_000  # objects: a request makes hundreds, and next to none of them in circles
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -71,17 +72,16 @@ class System:
             for step in self.before_ready:
                 step()
             self.world.load()
-            gc.collect()
-            gc.freeze()  # everybody stays: no collection need look at them again
-            gc.set_threshold(_COLLECT_EVERY)
+            collect_rarely()
         except Exception as error:
             self.status.doing = f"failed to start ({type(error).__name__}); see the log"
             log.error("start failed", error=type(error).__name__, where=where(error))
             raise
+        self.status.followed = time.monotonic()
         self.status.ready.set()
         log.info("ready", people=len(self.world))
         refitting = Refitting(self.context, self.settings)
-        self.background.every(FOLLOW_SECONDS, "follow", self.world.follow)
+        self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
         self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
         self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
@@ -90,21 +90,31 @@ class System:
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 
+    def _follow(self) -> None:
+        self.world.follow()
+        self.status.followed = time.monotonic()
+
 
 @final
 @dataclass(slots=True)
 class Status:
-    """How far the start has come."""
+    """How far the start has come, and whether memory keeps up with the store since."""
 
     ready: threading.Event = field(default_factory=threading.Event)
     doing: str = "starting"
     stopping: bool = False
+    followed: float = 0.0  # when memory last was as the store, by the monotonic clock
 
     def why(self) -> str:
         """Why requests cannot be served; empty: they can."""
         if self.stopping:
             return "stopping"
         return "" if self.ready.is_set() else self.doing
+
+    def ails(self) -> str:
+        """Why others should be asked instead; empty: all is well. Requests are served all the same, as well as it goes."""
+        behind = time.monotonic() - self.followed
+        return self.why() or (f"has not kept up with the store for {behind:.0f} s" if behind > LATE_SECONDS else "")
 
 
 def compose(
@@ -116,20 +126,18 @@ def compose(
     """Put the parts together over an open store; nothing runs yet."""
     context = context_of(settings, store, clock)
     world, status = World(context), Status()
-    scrub = store.scrub if isinstance(store, SqlStore) else _nothing
+    scrubbing = scrubbing_of(context, store)
     access = access_of(settings, context)
     if settings.demo:
         demo_key(access, settings.data / "demo-key")
     else:
         without_demo_keys(access)
-    parts = Parts.of(context, world, access, fresh_rng, scrub, unready=status.why, loopback_keys=demo_keys(access))
+    parts = Parts.of(
+        context, world, access, fresh_rng, scrubbing, unready=status.why, ailing=status.ails, loopback_keys=demo_keys(access)
+    )
     system = System(settings, store, context, world, parts, Background(), status)
     if settings.webhook_url is not None:
         deliverer = deliverer_of(settings, context, parts.feed)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
         system.closing.append(deliverer.close)
     return system
-
-
-def _nothing() -> None:
-    """Memory needs no scrubbing."""

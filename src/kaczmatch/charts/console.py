@@ -6,6 +6,8 @@ from typing import Any
 
 import altair as alt
 
+from kaczmatch.charts.experiment import course
+
 DATA = "figures"
 FOR, AGAINST, ACCENT, SOFT = "for", "against", "accent", "muted"  # the page's colours, which it puts in
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
@@ -19,6 +21,7 @@ def specifications() -> dict[str, Any]:
         "conditions": conditions(),
         "lorenz": lorenz(),
         "policies": policies(),
+        "experiment": course(DATA, ACCENT, SOFT),
     }
     return {name: _plain(chart) for name, chart in charts.items()}
 

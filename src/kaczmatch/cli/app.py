@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kaczmatch.cli import operator_commands
+from kaczmatch.cli import market_command, operator_commands
 
 app = typer.Typer(
     help="Learns what each person likes from their own swipes. Start with: kaczmatch reproduce all",
@@ -237,4 +237,5 @@ def openapi() -> None:
     run()
 
 
+market_command.register(app)
 operator_commands.register(app)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -84,3 +85,14 @@ class Stages:
 
 def say(words: str) -> None:
     Console(highlight=False, soft_wrap=True, markup=False).print(words)
+
+
+def chosen(field: str, text: str) -> dict[str, Any]:
+    """Settings that were typed as JSON."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidInput(field, f'must be a JSON object, such as {{"appeal": true}}, got {text!r}')
+    return found

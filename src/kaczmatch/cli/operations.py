@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from kaczmatch.api.routes.transfer import columns_of
-from kaczmatch.app.composing import access_of
-from kaczmatch.cli.operating import Stages, opened, plainly, say, settings_from
+from kaczmatch.app.collecting import collect_rarely
+from kaczmatch.app.composing import access_of, scrubbing_of
+from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.learners.registry import learner
@@ -32,6 +33,7 @@ from kaczmatch.storage import backups, migrating
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _SHOWN = 20
+_SCRUB_TRIES = 60
 
 
 def migrate(config: Path | None) -> None:
@@ -82,6 +84,7 @@ def bring(
 ) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
         asked = Asked(file, kind or _format(file), columns_of(columns), dry_run, skip_bad)
+        collect_rarely()  # half of an import's time went into looking for garbage
         with Stages() as stages:
             if what == "profiles":
                 result = Importing(context, Profiles(context)).run(asked, stages)
@@ -112,10 +115,17 @@ def put_away(config: Path | None, what: str, file: Path, kind: str | None, *, fo
 
 
 def erase(config: Path | None, user: str) -> None:
-    with plainly(), opened(settings_from(config)) as (store, context):
+    with plainly(), opened(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
-            Erasing(context, store.scrub).erase(user)
-        say(f"nothing of {user} is left in the database; backups keep it until they are deleted")
+            scrubbing = scrubbing_of(context, store)
+            Erasing(context, scrubbing, access_of(settings, context).farewells).erase(user)
+            tries = iter(range(_SCRUB_TRIES))
+            while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
+                time.sleep(1.0)  # somebody reads, or another process is at it
+        if clean:
+            say(f"nothing of {user} is left in the database; backups keep it until they are deleted")
+        else:
+            say(f"no record of {user} is left; bytes in the files of the database are overwritten when the service next can")
 
 
 def verify(config: Path | None) -> None:
@@ -134,13 +144,7 @@ def verify(config: Path | None) -> None:
 
 def relearn(config: Path | None, slug: str, text: str) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
-        try:
-            settings = json.loads(text)
-        except ValueError:
-            settings = None
-        if not isinstance(settings, dict):
-            raise InvalidInput("settings", f'must be a JSON object, such as {{"appeal": true}}, got {text!r}')
-        models = Models(context)
+        settings, models = chosen("settings", text), Models(context)
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         rule = learner(slug, **settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,11 @@ class Scope(StrEnum):
     TOKENS = "tokens"
     DATA = "data"
     OPERATOR = "operator"
+
+
+class Policy(StrEnum):
+    MUTUAL = "mutual"
+    PAPER = "paper"
 
 
 Kind = Annotated[Format | None, typer.Option("--format", help="Usually by the ending of the file.")]
@@ -160,6 +166,34 @@ def restore(
     run(config, file, force=force)
 
 
+def off_policy(
+    policy: Annotated[Policy, typer.Argument(help="The policy to judge.")],
+    settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    learner: Annotated[str | None, typer.Option(help="As if people had been learned by this one; usually as they were.")] = None,
+    learner_settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    since: Annotated[
+        datetime | None, typer.Option(help="Judge by decks from then on (UTC); usually by all that are kept.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the decks that the policy deals.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the table on standard output.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Likes a card that another policy would have earned, from the cards that were dealt and their probabilities."""
+    from kaczmatch.cli.off_policy import run
+
+    run(config, (policy.value, settings), None if learner is None else (learner, learner_settings), since, seed, as_json=json)
+
+
+def experiment(
+    json: Annotated[bool, typer.Option("--json", help="Print the differences on standard output.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """How the experiment of the settings stands; look as often as you like."""
+    from kaczmatch.cli.experiment import run
+
+    run(config, as_json=json)
+
+
 def register(app: typer.Typer) -> None:
     app.add_typer(keys, name="keys")
     app.command("migrate")(migrate)
@@ -168,5 +202,7 @@ def register(app: typer.Typer) -> None:
     app.command("erase")(erase)
     app.command("verify")(verify)
     app.command("relearn")(relearn)
+    app.command("off-policy")(off_policy)
+    app.command("experiment")(experiment)
     app.command("backup")(backup)
     app.command("restore")(restore)

@@ -158,6 +158,68 @@ class Figures:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure, and an interval that holds at all looks together with 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    outcome: str
+    mean: Estimate | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """`units` were watched to the end and count; `waiting` are being watched."""
+
+    name: str
+    policy: str
+    share: float
+    units: int
+    waiting: int
+    decks: int
+    cards: int
+    outcomes: tuple[Outcome, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    units: int
+    value: float
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An arm minus the first one: as of now, and as it came to that."""
+
+    arm: str
+    outcome: str
+    difference: Estimate | None
+    course: tuple[Point, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    name: str
+    assigned: str
+    arms: tuple[Arm, ...]
+    contrasts: tuple[Contrast, ...]
+    balance: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Health:
     ok: bool
     detail: str

@@ -59,7 +59,7 @@ class TooMany(Problem):
 
 @final
 class Unavailable(Problem):
-    """The service is starting, or too busy (503)."""
+    """The service is starting, or too busy (503); with the code `uncertain`, what was asked for may have been done."""
 
 
 @final

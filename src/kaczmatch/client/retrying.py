@@ -25,7 +25,8 @@ class Patience:
 
     def pause(self, attempt: int, said: Problem | httpx.TransportError, *, repeatable: bool) -> float | None:
         """Seconds to wait after an attempt (the first is 1); None: it is not tried again."""
-        if attempt >= self.tries or (isinstance(said, httpx.TransportError) and not repeatable):
+        done = isinstance(said, httpx.TransportError) or said.code == "uncertain"  # for all that is known
+        if attempt >= self.tries or (done and not repeatable):
             return None
         if isinstance(said, Problem) and not isinstance(said, TooMany | Unavailable):
             return None

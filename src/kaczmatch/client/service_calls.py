@@ -108,6 +108,11 @@ def figures() -> Call[operator_answers.Figures]:
     return Call("GET", "/operator/figures", answer(operator_answers.Figures))
 
 
+def experiment() -> Call[operator_answers.Experiment]:
+    """How the experiment of the settings stands; look as often as you like."""
+    return Call("GET", "/operator/experiment", answer(operator_answers.Experiment))
+
+
 def metrics() -> Call[str]:
     """For Prometheus."""
     return Call("GET", "/metrics", text)

@@ -6,6 +6,7 @@ import difflib
 import math
 import operator
 from collections.abc import Iterable
+from contextlib import suppress
 from numbers import Real
 from typing import final
 
@@ -36,10 +37,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def checked(field: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False) -> float:
     """`value` as a float, if it lies in [low, high] (or in (low, high] with `open_low`)."""
-    try:
-        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
-    except OverflowError:
-        number = None
+    number: float | None = value if type(value) is float else None
+    if number is None and isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            number = float(value)
     if number is None:
         raise InvalidInput(field, f"must be a number that fits a float, got {_shortened(value)}")
     if not (low < number if open_low else low <= number) or not number <= high:

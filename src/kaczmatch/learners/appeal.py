@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, final
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ from kaczmatch.learners.grouping import Places, numbered
 from kaczmatch.learners.kernels import kept_after
 
 _NOBODY = -1
+_DAY: Final = 86_400.0  # seconds
 
 
 @final
@@ -46,7 +48,7 @@ class Appeal:
     @property
     def half_life(self) -> float:
         """In seconds."""
-        return self.half_life_days * timedelta(days=1).total_seconds()
+        return self.half_life_days * _DAY
 
     def ledger(self) -> Ledger:
         """An empty ledger, to be kept as swipes come in."""
@@ -221,5 +223,6 @@ def _one_each(values: ArrayLike, name: str, rows: int) -> Column:
     return np.broadcast_to(column, (rows,))
 
 
+@lru_cache(maxsize=1, typed=True)  # a deck asks about many people at one moment
 def _moment(at: datetime | float) -> int:
     return int(microseconds(np.array([at], object))[0])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import final
 
+from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.policy import Decision
 
 
@@ -43,8 +44,8 @@ class Opening:
 @final
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """Cards in the order to show them. `eligible` people could have been shown. Where there is nobody, `empty` says why, and
-    `openings` what to widen, the most helpful first."""
+    """Cards in the order to show them. `eligible` people could have been shown, each with a probability of at least `least`.
+    Where there is nobody, `empty` says why, and `openings` what to widen, the most helpful first."""
 
     cards: tuple[Card, ...]
     policy: str
@@ -52,3 +53,16 @@ class Deck:
     eligible: int
     empty: str = ""
     openings: tuple[Opening, ...] = ()
+    least: float = 1.0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Foresight:
+    """One deck that would have been dealt, and some people who were asked about: the probability of each to be in such a
+    deck, and how the viewer takes to each. Who may not be shown has neither."""
+
+    shown: tuple[Hashable, ...]
+    shown_likes: Vector
+    chances: Vector
+    likes: Vector

@@ -7,6 +7,7 @@ uniformly. Somebody can come in by any of them, so the probability is that of at
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -21,11 +22,16 @@ from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Hand:
-    """The people of a deck, the probability of each, and which of them were drawn uniformly."""
+    """The people of a deck, the probability of each, and which of them were drawn uniformly.
+
+    `least` is the smallest probability that anybody eligible had, and `foreseen` that of any eligible people, dealt or not.
+    """
 
     numbers: Numbers
     chances: Vector
     explored: Numbers
+    least: float
+    foreseen: Callable[[Numbers], Vector]
 
 
 @final
@@ -59,18 +65,35 @@ def deal(
     chosen = np.concatenate([chosen, main.numbers[drawn.rows[:down][fresh[:down]]]])
     uniform = at_random[~among(at_random, chosen)][: size - len(chosen)] if len(at_random) else at_random
     numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
-    chances = np.zeros(len(numbers))
-    in_main = places(main.numbers, numbers)
-    for cards, likely in ((explored, 1.0 - more), (explored + 1, more)):
-        if likely > 0.0:
-            alone = min(cards / max(uniformly - (size - cards), 1), 1.0)
-            chances += likely * _any(_taken(drawn.chances(depth(cards)), in_main, 0.0), alone)
-    if len(uniform) > explored + 1:  # the sampler had too few: the rest is uniform
-        chances = np.maximum(chances, len(uniform) / max(uniformly - len(chosen), 1))
-    chances = _taken(main.entry, in_main, 1.0) * chances
-    if quota:
-        chances = _any(chances, _taken(liked.chances(quota), places(admirers.numbers, numbers), 0.0))
-    return Hand(numbers, np.minimum(chances, 1.0), uniform)
+    # What the sampler and the uniform cards give, for as many uniform cards as there may be, and how likely that is.
+    ways = [
+        (likely, drawn.chances(depth(cards)), min(cards / max(uniformly - (size - cards), 1), 1.0))
+        for cards, likely in ((explored, 1.0 - more), (explored + 1, more))
+        if likely > 0.0
+    ]
+    # Where the sampler had too few, the rest is uniform.
+    rest = len(uniform) / max(uniformly - len(chosen), 1) if len(uniform) > explored + 1 else 0.0
+
+    def chances(asked: Numbers, entry: Vector, missing: float) -> Vector:
+        in_main = places(main.numbers, asked)
+        found = np.zeros(len(asked))
+        for likely, by_sampler, alone in ways:
+            found += likely * _any(_taken(by_sampler, in_main, 0.0), alone)
+        found = _taken(entry, in_main, missing) * np.maximum(found, rest)
+        if quota:
+            found = _any(found, _taken(liked.chances(quota), places(admirers.numbers, asked), 0.0))
+        return np.minimum(found, 1.0)
+
+    # Somebody who was not let in had no chance in this deal, somebody who was need not be weighed by that any more.
+    let_in, entered = bool(main.entry.min(initial=1.0) < 1.0), np.ones(len(main.entry))
+
+    def foreseen(asked: Numbers) -> Vector:
+        return chances(asked, entered, 0.0 if let_in else 1.0)
+
+    by_floor = sum(likely * alone for likely, _, alone in ways)
+    seen = float(foreseen(main.numbers).min(initial=1.0))
+    least = float(main.entry.min(initial=1.0)) * (seen if len(main.numbers) >= uniformly else min(seen, by_floor))
+    return Hand(numbers, chances(numbers, main.entry, 1.0), uniform, least, foreseen)
 
 
 _NOTHING = Draw(np.empty(0, np.int64), lambda _: np.empty(0))

@@ -13,7 +13,7 @@ from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.both_ways import Viewer, usual_fusion
-from kaczmatch.recommend.cards import Card, Deck, Reason
+from kaczmatch.recommend.cards import Card, Deck, Foresight, Reason
 from kaczmatch.recommend.cooldown import COOLDOWN
 from kaczmatch.recommend.dealing import Hand, Part, deal, most_explored
 from kaczmatch.recommend.eligible import Eligible
@@ -21,7 +21,7 @@ from kaczmatch.recommend.excuse import excuse
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
-from kaczmatch.recommend.index.view import People
+from kaczmatch.recommend.index.view import People, View
 from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
 from kaczmatch.recommend.scoring import fusion
@@ -74,8 +74,7 @@ class Recommender:
         decision = self._decided(experience)
         with self.index.reading() as view:
             who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            over = view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
-            table = _Table(self, viewer, decision, size, over)
+            table = _Table(self, viewer, decision, size, self._over(view, decision, exposure, now))
             table.lay(who, admirers, rng)
             if not table.eligible and not len(who.cooled):
                 return Deck((), self.policy.slug, decision, 0, *excuse(who))
@@ -88,7 +87,47 @@ class Recommender:
             _card(shown.ids[i], decision, chances[i], listed[i], explored[i], i >= dealt)
             for i in in_order(own if self.discreet else scores, rng).tolist()
         ]
-        return Deck(tuple(cards), self.policy.slug, decision, table.eligible)
+        return Deck(tuple(cards), self.policy.slug, decision, table.eligible, least=hand.least)
+
+    def foresee(
+        self,
+        viewer: Viewer,
+        size: int,
+        asked: Sequence[Hashable],
+        *,
+        now: datetime,
+        rng: np.random.Generator,
+        blocked: Collection[Hashable] = (),
+        recent: Mapping[Hashable, datetime] | None = None,
+        admirers: Collection[Hashable] = (),
+        experience: Experience = Experience(),  # noqa: B008
+        exposure: Exposure | None = None,
+    ) -> Foresight:
+        """A deck that `deck` could deal, and how likely some people, dealt or not, were to be in it.
+
+        The mean of those probabilities over several calls is that of the policy: what chance decides is drawn anew each time.
+        """
+        self._check(viewer, size, blocked, admirers)
+        decision = self._decided(experience)
+        with self.index.reading() as view:
+            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            table = _Table(self, viewer, decision, size, self._over(view, decision, exposure, now))
+            table.lay(who, admirers, rng)
+            known = view.people(who.of_these(asked))
+        shown, hand = table.dealt(rng)
+        chances = dict(zip(known.ids, hand.foreseen(known.numbers).tolist(), strict=True)) | dict.fromkeys(table.cooled.ids, 1.0)
+        known = known.joined(table.cooled)
+        likes = dict(zip(known.ids, viewer.likes(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
+        return Foresight(
+            tuple(shown.ids),
+            viewer.likes(shown.features, shown.appeal) if len(shown) else np.empty(0),
+            np.array([chances.get(one, 0.0) for one in asked]),
+            np.array([likes.get(one, 0.0) for one in asked]),
+        )
+
+    def _over(self, view: View, decision: Decision, exposure: Exposure | None, now: datetime) -> Bits:
+        """Who comes last, since they have had their share of exposure."""
+        return view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
 
     def _decided(self, experience: Experience) -> Decision:
         decision = self.policy.decide(experience)
@@ -155,7 +194,8 @@ class _Table:
     def dealt(self, rng: np.random.Generator) -> tuple[People, Hand]:
         """The people of the deck, whoever comes by relaxing the cooldown last; and the others' probabilities."""
         if self.eligible <= self.size:
-            return self.main.joined(self.cooled), Hand(self.main.numbers, np.ones(len(self.main)), _NOBODY)
+            certain = Hand(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
+            return self.main.joined(self.cooled), certain
         hand = self._hand
         if hand is None:
             self._pool = self.pool(self.main)

@@ -13,13 +13,14 @@ import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import final
 
 import jwt
 
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.service.context import Context
+from kaczmatch.service.farewells import LONGEST_TOKEN, Farewells
 from kaczmatch.service.people import checked_id
 from kaczmatch.service.records import Audit, Key
 from kaczmatch.service.refusals import Conflict, NotFound
@@ -34,7 +35,6 @@ SCOPES = {
 }
 _PREFIX = "kz"
 _KNOWN_FOR = timedelta(seconds=1)  # how long a process may take a key for valid after it was revoked
-_LONGEST_TOKEN = timedelta(days=1)
 
 
 class Denied(Exception):
@@ -49,6 +49,7 @@ class Caller:
     key: str
     scopes: frozenset[str]
     user: str | None = None
+    minted: datetime | None = field(default=None, compare=False)  # a user's token
 
     def may_act_for(self, user: str) -> bool:
         return self.user == user if self.user is not None else APP in self.scopes
@@ -62,8 +63,12 @@ class Access:
     context: Context
     secret: bytes
     random: Callable[[int], bytes] = secrets.token_bytes
+    farewells: Farewells = field(init=False)
     _cache: dict[str, tuple[Key, datetime]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "farewells", Farewells(self.context, self.secret))
 
     def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[Key, str]:
         """A new key, and its text, which nobody can show again."""
@@ -130,11 +135,11 @@ class Access:
 
     def mint(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
         """A token with which somebody's own device may ask for them, for a while."""
-        if not timedelta(seconds=1) <= life <= _LONGEST_TOKEN:
-            raise InvalidInput("seconds", f"must be from 1 to {_LONGEST_TOKEN.total_seconds():.0f}")
+        if not timedelta(seconds=1) <= life <= LONGEST_TOKEN:
+            raise InvalidInput("seconds", f"must be from 1 to {LONGEST_TOKEN.total_seconds():.0f}")
         now = self.context.clock()
         expires = now + life
-        claims = {"sub": checked_id(user), "kid": caller.key, "iat": now, "exp": expires}
+        claims = {"sub": checked_id(user), "kid": caller.key, "iat": now.timestamp(), "exp": expires}
         return jwt.encode(claims, self.secret, algorithm="HS256"), expires
 
     def lend(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
@@ -175,7 +180,20 @@ class Access:
             return self._lent(key, claims.get("scopes"))
         if key is None or TOKENS not in key.scopes:
             raise Denied("the key that minted this token was revoked")
-        return Caller(key.id, frozenset(), str(claims["sub"]))
+        user, iat = str(claims["sub"]), claims.get("iat")
+        minted = datetime.fromtimestamp(iat, UTC) if isinstance(iat, float | int) else None
+        if minted is None or self.farewells.ended(user, minted):
+            raise _left()
+        return Caller(key.id, frozenset(), user, minted)
+
+    def welcome(self, caller: Caller, user: str) -> Callable[[Unit], None]:
+        """Asked before somebody new is added: a device that does not know yet brings nobody back who has left."""
+
+        def check(unit: Unit) -> None:
+            if caller.minted is not None and self.farewells.ended_by_now(unit, user, caller.minted):
+                raise _left()
+
+        return check
 
     def _lent(self, key: Key | None, scopes: object) -> Caller:
         if key is None or not isinstance(scopes, list):
@@ -206,6 +224,10 @@ class Access:
 
     def _audit(self, action: str) -> Audit:
         return Audit(id=self.context.new_id(), at=self.context.clock(), actor="keys", action=action)
+
+
+def _left() -> Denied:
+    return Denied("the person of this token has left; mint another one")
 
 
 def _hashed(secret: str) -> str:

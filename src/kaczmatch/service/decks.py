@@ -16,18 +16,19 @@ from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.service import catalogue
+from kaczmatch.service.arms import Place
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, Taste
 from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.people import columns_of, present, profile_of
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Block, Dealt, Impression, Learned, Match, Pair, Person, Quota, Standing
+from kaczmatch.service.people import columns_of, present, profile_of, standing
+from kaczmatch.service.quotas import DECKS, spend
+from kaczmatch.service.records import Block, Dealt, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, nobody
 from kaczmatch.service.rules import LARGEST_DECK
 from kaczmatch.service.store import Reader, Unit
 from kaczmatch.service.world import World, grown
 
-_MOST_ADMIRERS = 1_000
+MOST_ADMIRERS = 1_000
 _TRIES = 5
 
 
@@ -64,7 +65,7 @@ class Decks:
     world: World
     fresh_rng: Callable[[], np.random.Generator]
 
-    def deck(self, user: str, size: int | None = None, *, arm: str = "") -> Hand:
+    def deck(self, user: str, size: int | None = None) -> Hand:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = whole("size", self.context.rules.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         with self.context.store.read() as reader:
@@ -73,25 +74,28 @@ class Decks:
             if hand is not None:
                 return hand
             sight = look(reader, self.context, user, now)
-            before = reader.get(Standing, user)
+            before = standing(reader, user).deck
             current = self.context.catalogue.current(reader)
             recommender = self.world.serving(current)
+            experiment = self.context.rules.experiment
+            place = None if experiment is None else experiment.place(sight.me, now)
             if recommender is not None:
+                recommender = recommender if place is None else replace(recommender, policy=place.arm.policy)
                 dealt, people = self._deal(reader, recommender, sight, wanted, now)
         if recommender is None:  # the model or vocabulary has changed since we began to read
-            return self.deck(user, size, arm=arm)
+            return self.deck(user, size)
         if not dealt.cards:
             return Hand(None, (), dealt.empty, dealt.openings)
-        return self._log(user, None if before is None else before.deck, dealt, people, current.model, now, arm)
+        return self._log(user, before, dealt, people, current.model, now, place)
 
     def _open(self, reader: Reader, user: str, now: datetime) -> Hand | None:
         """What is left of the last deck, without those who are gone, blocked or fit no more."""
-        me, standing = reader.get(Person, user), reader.get(Standing, user)
+        me, last = reader.get(Person, user), standing(reader, user).deck
         if me is None:
             raise nobody(user)
         if me.paused:
             raise Conflict("a paused person sees nobody; resume first")
-        deck = reader.get(Dealt, user, standing.deck) if standing is not None and standing.deck is not None else None
+        deck = reader.get(Dealt, user, last) if last is not None else None
         if deck is None or deck.expires <= now:
             return None
         left = [card for card in reader.find(Impression, user=user, deck=deck.id) if card.answer is None]
@@ -137,18 +141,24 @@ class Decks:
         return {one.id: one for one, ok in zip(known, passes.tolist(), strict=True) if ok}
 
     def _log(
-        self, user: str, before: str | None, deck: Deck, people: dict[str, Person], model: int, now: datetime, arm: str
+        self,
+        user: str,
+        before: str | None,
+        deck: Deck,
+        people: dict[str, Person],
+        model: int,
+        now: datetime,
+        placed: Place | None,
     ) -> Hand:
         """Write the deck down, unless another request has dealt one meanwhile: then that one counts."""
         identifier, rules = self.context.new_id(), self.context.rules
 
         def work(unit: Unit) -> bool:
             present(unit, user)
-            standing = unit.get(Standing, user) or Standing(user=user)
-            if standing.deck != before:
+            mine = standing(unit, user)
+            if mine.deck != before:
                 return False
-            spend(unit, user, "decks", rules.decks, now)
-            unit.put(replace(standing, deck=identifier))
+            unit.put(replace(mine, deck=identifier, spent=spend(mine, DECKS, rules.decks, now)))
             unit.put(dealt)
             for card in cards:
                 if unit.get(Person, card.other) is not None:  # erased a moment ago: nothing may bring them back
@@ -165,7 +175,10 @@ class Decks:
             reason=deck.decision.reason,
             model=model,
             eligible=deck.eligible,
-            arm=arm,
+            least=deck.least,
+            experiment="" if rules.experiment is None else rules.experiment.name,
+            arm="" if placed is None else placed.arm.name,
+            unit="" if placed is None else placed.unit,
         )
         cards = [
             Impression(
@@ -182,9 +195,9 @@ class Decks:
         ]
         others = [card.other for card in cards]
         reads = [(Person, (one,)) for one in (user, *others)]
-        wanted = [*reads, (Standing, (user,)), (Quota, (user, "decks")), catalogue.WANTED]
+        wanted = [*reads, (Standing, (user,)), catalogue.WANTED]
         if not self.context.store.write(work, people=[user, *others], reads=wanted).result():
-            return self.deck(user, len(cards), arm=arm)
+            return self.deck(user, len(cards))
         self.world.exposure.shown(others, now)
         return Hand(dealt, tuple((card, people[card.other]) for card in cards))
 
@@ -197,14 +210,13 @@ def look(reader: Reader, context: Context, user: str, now: datetime) -> Sight:
     current = context.catalogue.current(reader)
     fold, words = context.catalogue.fold(reader, current.model), context.catalogue.vocabulary(reader, current.vocabulary)
     taste = fold.read(reader.get(Learned, current.model, user))
-    standing = reader.get(Standing, user) or Standing(user=user)
-    appeal = appeal_to(standing, None, now, context.rules.appeal)
+    appeal = appeal_to(standing(reader, user), None, now, context.rules.appeal)
     profile = profile_of(me, words, context.rules.schema)
     viewer = Viewer(profile, fold.learner, grown(fold, taste.state, words), appeal)
     met: dict[Hashable, datetime] = {
         pair.other: pair.decided for pair in reader.find(Pair, user=user, after=(now - context.rules.cooldown,))
     }
-    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=_MOST_ADMIRERS)
+    likes = reader.find(Pair, other=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
     return Sight(me, viewer, taste, kept_apart(reader, user), met, tuple(pair.user for pair in likes))
 
 

@@ -7,7 +7,6 @@ only. What a reply came to is written after the reply, so a crash between the tw
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -23,6 +22,7 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.feed import ERASED, Feed, concerned
 from kaczmatch.service.leasing import Lease
 from kaczmatch.service.records import Delivery, Fact, Message
+from kaczmatch.service.scrubbing import LOCK, soiled
 from kaczmatch.service.sending import Persistence, Reply, Sender
 from kaczmatch.service.store import Unavailable, Unit
 
@@ -45,7 +45,7 @@ class _Letter:
 @final
 @dataclass(slots=True)
 class Deliverer:
-    """Call `step` again and again, or `run` in a thread of its own."""
+    """Call `step` again and again, or `drain`."""
 
     context: Context
     feed: Feed
@@ -69,22 +69,14 @@ class Deliverer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def run(self, stop: threading.Event, pause: float = 1.0) -> None:
-        """Deliver until `stop` is set; an outage of the store is waited out."""
-        with self:
-            while not stop.is_set():
-                try:
-                    idle = self.step() == 0
-                except Unavailable:
-                    self._forget()
-                    idle = True
-                if idle:
-                    stop.wait(pause)
-
     def drain(self, stopping: Callable[[], bool]) -> None:
-        """Send all that is due."""
-        while not stopping() and self.step():
-            pass
+        """Send all that is due; after an outage of the store, what is known here may be out of date."""
+        try:
+            while not stopping() and self.step():
+                pass
+        except Unavailable:
+            self._forget()
+            raise
 
     def step(self) -> int:
         """Send what is due, at most a round of it; says how many replies came, 0 where another process delivers."""
@@ -106,10 +98,6 @@ class Deliverer:
                 self.lease.let_go()
         except Unavailable:
             pass  # it runs out by itself
-
-    def waiting(self) -> int:
-        """How many messages this process knows of that are not delivered yet."""
-        return self._loaded
 
     def _load(self) -> None:
         """Bring in what has been posted since, as far as there is room."""
@@ -170,8 +158,6 @@ class Deliverer:
             self._settled(letter)
         else:
             letter.attempts, letter.due = attempts, again
-        if reply.accepted and message.topic == ERASED:
-            await loop.run_in_executor(None, self.feed.clean)
         return True
 
     def _still_there(self, identifier: str) -> bool:
@@ -186,11 +172,12 @@ class Deliverer:
             if delivery.status == DELIVERED and message.topic == ERASED:
                 unit.drop(Message, message.id)
                 unit.drop(Delivery, message.id)
+                soiled(unit, self.context)
             elif unit.get(Message, message.id) is not None:
                 unit.put(delivery)
             return True
 
-        return self.context.store.write(work, people=[self.lease.lock, *concerned([message])])
+        return self.context.store.write(work, people=[self.lease.lock, LOCK, *concerned([message])])
 
     def _settled(self, letter: _Letter) -> None:
         line = self._lines[letter.message.user]

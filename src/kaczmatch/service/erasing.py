@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.context import Context
+from kaczmatch.service.counting import recounted
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
 from kaczmatch.service.people import HELD, checked_id
@@ -26,23 +26,22 @@ from kaczmatch.service.records import (
     Message,
     Pair,
     Person,
-    Quota,
     Record,
     Report,
     Standing,
 )
 from kaczmatch.service.refusals import nobody
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.scrubbing import LOCK, Scrubbing, soiled
+from kaczmatch.service.store import Unit
 from kaczmatch.service.undoing import refold
 
-_JOB, _UNSCRUBBED = "erasing:", "unscrubbed"
+_JOB = "erasing:"
 
 # Where a person can stand: every field that names one. A test walks all records to see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
     (Standing, "user"),
     (Learned, "user"),
-    (Quota, "user"),
     (Dealt, "user"),
     (Impression, "user"),
     (Impression, "other"),
@@ -67,27 +66,27 @@ _LATER = {(Event, "candidate"), (Pair, "user"), (Pair, "other")}  # those touch 
 @final
 @dataclass(frozen=True, slots=True)
 class Erasing:
-    """`scrub` makes the store forget the bytes of what it has deleted."""
+    """Bytes in the files of the database go at once where that costs little, and otherwise when `resume` finds it is time."""
 
     context: Context
-    scrub: Callable[[], None]
+    scrubbing: Scrubbing
+    farewells: Farewells
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
         checked_id(user)
         self.context.store.write(lambda unit: self._remove(unit, user), people=[user]).result()
         self._clean(user)
-        self._scrub()
+        if not self.scrubbing.delay:
+            self.scrubbing.run()
 
     def resume(self) -> int:
-        """Finish erasures that were interrupted."""
+        """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
             jobs = [fact.name.removeprefix(_JOB) for fact in reader.find(Fact) if fact.name.startswith(_JOB)]
-            unscrubbed = reader.get(Fact, _UNSCRUBBED) is not None
         for user in jobs:
             self._clean(user)
-        if jobs or unscrubbed:
-            self._scrub()
+        self.scrubbing.run()
         return len(jobs)
 
     def _remove(self, unit: Unit, user: str) -> None:
@@ -104,6 +103,7 @@ class Erasing:
             unit.drop(type(record), *record.identity())
             if isinstance(record, Message):
                 unit.drop(Delivery, record.id)
+        self.farewells.note(unit, user)
         unit.drop(Fact, HELD + user)
         unit.put(Fact(name=f"{_JOB}{user}", value=""))
         unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
@@ -122,27 +122,25 @@ class Erasing:
             if unit.get(Fact, f"{_JOB}{user}") is None:
                 return  # somebody else was at it too, and has told
             unit.drop(Fact, f"{_JOB}{user}")
-            unit.put(Fact(name=_UNSCRUBBED, value=""))
+            soiled(unit, self.context)
             announce(unit, self.context, "profile.erased", user, {"user": user})
 
-        self.context.store.write(finished, people=[user]).result()
-
-    def _scrub(self) -> None:
-        """Nobody is named any more: where the store cannot scrub now, `resume` does."""
-        with suppress(Unavailable):
-            self.scrub()
-            self.context.store.write(lambda unit: unit.drop(Fact, _UNSCRUBBED)).result()
+        self.context.store.write(finished, people=[user, LOCK]).result()
 
     def _forget(self, unit: Unit, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
         events = unit.find(Event, user=other)
-        kept = [event for event in events if event.candidate != user]
+        gone = {event.id for event in events if event.candidate == user}
+        kept = [event for event in events if event.id not in gone and event.undoes not in gone]
         given, standing = unit.get(Pair, user, other), unit.get(Standing, other)
         for event in events:
-            if event.candidate == user:
+            if event.id in gone or event.undoes in gone:
                 unit.drop(Event, *event.identity())
-        if len(kept) < len(events):
+        if gone:
             refold(unit, self.context, self.context.catalogue.current(unit), other, kept)
+        if gone and standing is not None:
+            standing = recounted(standing, kept)
+            unit.put(standing)
         if given is not None and given.weighed is not None and standing is not None:
             unit.put(less(standing, given.excess, given.information, given.weighed, self.context.rules.appeal))
         unit.drop(Pair, user, other)

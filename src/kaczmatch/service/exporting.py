@@ -58,6 +58,7 @@ def _profile(person: Person, words: Vocabulary) -> dict[str, Any]:
         "within_km": person.within_km,
         "tags": tags,
         "features": features,
+        "paused": person.paused,
     }
 
 

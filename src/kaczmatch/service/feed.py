@@ -8,15 +8,15 @@ clock is trusted, and nothing waits. What concerns one person is posted in the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.core.errors import whole
 from kaczmatch.service.context import Context
 from kaczmatch.service.records import Delivery, Message
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.scrubbing import LOCK, soiled
+from kaczmatch.service.store import Unit
 
 ERASED = "profile.erased"
 LARGEST_PAGE = 1_000
@@ -24,17 +24,12 @@ _AT_ONCE = 250
 _LAST = 2**63 - 1
 
 
-def _nothing() -> None:
-    pass
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """`scrub` makes the store forget the bytes of what it has deleted: a message about an erased person is the last trace."""
+    """A message about an erased person is the last trace of them: where one was deleted, there is something to scrub."""
 
     context: Context
-    scrub: Callable[[], None] = _nothing
 
     def read(self, after: int = 0, limit: int = 100) -> list[Message]:
         """Messages beyond a number, in order. Whoever goes on from the last number misses none."""
@@ -47,22 +42,14 @@ class Feed:
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""
         last = whole("upto", upto, low=0, high=_LAST)
-        gone, erased = 0, False
+        gone = 0
         while True:
             with self.context.store.read() as reader:
                 page = [one for one in reader.find(Message, posted=True, limit=_AT_ONCE) if one.number <= last]
             if not page:
-                break
+                return gone
             self._drop(page)
-            gone, erased = gone + len(page), erased or any(one.topic == ERASED for one in page)
-        if erased:
-            self.clean()
-        return gone
-
-    def clean(self) -> None:
-        """After a message about somebody who was erased has gone; where the store cannot now, it will at its next turn."""
-        with suppress(Unavailable):
-            self.scrub()
+            gone += len(page)
 
     def post(self) -> int:
         """Give what is new its place in the feed; says how much that was."""
@@ -90,8 +77,10 @@ class Feed:
             for one in page:
                 unit.drop(Message, one.id)
                 unit.drop(Delivery, one.id)
+            if any(one.topic == ERASED for one in page):
+                soiled(unit, self.context)
 
-        self.context.store.write(work, people=concerned(page)).result()
+        self.context.store.write(work, people=[*concerned(page), LOCK]).result()
 
 
 def concerned(messages: Iterable[Message]) -> list[str]:

@@ -18,6 +18,7 @@ from kaczmatch.service.store import Reader
 
 FIELDS: Final = (
     "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags", "features",
+    "paused",
 )  # fmt: skip
 _NEEDED = ("id", "name", "born", "i_am", "i_look_for")
 
@@ -63,6 +64,7 @@ class Profiles:
             within_km=cells.real("within_km", given["within_km"]) if "within_km" in given else None,
             tags=tags,
             features=features,
+            paused=cells.flag("paused", given["paused"]) if "paused" in given else None,
         )
 
     def checked(self, reader: Reader, items: Sequence[tuple[str, About]]) -> list[InvalidInput | bool]:

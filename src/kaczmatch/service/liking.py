@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -31,11 +32,11 @@ def told(rater: Standing, *, liked: bool) -> tuple[float, float]:
 
 def undecided(
     rater: Standing, candidate: Standing, pair: Pair, at: datetime, *, liked: bool, how: Appeal
-) -> tuple[Standing, Standing, Pair]:
-    """All three as if the rater's last decision, made `at`, had not been."""
+) -> tuple[Standing, Pair]:
+    """Candidate and pair as if the rater's last decision, made `at`, had not been."""
     before = replace(rater, swipes=rater.swipes - 1, likes=rater.likes - liked)
     excess, information = told(before, liked=liked)
-    return before, less(candidate, excess, information, at, how), less(pair, excess, information, at, how)
+    return less(candidate, excess, information, at, how), less(pair, excess, information, at, how)
 
 
 def less(weighed: Weighed, excess: float, information: float, at: datetime, how: Appeal) -> Weighed:
@@ -47,13 +48,29 @@ def less(weighed: Weighed, excess: float, information: float, at: datetime, how:
     return replace(weighed, excess=weighed.excess - part[0], information=max(0.0, weighed.information - part[1]))
 
 
-def counted(weighed: Standing | Pair, said: tuple[float, float], at: datetime, how: Appeal) -> tuple[float, float, datetime]:
-    """Excess, information and the moment they are aged to, with one more decision; imports may come late, and have aged."""
-    parts = _parts(weighed)
-    moment = at if weighed.weighed is None else max(at, weighed.weighed)
-    new = np.array([*said, _number(at)])
-    count(new, 0.0, 0.0, _number(moment), how.half_life)
-    count(parts, new[0], new[1], _number(moment), how.half_life)
+def together(pairs: Iterable[Pair], candidate: Standing | None, how: Appeal) -> tuple[float, float]:
+    """Excess and information of what several raters said, as of the moment to which the candidate's own are aged."""
+    total = np.zeros(2)
+    for pair in pairs:
+        part = _parts(pair)
+        if candidate is not None and candidate.weighed is not None:
+            count(part, 0.0, 0.0, _number(candidate.weighed), how.half_life)
+        total += part[:2]
+    return float(total[0]), float(total[1])
+
+
+def counted(
+    weighed: Standing | Pair | None, said: tuple[float, float], at: datetime, how: Appeal
+) -> tuple[float, float, datetime]:
+    """Excess, information and the moment they are aged to, with one more decision."""
+    if weighed is None or weighed.weighed is None:
+        return *said, at
+    parts, moment = _parts(weighed), max(at, weighed.weighed)
+    if moment > at:  # an import that comes late has aged
+        late = np.array([*said, _number(at)])
+        count(late, 0.0, 0.0, _number(moment), how.half_life)
+        said = float(late[0]), float(late[1])
+    count(parts, *said, _number(moment), how.half_life)
     return float(parts[0]), float(parts[1]), moment
 
 

@@ -126,11 +126,13 @@ class Models:
         return building
 
     def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
-        """Whether decks can be dealt by this learner under the policy in force."""
-        rule = learner(slug, **settings)
-        sampler = self.context.rules.policy.decide(Experience()).sampler
-        if isinstance(sampler, BeliefSampler):
-            sampler.belief(rule)
+        """Whether decks can be dealt by this learner under the policies in force."""
+        rule, rules = learner(slug, **settings), self.context.rules
+        arms = () if rules.experiment is None else rules.experiment.arms
+        for policy in (rules.policy, *(arm.policy for arm in arms)):
+            sampler = policy.decide(Experience()).sampler
+            if isinstance(sampler, BeliefSampler):
+                sampler.belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
         while self._teach(number, told):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -23,10 +23,10 @@ from kaczmatch.recommend.schema import Schema
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service import catalogue, sparse
 from kaczmatch.service.context import Context
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Change, Fact, Person, Quota, Standing
+from kaczmatch.service.quotas import EDITS, spend
+from kaczmatch.service.records import Change, Fact, Person, Standing
 from kaczmatch.service.refusals import Conflict, Stale, nobody
-from kaczmatch.service.store import Unit
+from kaczmatch.service.store import Reader, Unit
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
@@ -49,6 +49,7 @@ class About:
     within_km: float | None = None
     tags: frozenset[str] = frozenset()
     features: Mapping[str, float] = field(default_factory=dict)
+    paused: bool | None = None  # None: as it was
 
 
 @final
@@ -58,19 +59,35 @@ class People:
 
     context: Context
 
-    def put(self, user: str, about: About, *, if_version: int | None = None, limited: bool = True) -> Future[Person]:
-        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet)."""
+    def put(
+        self,
+        user: str,
+        about: About,
+        *,
+        if_version: int | None = None,
+        limited: bool = True,
+        welcome: Callable[[Unit], None] | None = None,
+    ) -> Future[Person]:
+        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet).
+
+        `welcome` is asked before somebody is added, and raises where that must not be.
+        """
         checked_id(user)
 
         def work(unit: Unit) -> Person:
             now, known = self.context.clock(), unit.get(Person, user)
             if if_version is not None and if_version != (0 if known is None else known.version):
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
+            if known is None and welcome is not None:
+                welcome(unit)
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
+            if about.paused is False:
+                self._released(unit, user)
             person = made(user, about, words, self.context.rules.schema, now, known)
             if limited and known is not None and known.features != person.features:
-                spend(unit, user, "edits", self.context.rules.edits, now)
+                mine = standing(unit, user)
+                unit.put(replace(mine, spent=spend(mine, EDITS, self.context.rules.edits, now)))
             _written(unit, self.context, person)
             if known is None:
                 unit.put(Standing(user=user))
@@ -79,7 +96,7 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Quota, (user, "edits")), catalogue.WANTED]
+        reads = [(Person, (user,)), (Standing, (user,)), (Fact, (HELD + user,)), catalogue.WANTED]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -87,8 +104,8 @@ class People:
 
         def work(unit: Unit) -> Person:
             known = present(unit, user)
-            if not paused and unit.get(Fact, HELD + user) is not None:
-                raise Conflict("an operator holds this person back")
+            if not paused:
+                self._released(unit, user)
             return changed(unit, self.context, known, paused=paused)
 
         return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Fact, (HELD + user,))])
@@ -100,12 +117,21 @@ class People:
             raise nobody(user)
         return known
 
+    def _released(self, unit: Unit, user: str) -> None:
+        if unit.get(Fact, HELD + user) is not None:
+            raise Conflict("an operator holds this person back")
+
 
 def present(unit: Unit, user: str) -> Person:
     known = unit.get(Person, user)
     if known is None:
         raise nobody(user)
     return known
+
+
+def standing(unit: Reader, user: str) -> Standing:
+    """Their counters; nothing where nothing was counted yet."""
+    return unit.get(Standing, user) or Standing(user=user)
 
 
 def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:
@@ -140,7 +166,7 @@ def made(user: str, about: About, words: Vocabulary, schema: Schema, now: dateti
         column=None if place is None else place.column,
         within_km=about.within_km,
         features=sparse.packed(features),
-        paused=False if known is None else known.paused,
+        paused=(known is not None and known.paused) if about.paused is None else about.paused,
         created=now if known is None else known.created,
         changed=now,
     )

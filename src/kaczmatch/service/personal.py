@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from kaczmatch.service.context import Context
-from kaczmatch.service.people import tags_of
+from kaczmatch.service.people import standing, tags_of
 from kaczmatch.service.preferences import Preferences
+from kaczmatch.service.quotas import told
 from kaczmatch.service.records import (
     Block,
     Dealt,
@@ -18,7 +19,6 @@ from kaczmatch.service.records import (
     Message,
     Pair,
     Person,
-    Quota,
     Record,
     Report,
     Standing,
@@ -31,9 +31,10 @@ _NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
     Impression: ("chance", "score", "reason"),  # somebody drawn at random has not liked the viewer
+    Dealt: ("least",),
     Learned: ("state", "anchor"),
     Pair: ("excess", "information", "weighed"),
-    Standing: ("excess", "information", "weighed"),
+    Standing: ("excess", "information", "weighed", "spent"),  # the last is told in a readable form
     Message: ("number",),
 }
 
@@ -46,15 +47,16 @@ def export(context: Context, user: str) -> dict[str, Any]:
             raise nobody(user)
         current = context.catalogue.current(reader)
         tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
-        learned = reader.get(Learned, current.model, user)
-        told = {
+        learned, counters = reader.get(Learned, current.model, user), standing(reader, user)
+        parts = {
             "profile": _plain(person) | {"tags": tags, "features": features},
-            "counters": [_plain(one) for one in reader.find(Standing, user=user)],
+            "counters": _plain(counters),
+            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in told(counters).items()],
             "learned": None if learned is None else _plain(learned),
             **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
         }
     preference = Preferences(context).of(user, most=1_000_000)
-    return told | {"preference": asdict(preference)}
+    return parts | {"preference": asdict(preference)}
 
 
 _LISTS: dict[str, type[Record]] = {
@@ -66,7 +68,6 @@ _LISTS: dict[str, type[Record]] = {
     "blocks": Block,
     "reports": Report,
     "messages": Message,
-    "quotas": Quota,
 }
 
 

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from struct import Struct
+from typing import Final
 
-from kaczmatch.service.records import Quota
+from kaczmatch.service.records import Standing
 from kaczmatch.service.refusals import TooMany
 from kaczmatch.service.rules import Limit
-from kaczmatch.service.store import Unit
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SWIPES, DECKS, EDITS = _KINDS = ("swipes", "decks", "edits")
+_PLACES: Final = {what: 2 * place for place, what in enumerate(_KINDS)}  # of the start of a window in seconds, and how many since
+_STORED: Final = Struct(f"<{2 * len(_KINDS)}q")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
 
 
-def spend(unit: Unit, user: str, what: str, limit: Limit, now: datetime) -> None:
-    """Count one more, or refuse it."""
+def spend(standing: Standing, what: str, limit: Limit, now: datetime) -> bytes:
+    """What this person has spent with one more, or a refusal."""
     if limit.most is None:
-        return
-    window = now - (now - _EPOCH) % limit.window
-    known = unit.get(Quota, user, what)
-    used = known.used if known is not None and known.window == window else 0
+        return standing.spent
+    place, spent = _PLACES[what], [*_STORED.unpack(standing.spent or bytes(_STORED.size))]
+    seconds = (now - _EPOCH) // _SECOND
+    start = seconds - seconds % (limit.window // _SECOND)
+    used = spent[place + 1] if spent[place] == start else 0
     if used >= limit.most:
-        wait = max(window + limit.window - now, timedelta(seconds=1))
+        wait = max(_EPOCH + timedelta(seconds=start) + limit.window - now, _SECOND)
         raise TooMany(f"at most {limit.most} {what} in {_spoken(limit.window)}", wait)
-    unit.put(Quota(user=user, what=what, window=window, used=used + 1))
+    spent[place : place + 2] = start, used + 1
+    return _STORED.pack(*spent)
+
+
+def told(standing: Standing) -> dict[str, tuple[datetime, int]]:
+    """How much of each was used, and since when."""
+    spent = _STORED.unpack(standing.spent) if standing.spent else ()
+    return {
+        what: (_EPOCH + timedelta(seconds=spent[place]), spent[place + 1])
+        for what, place in _PLACES.items()
+        if spent and spent[place + 1]
+    }
 
 
 def _spoken(window: timedelta) -> str:

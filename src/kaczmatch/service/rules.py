@@ -10,6 +10,7 @@ from kaczmatch.learners.appeal import Appeal
 from kaczmatch.recommend.cooldown import COOLDOWN
 from kaczmatch.recommend.policy import MutualPolicy, Policy
 from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.service.arms import Experiment
 
 
 @final
@@ -38,6 +39,7 @@ class Rules:
     swipes: Limit = Limit(2_000, timedelta(days=1))
     decks: Limit = Limit(500, timedelta(days=1))
     edits: Limit = Limit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like
+    experiment: Experiment | None = None
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)
     keep_messages: timedelta = timedelta(days=30)

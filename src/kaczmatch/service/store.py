@@ -24,6 +24,10 @@ class Unavailable(Exception):
     """The store cannot take this now (a full queue, a full disk, a lost connection); nothing of it was kept. Try again."""
 
 
+class Uncertain(Unavailable):
+    """The store was lost while it was committing: this may have been kept, or not. Look, or do it again if that does no harm."""
+
+
 class Reader(Protocol):
     """Records as of one moment."""
 

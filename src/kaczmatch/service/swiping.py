@@ -15,9 +15,9 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id, columns_of, present, profile_of
-from kaczmatch.service.quotas import spend
-from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Quota, Standing
+from kaczmatch.service.people import checked_id, columns_of, present, profile_of, standing
+from kaczmatch.service.quotas import SWIPES, spend
+from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.store import Unit, Wanted
 
@@ -95,7 +95,8 @@ class Swiping:
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
             present(unit, swipe.user)
-            return self._learn(unit, swipe, present(unit, swipe.candidate), min(at, self.context.clock()), imported=True)
+            spent, them = standing(unit, swipe.user).spent, present(unit, swipe.candidate)
+            return self._learn(unit, swipe, them, spent, min(at, self.context.clock()), imported=True)
 
         return self.context.store.write(work, people=(swipe.user, swipe.candidate), reads=self._reads(swipe))
 
@@ -111,20 +112,19 @@ class Swiping:
             raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
-        if unit.get(Match, swipe.user, swipe.candidate) is not None:
+        if self._matched(unit, swipe):
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
         if card.answer is not None:
             raise Conflict(f"this card was answered by swipe {card.answer!r}; undo that first")
-        spend(unit, swipe.user, "swipes", self.context.rules.swipes, now)
-        unit.put(replace(card, answer=swipe.id, decision=swipe.decision))
-        return self._learn(unit, swipe, them, now, imported=False)
+        spent = spend(standing(unit, swipe.user), SWIPES, self.context.rules.swipes, now)
+        unit.put(card.answered(swipe.id, swipe.decision))
+        return self._learn(unit, swipe, them, spent, now, imported=False)
 
-    def _learn(self, unit: Unit, swipe: Swipe, them: Person, now: datetime, *, imported: bool) -> Answer:
+    def _learn(self, unit: Unit, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool) -> Answer:
         """Append the event and bring everything that follows from it up to date."""
         rules = self.context.rules
         current = self.context.catalogue.current(unit)
-        mine = unit.get(Standing, swipe.user) or Standing(user=swipe.user)
-        theirs = unit.get(Standing, swipe.candidate) or Standing(user=swipe.candidate)
+        mine, theirs = standing(unit, swipe.user), standing(unit, swipe.candidate)
         pair = unit.get(Pair, swipe.user, swipe.candidate)
         if mine.talking and now - mine.swiped >= rules.session_silence:
             self._ended(unit, mine, mine.swiped + rules.session_silence)
@@ -132,7 +132,7 @@ class Swiping:
         back = unit.get(Pair, swipe.candidate, swipe.user)
         known = pair if imported and pair is not None and pair.decided > now else None  # an import may be older than what stands
         mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
-        new = mutual and unit.get(Match, swipe.user, swipe.candidate) is None and not self._kept_apart(unit, swipe)
+        new = mutual and not self._matched(unit, swipe) and not self._kept_apart(unit, swipe)
         event = Event(
             user=swipe.user,
             id=swipe.id,
@@ -150,27 +150,25 @@ class Swiping:
         )
         unit.append(event)
         self._fold(unit, current, event)
+        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
+        own: tuple[float, float, datetime | None] = (pair.excess, pair.information, pair.weighed) if pair else (0.0, 0.0, None)
+        if counts:
+            said = told(mine, liked=liked)
+            unit.put(theirs.weighed_anew(*counted(theirs, said, now, rules.appeal)))
+            own = counted(pair, said, now, rules.appeal)
         latest = Pair(
             user=swipe.user,
             other=swipe.candidate,
             decision=swipe.decision if known is None else known.decision,
             decided=now if known is None else known.decided,
             swipe=swipe.id if known is None else known.swipe,
-            excess=0.0 if pair is None else pair.excess,
-            information=0.0 if pair is None else pair.information,
-            weighed=None if pair is None else pair.weighed,
+            excess=own[0],
+            information=own[1],
+            weighed=own[2],
         )
-        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
-        if counts:
-            said = told(mine, liked=liked)
-            excess, information, weighed = counted(theirs, said, now, rules.appeal)
-            unit.put(replace(theirs, excess=excess, information=information, weighed=weighed))
-            excess, information, weighed = counted(latest, said, now, rules.appeal)
-            latest = replace(latest, excess=excess, information=information, weighed=weighed)
         unit.put(latest)
         session = mine.session if mine.talking else swipe.id
-        swipes, likes = mine.swipes + counts, mine.likes + liked
-        unit.put(replace(mine, swipes=swipes, likes=likes, swiped=now, session=session, talking=True))
+        unit.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
         if event.match is not None:
             self._match(unit, event, event.match, now)
         return Answer(event, repeated=False)
@@ -186,7 +184,7 @@ class Swiping:
         current = self.context.catalogue.current(unit)
         event = Event(
             user=standing.user,
-            id=f"~end:{standing.session}",  # no client can choose such an id
+            id=f"~end:{self.context.new_id()}",  # no client can choose such an id
             kind=SESSION_ENDED,
             at=at,
             vocabulary=current.vocabulary,
@@ -205,6 +203,12 @@ class Swiping:
                 continue
             fold = self.context.catalogue.fold(unit, model)
             unit.put(fold.written(event.user, fold.step(fold.read(learned), event)))
+
+    def _matched(self, unit: Unit, swipe: Swipe) -> bool:
+        """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
+        user, other = swipe.user, swipe.candidate
+        decided = unit.get(Pair, user, other) is not None and unit.get(Pair, other, user) is not None
+        return decided and unit.get(Match, user, other) is not None
 
     def _kept_apart(self, unit: Unit, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate
@@ -230,8 +234,6 @@ class Swiping:
             (Impression, (user, swipe.deck, other)),
             (Block, (user, other)),
             (Block, (other, user)),
-            (Match, (user, other)),
-            (Quota, (user, "swipes")),
             (Standing, (user,)),
             (Standing, (other,)),
             (Pair, (user, other)),

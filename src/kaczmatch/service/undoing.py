@@ -8,11 +8,11 @@ from typing import final
 
 from kaczmatch.service.catalogue import Current
 from kaczmatch.service.context import Context
-from kaczmatch.service.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE, effective
-from kaczmatch.service.liking import undecided
+from kaczmatch.service.counting import decisions, recounted
+from kaczmatch.service.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE
+from kaczmatch.service.liking import less, undecided
 from kaczmatch.service.people import present
 from kaczmatch.service.records import Change, Event, Impression, Learned, Match, Pair, Standing
-from kaczmatch.service.records.people import NEVER
 from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.store import Unit
 
@@ -52,7 +52,7 @@ class Undoing:
                 model=current.model,
             )
             unit.append(undone)
-            self._undecide(unit, event, effective([*events, undone]))
+            self._undecide(unit, event, [*events, undone])
             refold(unit, self.context, current, user, [*events, undone])
             return undone
 
@@ -83,20 +83,21 @@ class Undoing:
 
         return self.context.store.write(work, people=[user])
 
-    def _undecide(self, unit: Unit, event: Event, before: list[Event]) -> None:
+    def _undecide(self, unit: Unit, event: Event, events: list[Event]) -> None:
         """Everything that followed from the swipe, as it was before it."""
         user, other = event.user, event.candidate or ""
+        earlier = decisions(events).get(other)
         pair, mine, theirs = unit.get(Pair, user, other), unit.get(Standing, user), unit.get(Standing, other)
         if pair is not None and mine is not None and theirs is not None and event.decision != SKIP:
-            how, liked = self.context.rules.appeal, event.decision == LIKE
-            mine, theirs, pair = undecided(mine, theirs, pair, event.at, liked=liked, how=how)
+            how = self.context.rules.appeal
+            if earlier is None and pair.weighed is not None:  # all that they ever said of the other
+                theirs = less(theirs, pair.excess, pair.information, pair.weighed, how)
+            else:
+                theirs, pair = undecided(mine, theirs, pair, event.at, liked=event.decision == LIKE, how=how)
             unit.put(theirs)
             unit.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))  # processes remember their appeal
-        swipes = [one for one in before if one.kind == SWIPED]
         if mine is not None:
-            talking = mine.talking and mine.session != event.id
-            unit.put(replace(mine, swiped=swipes[-1].at if swipes else NEVER, talking=talking))
-        earlier = _standing([one for one in swipes if one.candidate == other])
+            unit.put(recounted(mine, events))
         if earlier is None or pair is None:
             unit.drop(Pair, user, other)
         else:
@@ -104,14 +105,6 @@ class Undoing:
         card = unit.get(Impression, user, event.deck or "", other)
         if card is not None:
             unit.put(replace(card, answer=None, decision=None))
-
-
-def _standing(swipes: list[Event]) -> Event | None:
-    """The decision that stands: the last one, but for imports that are older."""
-    stands = None
-    for one in swipes:
-        stands = one if stands is None or not one.imported or one.at >= stands.at else stands
-    return stands
 
 
 def refold(unit: Unit, context: Context, current: Current, user: str, events: list[Event]) -> None:

@@ -9,14 +9,18 @@ from functools import partial
 from typing import TypeVar, final
 
 from kaczmatch.service.context import Context
-from kaczmatch.service.records import Audit, Change, Dealt, Delivery, Impression, Message, Record, Standing
-from kaczmatch.service.store import Unit
+from kaczmatch.service.farewells import forget_farewells
+from kaczmatch.service.records import Audit, Change, Dealt, Delivery, Fact, Impression, Message, Person, Record, Standing
+from kaczmatch.service.scrubbing import LOCK as SCRUB_LOCK
+from kaczmatch.service.scrubbing import soiled
+from kaczmatch.service.store import Reader, Unit
 from kaczmatch.service.swiping import Swiping
 
 Aging = TypeVar("Aging", Change, Message, Audit, Impression, Dealt)
 
 _AT_ONCE = 1_000
-_CHANGES_KEPT = timedelta(minutes=1)  # every process reads them within two seconds
+_CHANGES_KEPT = timedelta(minutes=5)  # every process reads them within two seconds; one that was away loads everybody again
+_DROPPED = "changes:dropped"  # the highest number of those that are not kept any more
 
 
 @final
@@ -30,6 +34,7 @@ class Upkeep:
         """What was done, by name."""
         now, rules = self.context.clock(), self.context.rules
         return {
+            "farewells dropped": forget_farewells(self.context),
             "sessions ended": self.end_silent_sessions(),
             "changes dropped": self._drop_before(Change, now - _CHANGES_KEPT),
             "messages dropped": self._drop_before(Message, now - rules.keep_messages),
@@ -60,11 +65,23 @@ class Upkeep:
                 old = [one for one in reader.find(kind, limit=_AT_ONCE) if one.at < limit]
             if not old:
                 return dropped
-            self.context.store.write(partial(_drop_all, records=old)).result()
+            people = ("~changes", SCRUB_LOCK) if kind is Change else ()
+            self.context.store.write(partial(_drop_all, self.context, old), people=people).result()
             dropped += len(old)
 
 
-def _drop_all(unit: Unit, records: Sequence[Record]) -> None:
+def changes_dropped(reader: Reader) -> int:
+    """The number up to which changes may be missing."""
+    fact = reader.get(Fact, _DROPPED)
+    return 0 if fact is None else int(fact.value)
+
+
+def _drop_all(context: Context, records: Sequence[Record], unit: Unit) -> None:
+    changes = [record for record in records if isinstance(record, Change)]
+    if changes:
+        unit.put(Fact(name=_DROPPED, value=str(max(changes_dropped(unit), *(one.number for one in changes)))))
+        if len(unit.many(Person, {(one.user,) for one in changes})) < len({one.user for one in changes}):
+            soiled(unit, context)  # the id of somebody who was erased
     for record in records:
         unit.drop(type(record), *record.identity())
         if isinstance(record, Message):

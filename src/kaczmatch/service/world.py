@@ -23,6 +23,7 @@ from kaczmatch.service.liking import appeal_to
 from kaczmatch.service.people import profile_of
 from kaczmatch.service.records import Change, Event, Impression, Learned, Logged, Person, Standing
 from kaczmatch.service.store import Reader
+from kaczmatch.service.upkeep import changes_dropped
 
 _AT_ONCE = 1_000
 _GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
@@ -37,10 +38,14 @@ class _Trail:
     read_to: int = 0
     missing: dict[int, datetime] | None = None
 
+    @property
+    def next(self) -> int:
+        """The first number that has not come."""
+        return min(self.missing or (), default=self.read_to + 1)
+
     def new(self, reader: Reader, now: datetime) -> list[Change | Event]:
         missing = self.missing or {}
-        start = min(missing, default=self.read_to + 1) - 1
-        lines: list[Change | Event] = [*reader.find(self.kind, after=(start,), limit=50 * _AT_ONCE)]
+        lines: list[Change | Event] = [*reader.find(self.kind, after=(self.next - 1,), limit=50 * _AT_ONCE)]
         fresh = [line for line in lines if line.number > self.read_to or line.number in missing]
         seen = {line.number for line in lines}
         highest = max((line.number for line in fresh), default=self.read_to)
@@ -56,10 +61,10 @@ class World:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.exposure = Exposure(cap=context.rules.exposure_cap)
         self._changes, self._events = _Trail(Change), _Trail(Event)
         self._following = threading.Lock()
         self._states: dict[Hashable, State] = {}
+        self.exposure: Exposure
         self._served: tuple[Current, Recommender]  # together, since decks are dealt while they change
 
     @property
@@ -72,23 +77,33 @@ class World:
 
     def load(self) -> None:
         """Everybody, from the store."""
-        with self.context.store.read() as reader:
-            for trail in (self._changes, self._events):
-                last: list[Logged] = [*reader.find(trail.kind, newest=True, limit=1)]
-                trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
-            self._rebuild(reader)
-            self._recall(reader)
+        with self._following, self.context.store.read() as reader:
+            self._load(reader)
+
+    def _load(self, reader: Reader) -> None:
+        for trail in (self._changes, self._events):
+            last: list[Logged] = [*reader.find(trail.kind, newest=True, limit=1)]
+            trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
+            trail.missing = None
+        self._changes.read_to = max(self._changes.read_to, changes_dropped(reader))
+        self.exposure = Exposure(cap=self.context.rules.exposure_cap)
+        self._rebuild(reader)
+        self._recall(reader)
 
     def follow(self) -> int:
         """Bring in what has changed in the store since; says how many people that concerned."""
         with self._following, self.context.store.read() as reader:
             now = self.context.clock()
+            if changes_dropped(reader) >= self._changes.next:  # before they were read: this process was away for too long
+                self._load(reader)
+                return len(self)
             changed = {line.user for line in self._changes.new(reader, now)}
             events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
             swiped = {event.user for event in events} - changed
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
+                self.forget(user for user in changed if user not in self.recommender.index)
             else:
                 self._refresh(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)

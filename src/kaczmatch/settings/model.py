@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, final
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -27,6 +27,17 @@ Days = Annotated[float, Field(gt=0.0, le=36_500.0)]
 Minutes = Annotated[float, Field(gt=0.0, le=525_600.0)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parts)]
 Quota = Annotated[int | None, Field(ge=0)]
+
+
+@final
+class ArmSettings(BaseModel):
+    """One arm of an experiment; what it does not say is as for everybody."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+    share: float = Field(default=1.0, gt=0.0)
+    policy: Literal["mutual", "paper"] | None = None
+    policy_settings: dict[str, Any] | None = None
 
 
 @final
@@ -82,6 +93,25 @@ class Settings(BaseSettings):
     session_minutes: Minutes = Field(default=30.0, description="Silence that ends a session.")
     cooldown_days: Days = Field(default=14.0, description="How long somebody decided on is not shown again.")
     exposure_cap: float = Field(default=3.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
+
+    # An experiment
+    experiment: str | None = Field(
+        default=None, min_length=1, max_length=64, description="Name of the experiment that runs; another name assigns anew."
+    )
+    experiment_arms: dict[str, ArmSettings] = Field(
+        default={}, description="Its arms by name, the one to compare with first: share, policy, policy_settings."
+    )
+    experiment_salt: str = Field(default="", max_length=200, description="Goes into the hash that assigns arms.")
+    experiment_by: Literal["user", "cluster", "time"] = Field(
+        default="user", description="What gets an arm: a user, everybody of one region, or everybody for a while."
+    )
+    experiment_days: Days = Field(default=7.0, description="How long a user or region is watched, from the first deck on.")
+    experiment_hours: Annotated[float, Field(gt=0.0, le=8_760.0)] = Field(
+        default=24.0, description="How long a block of time is, where arms are assigned by time."
+    )
+    experiment_km: Annotated[float, Field(ge=10.0, le=5_000.0)] = Field(
+        default=100.0, description="How wide a region is, where arms are assigned by cluster."
+    )
 
     # Limits and retention
     swipes_a_day: Quota = Field(default=2_000, description="Swipes of one user; none: no limit.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import Any, Final, ParamSpec, TypeVar, cast, final
+from typing import Any, Final, ParamSpec, TypeVar, final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -70,13 +70,13 @@ class Batch:
             known[code.identity(record)] = record
 
     def get(self, kind: type[R], key: Key) -> R | None:
-        found = self._known[kind].get(key, UNKNOWN)
-        if isinstance(found, _Mark):
+        found: Any = self._known[kind].get(key, UNKNOWN)
+        if found is UNKNOWN or found is UNNUMBERED:
             if found is UNNUMBERED:
                 self.flush()
             self.look_up(kind, (key,))
             found = self._known[kind][key]
-        return cast("R | None", found)
+        return found  # type: ignore[no-any-return]
 
     def taken(self, kind: type[Record], key: Key) -> bool:
         """Whether a key is known to be there; if not, the database says so when it is appended."""
@@ -142,8 +142,10 @@ class SqlUnit:
         self._writes: list[tuple[type[Record], Key, Record | None, Row]] = []
 
     def get(self, kind: type[R], *key: Any) -> R | None:
-        if self._mine and (kind, key) in self._mine:
-            return cast("R | None", self._mine[kind, key])
+        if self._mine:
+            found: Any = self._mine.get((kind, key), UNKNOWN)
+            if found is not UNKNOWN:
+                return found  # type: ignore[no-any-return]
         return self._batch.get(kind, key)
 
     def many(self, kind: type[R], keys: Iterable[Key]) -> dict[Key, R]:

@@ -70,7 +70,7 @@ def _moment(value: datetime) -> int:
 
 
 def _from_moment(value: int) -> datetime:
-    return EPOCH + timedelta(microseconds=value)
+    return EPOCH + timedelta(0, 0, value)
 
 
 def _day(value: date) -> str:
@@ -142,15 +142,37 @@ def described(kind: type[Record]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def _encoder(columns: Sequence[Column], source: Callable[[Column], str]) -> Coder:
-    """A function from whatever has the values, at `source`, to a row."""
-    lines = ["def encode(given):"]
+def _encoder(columns: Sequence[Column]) -> Coder:
+    """A function from a record to its row."""
+    lines = ["def encode(record):"]
     for place, column in enumerate(columns):
-        odd = FORMS[column.type].odd.format(v=f"v{place}")
-        some = f"v{place} is not None and " if column.optional else ""
-        lines += [f" v{place} = {source(column)}", f" if {some}({odd}): v{place} = f{place}(v{place})"]
-    lines.append(f" return ({''.join(f'v{place}, ' for place in range(len(columns)))})")
-    return _made(lines, "encode", {f"f{place}": FORMS[column.type].encode for place, column in enumerate(columns)})
+        lines += [f" v{place} = record.{column.name}", _encoded(place, column)]
+    return _made([*lines, f" return ({_places(columns)})"], "encode", _encoders(columns))
+
+
+def _key_encoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
+    """A function from a key to how it is stored."""
+    lines = ["def encode(key):", f" if len(key) != {len(columns)}: refuse(key)", f" {_places(columns)} = key"]
+    lines += [_encoded(place, column) for place, column in enumerate(columns)]
+
+    def refuse(key: tuple[Any, ...]) -> None:
+        raise TypeError(f"{kind.__name__} is told apart by {', '.join(kind.key)}; {len(key)} values were given")
+
+    return _made([*lines, f" return ({_places(columns)})"], "encode", {"refuse": refuse, **_encoders(columns)})
+
+
+def _encoded(place: int, column: Column) -> str:
+    odd = FORMS[column.type].odd.format(v=f"v{place}")
+    some = f"v{place} is not None and " if column.optional else ""
+    return f" if {some}({odd}): v{place} = f{place}(v{place})"
+
+
+def _encoders(columns: Sequence[Column]) -> dict[str, Any]:
+    return {f"f{place}": FORMS[column.type].encode for place, column in enumerate(columns)}
+
+
+def _places(columns: Sequence[Column]) -> str:
+    return "".join(f"v{place}, " for place in range(len(columns)))
 
 
 def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
@@ -163,8 +185,7 @@ def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
             names[f"f{place}"] = decode
             value = f"f{place}({value})" + (f" if {value} is not None else None" if column.optional else "")
         values.append(f"{column.name}={value}")
-    places = "".join(f"v{place}, " for place in range(len(columns)))
-    return _made(["def decode(row):", f" {places} = row", f" return kind({', '.join(values)})"], "decode", names)
+    return _made(["def decode(row):", f" {_places(columns)} = row", f" return kind({', '.join(values)})"], "decode", names)
 
 
 def _made(lines: Sequence[str], name: str, names: dict[str, Any]) -> Coder:
@@ -182,24 +203,16 @@ class Codec(Generic[R]):
         self.columns = described(kind)
         self.names = tuple(column.name for column in self.columns)
         self._by_name = dict(zip(self.names, self.columns, strict=True))
-        self.row: Callable[[R], Row] = _encoder(self.columns, lambda column: f"given.{column.name}")
+        self.row: Callable[[R], Row] = _encoder(self.columns)
         self.record: Callable[[Sequence[Any]], R] = _decoder(kind, self.columns)
         self.identity: Callable[[R], tuple[Any, ...]] = _getter(kind.key)
-        key = [self._by_name[name] for name in kind.key]
-        self._key = _encoder(key, lambda column: f"given[{kind.key.index(column.name)}]")
+        self.key: Callable[[tuple[Any, ...]], Row] = _key_encoder(kind, [self._by_name[name] for name in kind.key])
 
     def value(self, name: str, value: Any) -> Any:
         """A value to compare a field with."""
         if name not in self._by_name:
             raise TypeError(f"{self.kind.__name__} has no field {name}")
         return self._by_name[name].encode(value)
-
-    def key(self, key: tuple[Any, ...]) -> Row:
-        """A key as it is stored."""
-        if len(key) != len(self.kind.key):
-            raise TypeError(f"{self.kind.__name__} is told apart by {', '.join(self.kind.key)}; {len(key)} values were given")
-        row: Row = self._key(key)
-        return row
 
 
 CODECS: dict[type[Record], Codec[Any]] = {kind: Codec(kind) for kind in RECORDS}

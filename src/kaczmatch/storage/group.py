@@ -18,7 +18,7 @@ from typing import Any, Final, final
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.store import Unavailable, Uncertain
 from kaczmatch.storage.batch import Batch, SqlUnit
 from kaczmatch.storage.codec import Row
 from kaczmatch.storage.database import Database, Trouble
@@ -166,8 +166,10 @@ class GroupCommit:
                 transaction.commit()
             except BaseException as error:
                 connection.invalidate()  # whatever is left of the transaction goes with its connection
-                if not isinstance(error, DBAPIError) or not error.connection_invalidated:
+                if not isinstance(error, DBAPIError):
                     raise
+                if not error.connection_invalidated:
+                    raise self._uncertain(error) from error
                 lost = error
         if lost is not None:
             self._ask_whether_it_survived(lost)
@@ -177,9 +179,14 @@ class GroupCommit:
     def _ask_whether_it_survived(self, lost: DBAPIError) -> None:
         survived = self._database.survived()
         if survived is None:
-            raise Unavailable("the connection was lost while committing; it may have been kept") from lost
+            raise Uncertain("the connection was lost while committing") from lost
         if not survived:
             raise lost
+
+    def _uncertain(self, error: DBAPIError) -> Exception:
+        """A disk that fails while a commit is synced may have it all the same."""
+        outage = self._database.trouble(error) is Trouble.OUTAGE
+        return Uncertain(f"the database, while committing: {error.orig}") if outage else error
 
 
 def _answer(job: Job, batch: Batch) -> Answer:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from kaczmatch.service.records import Record
 from kaczmatch.service.store import Unavailable, Wanted
-from kaczmatch.storage.codec import codec, text
+from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database, Trouble, number_of, search
 from kaczmatch.storage.group import GroupCommit, Job
@@ -71,7 +71,7 @@ class SqlStore:
     def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
         future: Future[T] = Future()
         try:
-            wanted = tuple([(kind, key, codec(kind).key(key)) for kind, key in reads])
+            wanted = tuple([(kind, key, CODECS[kind].key(key)) for kind, key in reads])
             named = tuple(map(text, people))
         except (TypeError, ValueError) as error:
             future.set_exception(error)

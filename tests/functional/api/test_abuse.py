@@ -137,3 +137,16 @@ def test_erasing_during_a_session_brings_nothing_back(service: Service) -> None:
     with service.system.store.read() as reader:
         left = {kind for kind in RECORDS for record in reader.find(kind) if f"'{me}'" in repr(record)}
     assert left <= {Change, Message}  # for a minute, and until the app has heard of it
+
+
+def test_a_device_that_does_not_know_brings_nobody_back_who_was_erased(service: Service) -> None:
+    """At once, not only when all processes have noticed."""
+    one, _ = service.couple()
+    token = service.token(one)
+    profile = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"]}
+    assert service.call("PUT", f"/people/{one}", by=token, json=profile).is_success
+    service.ok("DELETE", f"/people/{one}")
+    assert service.call("PUT", f"/people/{one}", by=token, json=profile).status_code == 401
+    assert service.call("GET", f"/people/{one}").status_code == 404
+    service.person(one)
+    assert service.call("GET", f"/people/{one}", by=service.token(one)).is_success

@@ -116,6 +116,30 @@ def test_somebody_is_held_back_and_released(service: Any, client: Client) -> Non
     assert not client.timeline(one).held
 
 
+def test_an_experiment_is_read_by_the_client(opened: Any) -> None:
+    """Two arms of a running service: exposure is counted as decks are dealt, and nothing is said of a few."""
+    arms = {"usual": {}, "paper": {"policy": "paper", "share": 2.0}}
+    service = opened("memory", experiment="spring", experiment_arms=arms, experiment_salt="s")
+    with Client(str(service.client.base_url), service.key, patience=QUICK) as client:
+        assert [(arm.name, arm.policy, arm.share, arm.decks) for arm in client.experiment().arms] == [
+            ("usual", "mutual", 1.0, 0),
+            ("paper", "paper", 2.0, 0),
+        ]
+        for _ in range(8):
+            one, two = service.couple()
+            service.swipe(one, two)
+        found = client.experiment()
+    assert (found.name, found.assigned) == ("spring", "user")
+    assert sum(arm.waiting for arm in found.arms) == sum(arm.decks for arm in found.arms) == 8
+    assert all(outcome.mean is None for arm in found.arms for outcome in arm.outcomes)
+    assert found.contrasts[0].difference is None
+
+
+def test_without_an_experiment_there_is_none_to_read(client: Client) -> None:
+    with pytest.raises(NotFound, match="no experiment"):
+        client.experiment()
+
+
 def test_a_life_by_the_client(service: Any, client: Client) -> None:
     one, two = service.couple()
     mine = client.profile(one)
@@ -299,3 +323,20 @@ def test_a_quota_is_not_waited_for_all_day() -> None:
     with Client("http://test", "key", transport=httpx.MockTransport(answer)) as client, pytest.raises(TooMany) as refused:
         client.deck("ann")
     assert refused.value.wait == 3600.0
+
+
+def test_what_may_have_been_done_is_sent_again_only_if_that_does_no_harm() -> None:
+    asked: list[str] = []
+
+    def lost(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        told = {"title": "", "status": 503, "code": "uncertain", "detail": "", "request": ""}
+        return httpx.Response(503, json=told, headers={"Retry-After": "0"})
+
+    with Client("http://127.0.0.1:1", "key", patience=QUICK, transport=httpx.MockTransport(lost)) as client:
+        with pytest.raises(Unavailable):
+            client.report("ada", "bo", "rude")
+        assert len(asked) == 1
+        with pytest.raises(Unavailable):
+            client.swipe("ada", "bo", "like", deck="d")
+        assert len(asked) == 1 + QUICK.tries

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import pytest
 
 from kaczmatch.api.problems import MEDIA
-from kaczmatch.service.store import Unavailable
+from kaczmatch.api.routes import transfer
+from kaczmatch.service.importing import Imported
+from kaczmatch.service.store import Unavailable, Uncertain
+from kaczmatch.service.world import World
 
 from .conftest import NUMBERS, Opened, Service
 
@@ -122,6 +125,23 @@ def test_a_store_that_cannot_be_reached_asks_to_come_back(opened: Opened, monkey
         assert "secret" not in answer.text
 
 
+def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = opened("memory")
+    one, two = service.couple()
+    body = {"candidate": two, "decision": "like", "deck": service.deck(one)["deck"]}
+
+    def lost(*_: object, **__: object) -> None:
+        raise Uncertain("the connection to /secret/place was lost while committing")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(service.system.store, "write", lost)
+        answer = service.call("PUT", f"/people/{one}/swipes/s1", json=body)
+    assert (answer.status_code, answer.headers["Retry-After"], answer.json()["code"]) == (503, "1", "uncertain")
+    assert "same id" in answer.json()["detail"]
+    assert "secret" not in answer.text
+    assert service.call("PUT", f"/people/{one}/swipes/s1", json=body).is_success
+
+
 def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service = opened("memory", deck_limit=2)
     one, _ = service.couple()
@@ -135,6 +155,34 @@ def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pyt
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda _: service.call("POST", f"/people/{one}/deck"), range(6)))
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [503] * 4
+
+
+def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    service, free = opened("memory", threads=2), Event()
+    service.couple()
+
+    def slow(*_: object) -> Any:
+        free.wait(30)
+        return Imported(complete=True)
+
+    def slow_rows(*_: object) -> Any:
+        free.wait(30)
+        yield []
+
+    monkeypatch.setattr(transfer, "_imported", slow)
+    monkeypatch.setattr(transfer, "exported", slow_rows)
+    csv = {"content": b"id\n", "headers": {"Content-Type": "text/csv"}}
+    with ThreadPoolExecutor(8) as pool:
+        imports = [pool.submit(service.call, "POST", "/import/profiles", **csv) for _ in range(4)]
+        exports = [pool.submit(service.call, "GET", "/export/profiles") for _ in range(4)]
+        try:
+            time.sleep(0.5)  # for the transfers to be under way
+            fresh = service.key_with("app")  # which has to be looked up
+            assert service.call("GET", "/vocabulary", by=fresh, timeout=5).is_success
+            assert service.call("PUT", "/people/eve", by=fresh, json=PROFILE, timeout=5).is_success
+        finally:
+            free.set()
+        assert all(one.result().is_success for one in (*imports, *exports))
 
 
 def test_a_failure_tells_nothing_but_the_id_of_its_request(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +215,27 @@ def test_other_origins_may_call_only_where_a_setting_says_so(opened: Opened) -> 
     )
     assert mine.headers["Access-Control-Allow-Origin"] == "https://app.example"
     assert "Access-Control-Allow-Origin" not in theirs.headers
+    swipe = service.client.put("/v1/people/ada/swipes/one", json={}, headers={"Origin": "https://app.example"})
+    assert swipe.headers["Access-Control-Allow-Origin"] == "https://app.example"
+
+
+def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = opened("memory")
+
+    def told(status: int) -> dict[str, Any]:
+        for _ in range(500):
+            answer = service.client.get("/v1/health/ready")
+            if answer.status_code == status:
+                return dict(answer.json())
+            time.sleep(0.02)
+        pytest.fail(f"it never answered {status}")
+
+    monkeypatch.setattr("kaczmatch.app.system.LATE_SECONDS", 1.0)
+    assert told(200)["ok"]
+    with monkeypatch.context() as broken:
+        broken.setattr(World, "follow", lambda _: 1 / 0)
+        assert "has not kept up with the store" in told(503)["detail"]
+        assert service.call("GET", "/vocabulary").is_success  # what can be served is
+    assert told(200)["ok"]

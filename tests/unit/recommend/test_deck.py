@@ -121,6 +121,33 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     assert min(counts.values()) > 0  # the floor reaches everybody
 
 
+@pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
+def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callable[..., Any], slug: str) -> None:
+    """Asked about everybody before every deal: the mean answer is how often each is dealt, and 0 where one may not be."""
+    small = crowd(40, seed=3)
+    viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
+    pool = sorted(allowed_ids(small, viewer))
+    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    recommender, rng = small.recommender(policy=Always(decision=decision)), np.random.default_rng(2)
+    exposure, everybody, rounds = Exposure(cap=1.0), [*small.profiles, "nobody"], 250
+    exposure.shown(pool[:3] * 9, NOW)
+    told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
+    arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
+    for _ in range(rounds):
+        seen = recommender.foresee(small.viewer(viewer), 6, everybody, **arguments)
+        told += seen.chances
+        dealt[[everybody.index(identifier) for identifier in seen.shown]] += 1
+    assert {everybody[i] for i in np.flatnonzero(told)} == set(pool[:-1])
+    assert np.abs(told - dealt).max() / rounds < 4.0 * 0.5 / np.sqrt(rounds)
+    assert told.sum() / rounds == pytest.approx(6.0, abs=0.1)
+    least = recommender.deck(small.viewer(viewer), 6, **arguments).least
+    assert 0.0 < least <= told[told > 0.0].min() / rounds + 0.03
+    bare = small.recommender(policy=Always(decision=Decision(sampler=sampler(slug), reason="test")))
+    least = bare.deck(small.viewer(viewer), 6, **arguments).least
+    if slug in ("uniform", "greedy"):
+        assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
+
+
 def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> None:
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))

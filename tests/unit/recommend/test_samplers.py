@@ -129,8 +129,39 @@ def test_information_does_not_ask_the_same_twice() -> None:
 def test_probabilities_without_an_exponential_are_those_of_the_normal(z: list[float], epsilon: float) -> None:
     scores = np.array([z, z], np.float32)
     expected = (epsilon + (1.0 - 2.0 * epsilon) * ndtr(2.0 * scores[0].astype(float))) * 0.5
-    likely(scores, np.float32(2.0), np.float32(epsilon), np.full(len(z), 0.5, np.float32))
+    likely(scores, np.full(len(z), 2.0, np.float32), np.float32(epsilon), np.full(len(z), 0.5, np.float32))
     np.testing.assert_allclose(scores, [expected, expected], atol=6e-7)
+
+
+@given(st.integers(0, 10_000))
+def test_mutual_without_a_draw_is_greedy_however_unsure_the_belief(seed: int) -> None:
+    """What a draw leaves open is averaged over, not taken for certain: a sure 0.7 comes before a guess."""
+    rng = np.random.default_rng(seed)
+    rule = learner("probit-diag")
+    state = rule.start(np.zeros(6))
+    for row in (rng.random((8, 6)) < 0.4).astype(float) * [1, 1, 1, 1, 0, 0]:  # of two tags nothing is known
+        state = rule.swipe(state, row, 1 if rng.random() < 0.5 else -1)
+    features, others = (rng.random((12, 6)) < 0.5).astype(float), rng.random(12)
+
+    class Some:
+        capped = np.zeros(12, np.bool_)
+        appeal = np.zeros(12)
+        backward = others
+        score = rule.probability(state, features) * others
+
+        class viewer:  # noqa: N801
+            learner = rule
+
+        def __init__(self) -> None:
+            self.features, self.viewer.state = features, state
+
+        def __len__(self) -> int:
+            return 12
+
+    pool: Any = Some()
+    found = sampler("mutual", temper=0.0).draw(pool, 12, rng).rows
+    best = sampler("greedy").draw(pool, 12, rng).rows
+    np.testing.assert_allclose(pool.score[found], pool.score[best], atol=2e-6)
 
 
 @given(st.integers(1, 12), st.integers(0, 14), st.integers(0, 99))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 
 import jwt
@@ -9,8 +10,11 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.access import APP, OPERATOR, TOKENS, Access, Caller, Denied
-from kaczmatch.service.records import RECORDS
+from kaczmatch.service.erasing import Erasing
+from kaczmatch.service.records import RECORDS, Fact
 from kaczmatch.service.refusals import Conflict, NotFound
+from kaczmatch.service.scrubbing import Scrubbing
+from kaczmatch.service.upkeep import Upkeep
 from town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
@@ -136,3 +140,37 @@ def test_a_key_that_has_ended_is_not_rotated(access: Access, town: Town) -> None
         with pytest.raises(Conflict, match="has ended"):
             access.rotate(key.id)
     assert len(access.keys()) == 2
+
+
+def test_a_token_ends_with_its_person_and_a_later_one_is_another(access: Access, town: Town) -> None:
+    _, text = access.create("app", [TOKENS])
+    town.couples(2)
+    old, other = access.mint(access.caller(text), "m0")[0], access.mint(access.caller(text), "m1")[0]
+    erasing = Erasing(town.context, Scrubbing(town.context), access.farewells)
+    assert access.caller(old).may_act_for("m0")
+    erasing.erase("m0")
+    town.wait(seconds=1)
+    with pytest.raises(Denied, match="left"):
+        access.caller(old)
+    with pytest.raises(Denied):
+        Access(town.context, SECRET).caller(old)
+    assert access.caller(other).user == "m1"
+    town.move_in("m0", man=True)
+    new = access.mint(access.caller(text), "m0")[0]
+    assert access.caller(new).user == "m0"
+    with pytest.raises(Denied):
+        access.caller(old)
+
+
+def test_what_is_kept_of_somebody_who_left_says_nothing_and_goes_after_a_day(access: Access, town: Town) -> None:
+    town.couples(1)
+    Erasing(town.context, Scrubbing(town.context), access.farewells).erase("m0")
+    [fact] = [one for one in town.find(Fact) if one.name.startswith("left:")]
+    assert "m0" not in repr(fact)
+    assert hashlib.sha256(b"m0").hexdigest() not in fact.name  # nobody without the secret can try names
+    town.wait(hours=23)
+    Upkeep(town.context).run()
+    assert fact in town.find(Fact)
+    town.wait(hours=2)
+    Upkeep(town.context).run()
+    assert fact not in town.find(Fact)

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from kaczmatch.service.erasing import TRACES, Erasing
+from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.personal import export
 from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
 from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Unavailable
 from kaczmatch.service.swiping import Swipe
 from kaczmatch.service.upkeep import Upkeep
@@ -54,7 +56,7 @@ def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
     [told] = [record for record in everywhere(town, "canary") if not isinstance(record, Change)]
     assert isinstance(told, Message)
     assert told.topic == "profile.erased"
-    town.wait(minutes=2)
+    town.wait(minutes=6)
     Upkeep(town.context).run()
     assert everywhere(town, "canary") == [told]
 
@@ -127,6 +129,10 @@ def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
         else:
             assert theirs not in text
     assert told["profile"]["tags"] == ["chess"]
+    assert {one["what"]: one["used"] for one in told["quotas"]} == {
+        "swipes": len(town.events("canary")),
+        "decks": len(told["decks"]),
+    }
     with pytest.raises(NotFound):
         export(town.context, "nobody")
 
@@ -191,8 +197,59 @@ def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
         if scrubbed == [False]:
             raise Unavailable("somebody reads")
 
-    erasing = Erasing(town.context, scrub)
+    erasing = Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret"))
     erasing.erase("m0")
     erasing.resume()
     erasing.resume()
     assert scrubbed == [False, True]
+
+
+def test_where_scrubbing_is_costly_many_erasures_share_one_that_comes_in_time(town: Town) -> None:
+    town.couples(3)
+    scrubbed: list[Any] = []
+    erasing = Erasing(
+        town.context,
+        Scrubbing(town.context, lambda: scrubbed.append(town.now), timedelta(minutes=10)),
+        Farewells(town.context, b"secret"),
+    )
+    first = town.now
+    for user in ("m0", "m1", "m2"):
+        erasing.erase(user)
+        town.wait(minutes=3)
+        erasing.resume()
+    assert scrubbed == []
+    town.wait(minutes=1)
+    erasing.resume()
+    assert scrubbed == [first + timedelta(minutes=10)]
+    town.wait(minutes=30)
+    erasing.resume()
+    assert len(scrubbed) == 1
+
+
+def test_who_is_erased_while_it_scrubs_is_scrubbed_next(town: Town) -> None:
+    town.couples(2)
+    scrubbed: list[Any] = []
+
+    def scrub() -> None:
+        scrubbed.append(town.now)
+        if len(scrubbed) == 1:
+            erasing.erase("m1")
+
+    erasing = Erasing(town.context, Scrubbing(town.context, scrub, timedelta(minutes=10)), Farewells(town.context, b"secret"))
+    erasing.erase("m0")
+    for _ in range(5):
+        town.wait(minutes=10)
+        erasing.resume()
+    assert [later - scrubbed[0] for later in scrubbed] == [timedelta(0), timedelta(minutes=10)]
+
+
+def test_one_process_scrubs_at_a_time(town: Town) -> None:
+    town.couples(1)
+    scrubbed: list[bool] = []
+    other = Scrubbing(town.context, lambda: scrubbed.append(True))
+
+    def scrub() -> None:
+        scrubbed.append(other.run(now=True))
+
+    Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret")).erase("m0")
+    assert scrubbed == [False]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Barrier, Event, Thread
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from kaczmatch.service.records import Change, Fact, Message, Standing
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.store import Unavailable, Uncertain, Unit
 from kaczmatch.storage import SqlStore, Taken
 from kaczmatch.storage.postgres import MOST_LOCKS
 
@@ -290,3 +292,21 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
     reading.join()
     store.close()
     assert longest < 4 * limit
+
+
+def test_a_disk_that_fails_while_committing_leaves_the_outcome_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(SqlStore(url)) as store:
+        store.write(put("before")).result()
+        broken = sqlite3.OperationalError("disk I/O error") if url.startswith("sqlite") else psycopg.errors.IoError("fsync")
+        if isinstance(broken, sqlite3.Error):
+            broken.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+
+        def fail(_: object) -> None:
+            raise broken
+
+        with monkeypatch.context() as failing:
+            failing.setattr(store.database.writer.dialect, "do_commit", fail)
+            with pytest.raises(Uncertain):
+                store.write(put("perhaps")).result()
+        store.write(put("after")).result()
+        assert names(store) >= {"before", "after"}

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from kaczmatch.service.records import Fact, Pair, Standing
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.store import Uncertain, Unit
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.postgres import _select
@@ -63,7 +63,7 @@ def test_nobody_is_told_a_guess(store: SqlStore, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(store.database.writer.dialect, "do_commit", cut)
     monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.survived", lambda _: None)
-    with pytest.raises(Unavailable, match="may have been kept"):
+    with pytest.raises(Uncertain):
         store.write(rise).result(30)
 
 

@@ -27,8 +27,8 @@ async def live() -> Health:
 
 @router.get("/health/ready", response_model=Health, responses={503: {"model": Health}})
 async def ready(use: Use, response: Response) -> Health:
-    """Kernels are compiled, migrations current, everybody loaded."""
-    why = use.unready()
+    """Kernels are compiled, migrations current, everybody loaded, and what changed since is noticed."""
+    why = use.ailing()
     if why:
         response.status_code = 503
         response.headers["Retry-After"] = "2"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
 
-from kaczmatch.api.guards import Use, User, UserOrOperator
+from kaczmatch.api.guards import Asker, Use, User, UserOrOperator
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.shapes import Profile, ProfileIn
 from kaczmatch.api.words import current_words
@@ -22,9 +22,12 @@ _ETAG = {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The 
 
 
 @router.put("/{user}", response_model=Profile, responses={200: _ETAG, 201: {"model": Profile, **_ETAG}})
-def put(user: User, body: ProfileIn, use: Use, response: Response, if_match: Tag = None, if_none_match: Tag = None) -> Profile:
+def put(
+    user: User, body: ProfileIn, use: Use, by: Asker, response: Response, if_match: Tag = None, if_none_match: Tag = None
+) -> Profile:
     """Add or replace a profile. `If-None-Match: *` only adds; `If-Match` with the ETag only replaces that version."""
-    person = use.people.put(user, body.about(), if_version=_wanted(use, user, if_match, if_none_match)).result()
+    wanted, welcome = _wanted(use, user, if_match, if_none_match), use.access.welcome(by, user)
+    person = use.people.put(user, body.about(), if_version=wanted, welcome=welcome).result()
     response.status_code = 201 if person.version == 1 else 200
     return _told(use, person, response)
 
@@ -32,7 +35,8 @@ def put(user: User, body: ProfileIn, use: Use, response: Response, if_match: Tag
 @router.get("/{user}", response_model=Profile, responses={200: _ETAG, 304: {"description": "Not changed since."}})
 def get(user: User, use: Use, response: Response, if_none_match: Tag = None) -> Profile | Response:
     person = use.people.get(user)
-    if if_none_match is not None and _etag(person) in [one.strip().removeprefix("W/") for one in if_none_match.split(",")]:
+    known = [] if if_none_match is None else [one.removeprefix("W/") for one in _tags(if_none_match)]
+    if "*" in known or _etag(person) in known:
         return Response(status_code=304, headers={"ETag": _etag(person)})
     return _told(use, person, response)
 
@@ -79,12 +83,14 @@ def _wanted(use: Parts, user: str, if_match: str | None, if_none_match: str | No
         return 0
     if if_match is None:
         return None
-    text = if_match.strip().strip('"')
-    if text == "*":
-        try:
-            return use.people.get(user).version
-        except NotFound:
-            raise Stale("there is no such profile to replace") from None
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise Stale("that is no version of this profile")
-    return int(text)
+    try:
+        person = use.people.get(user)
+    except NotFound:
+        raise Stale("there is no such profile to replace") from None
+    if if_match.strip() != "*" and _etag(person) not in _tags(if_match):
+        raise Stale(f"the profile of {user!r} is not that version; get it and try again")
+    return person.version
+
+
+def _tags(condition: str) -> list[str]:
+    return [one.strip() for one in condition.split(",")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any, Final, Literal
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, Field
 from kaczmatch.api.guards import ID, Use, User, acting
 from kaczmatch.api.parts import parts
 from kaczmatch.api.shapes import Id, Shape
+from kaczmatch.api.waiting import done
 from kaczmatch.service.swiping import Swipe
 
 router = APIRouter(prefix="/people/{user}", tags=["swipes"])
@@ -50,14 +50,16 @@ _BODY: Final[dict[str, Any]] = {"required": True, "content": {"application/json"
 @router.put("/swipes/{swipe}", response_model=SwipeOut, openapi_extra={"parameters": _PARAMETERS, "requestBody": _BODY})
 async def swipe(request: Request) -> Response:
     """Decide on a card. The id makes it safe to send again: one id has one effect. Done when it is on disk."""
+    return Response(await decided(request, await request.body()), media_type="application/json")
+
+
+async def decided(request: Request, body: bytes) -> bytes:
     path = request.path_params
     user = await acting(request, path["user"])
-    said = Decision.model_validate_json(await request.body())
+    said = Decision.model_validate_json(body)
     made = Swipe(user=user, id=path["swipe"], candidate=said.candidate, decision=said.decision, deck=said.deck)
-    answer = await asyncio.wrap_future(parts(request).swiping.swipe(made))
-    event = answer.event
-    body = json.dumps({"id": event.id, "at": event.at.isoformat(), "match": event.match})
-    return Response(body, media_type="application/json")
+    event = (await done(parts(request).swiping.swipe(made))).event
+    return json.dumps({"id": event.id, "at": event.at.isoformat(), "match": event.match}).encode()
 
 
 @router.delete("/swipes/{swipe}", status_code=204)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -32,6 +33,7 @@ Data = Annotated[Caller, Depends(scoped(DATA))]
 What = Literal["profiles", "swipes"]
 Format = Literal["csv", "jsonl", "parquet"]
 
+AT_ONCE: Final = 2  # in threads of their own: transfers take long, and other calls do not wait for them
 MEDIA: Final = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 _FILES: Final[dict[str, Any]] = {
     "required": True,
@@ -88,7 +90,7 @@ async def bring(
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()
         asked = Asked(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
-        result = await run_in_threadpool(_imported, use.context, what, asked)
+        result = await to_thread.run_sync(_imported, use.context, what, asked, limiter=_turns(request))
     if result.bad and not (dry_run or skip_bad):
         errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
         detail = f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written"
@@ -97,12 +99,22 @@ async def bring(
 
 
 @router.get("/export/{what}", response_class=Response, responses=_DOWNLOADS)
-def put_away(what: What, use: Use, caller: Data, format: Annotated[Format, Query()] = "csv") -> Response:
+async def put_away(what: What, request: Request, use: Use, caller: Data, format: Annotated[Format, Query()] = "csv") -> Response:
     """Everybody's profiles or swipes, as import takes them. In CSV, texts that look like formulas begin with '."""
     del caller
     body = pieces(exported(use.context, what), COLUMNS[what], format)
     name = {"content-disposition": f'attachment; filename="{what}.{format}"'}
-    return StreamingResponse(body, media_type=MEDIA[format], headers=name)
+    return StreamingResponse(_in_turns(body, _turns(request)), media_type=MEDIA[format], headers=name)
+
+
+async def _in_turns(body: Iterator[bytes], turns: CapacityLimiter) -> AsyncIterator[bytes]:
+    while (piece := await to_thread.run_sync(next, body, None, limiter=turns)) is not None:
+        yield piece
+
+
+def _turns(request: Request) -> CapacityLimiter:
+    turns: CapacityLimiter = request.app.state.transfers
+    return turns
 
 
 def columns_of(given: list[str]) -> Mapping[str, str]:

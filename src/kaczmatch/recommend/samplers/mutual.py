@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -19,7 +18,12 @@ from kaczmatch.recommend.samplers.tastes import drawn_scores, likely
 class Mutual(BeliefSampler):
     """Rank by P(like | w) · P(liked back) with w drawn from the belief, its spread scaled by `temper`.
 
-    Where both sides choose, the other's probability matters more than exploring one's own taste: hence the tempering.
+    Where both sides choose, the other's probability matters more than exploring one's own taste: hence the tempering. A draw
+    that strays a share t as far as the belief explains t² of its variance; the probability is averaged over the rest,
+
+        P(like | w) = ε + (1 − 2ε) Φ(w·x / √((1 − t²) xᵀPx + α)),
+
+    so that over all draws it is what the belief says: `greedy` at t = 0, a Thompson draw at t = 1.
     """
 
     slug: ClassVar[str] = "mutual"
@@ -35,9 +39,11 @@ class Mutual(BeliefSampler):
         whole("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        learner = self.belief(pool.viewer.learner)
-        scores = drawn_scores(learner, pool, self.draws, self.temper, rng)
-        epsilon = np.float32(learner.carelessness(pool.viewer.state))
-        likely(scores, np.float32(1.0 / math.sqrt(learner.alpha)), epsilon, pool.backward.astype(np.float32))
+        learner, state = self.belief(pool.viewer.learner), pool.viewer.state
+        x = learner.coordinates(pool.features, pool.appeal)
+        scores = drawn_scores(learner, state, x, self.draws, self.temper, rng)
+        left = max(1.0 - self.temper**2, 0.0) * learner.spread(state, x) + learner.alpha
+        epsilon = np.float32(learner.carelessness(state))
+        likely(scores, (1.0 / np.sqrt(left)).astype(np.float32), epsilon, pool.backward.astype(np.float32))
         scores[:, pool.capped] = -1.0
         return one_of_many(scores, size, rng)

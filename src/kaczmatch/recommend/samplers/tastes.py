@@ -6,23 +6,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.contract import BeliefLearner
-from kaczmatch.recommend.samplers.contract import Pool
+from kaczmatch.learners.state import State
 
 
-def drawn_scores(learner: BeliefLearner, pool: Pool, draws: int, temper: float, rng: np.random.Generator) -> NDArray[np.float32]:
-    """A row a drawn taste, a column a candidate; `temper` scales how far the tastes stray from the mean.
+def drawn_scores(
+    learner: BeliefLearner, state: State, x: Matrix, draws: int, temper: float, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """A row a drawn taste, a column a candidate, whose coordinates are a row of `x`; `temper` scales how far the tastes stray
+    from the mean.
 
     float32 is enough to rank by, and twice as quick.
     """
-    mean = learner.mean(pool.viewer.state)
-    tastes = mean + temper * (learner.draws(pool.viewer.state, draws, rng) - mean)
-    x = learner.coordinates(pool.features, pool.appeal)
+    mean = learner.mean(state)
+    tastes = mean + temper * (learner.draws(state, draws, rng) - mean)
     return _products(tastes.astype(np.float32), np.ascontiguousarray(x.T, np.float32))
 
 
 @compiled
-def likely(scores: NDArray[np.float32], scale: np.float32, epsilon: np.float32, others: NDArray[np.float32]) -> None:
+def likely(scores: NDArray[np.float32], scales: NDArray[np.float32], epsilon: np.float32, others: NDArray[np.float32]) -> None:
     """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
 
     Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.
@@ -31,7 +34,7 @@ def likely(scores: NDArray[np.float32], scale: np.float32, epsilon: np.float32, 
     for i in range(scores.shape[0]):
         row = scores[i]
         for j in range(row.shape[0]):
-            z = row[j] * scale
+            z = row[j] * scales[j]
             x = abs(z) * np.float32(0.70710678)
             t = np.float32(0.0000430638)
             t = t * x + np.float32(0.0002765672)

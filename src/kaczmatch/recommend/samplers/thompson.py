@@ -28,5 +28,7 @@ class Thompson(BeliefSampler):
         whole("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        scores = drawn_scores(self.belief(pool.viewer.learner), pool, self.draws, 1.0, rng)
+        learner = self.belief(pool.viewer.learner)
+        x = learner.coordinates(pool.features, pool.appeal)
+        scores = drawn_scores(learner, pool.viewer.state, x, self.draws, 1.0, rng)
         return one_of_many(np.where(pool.capped, np.float32(-np.inf), scores), size, rng)

@@ -3,13 +3,12 @@
 from kaczmatch.service.records.base import Logged, Record, columns
 from kaczmatch.service.records.learning import Event, Learned, Model, StoredPrior, Words
 from kaczmatch.service.records.meeting import Block, Dealt, Impression, Match, Pair, Report
-from kaczmatch.service.records.people import Person, Quota, Standing
+from kaczmatch.service.records.people import Person, Standing
 from kaczmatch.service.records.running import Audit, Change, Delivery, Fact, Key, Message
 
 RECORDS: tuple[type[Record], ...] = (
     Person,
     Standing,
-    Quota,
     Event,
     Learned,
     Words,
@@ -47,7 +46,6 @@ __all__ = [
     "Model",
     "Pair",
     "Person",
-    "Quota",
     "Record",
     "Report",
     "Standing",

@@ -37,7 +37,7 @@ class Dealt(Record):
     table = "decks"
     key = ("user", "id")
     order = ("at", "id")
-    indexes = (("at", "id"),)
+    indexes = (("at", "id"), ("experiment", "at", "id"))
 
     user: str
     id: str
@@ -48,7 +48,10 @@ class Dealt(Record):
     reason: str
     model: int
     eligible: int
+    least: float  # the smallest probability that anybody eligible had of being in it
+    experiment: str = ""
     arm: str = ""
+    unit: str = ""  # that was assigned to the arm, where it is not the user
 
 
 @final
@@ -71,6 +74,20 @@ class Impression(Record):
     reason: str
     answer: str | None = None  # the id of the swipe
     decision: str | None = None
+
+    def answered(self, swipe: str, decision: str) -> Impression:
+        return Impression(
+            user=self.user,
+            deck=self.deck,
+            other=self.other,
+            at=self.at,
+            place=self.place,
+            chance=self.chance,
+            score=self.score,
+            reason=self.reason,
+            answer=swipe,
+            decision=decision,
+        )
 
 
 @final

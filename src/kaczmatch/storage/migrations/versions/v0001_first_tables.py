@@ -66,12 +66,16 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("eligible", sa.BigInteger(), nullable=False),
+        sa.Column("least", sa.Double(), nullable=False),
+        sa.Column("experiment", TEXT, nullable=False),
         sa.Column("arm", TEXT, nullable=False),
+        sa.Column("unit", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user", "id"),
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("decks", schema=None) as batch_op:
         batch_op.create_index("decks_at_id", ["at", "id"], unique=False)
+        batch_op.create_index("decks_experiment_at_id", ["experiment", "at", "id"], unique=False)
 
     op.create_table(
         "deliveries",
@@ -253,15 +257,6 @@ def upgrade() -> None:
         sqlite_with_rowid=True,
     )
     op.create_table(
-        "quotas",
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("what", TEXT, nullable=False),
-        sa.Column("window", sa.BigInteger(), nullable=False),
-        sa.Column("used", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("user", "what"),
-        sqlite_with_rowid=False,
-    )
-    op.create_table(
         "reports",
         sa.Column("id", TEXT, nullable=False),
         sa.Column("user", TEXT, nullable=False),
@@ -291,6 +286,7 @@ def upgrade() -> None:
         sa.Column("swiped", sa.BigInteger(), nullable=False),
         sa.Column("session", TEXT, nullable=False),
         sa.Column("talking", sa.Boolean(), nullable=False),
+        sa.Column("spent", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )

@@ -14,12 +14,14 @@ async function loaded() {
 }
 
 export async function draw(figures) {
+  for (const [name, rows] of Object.entries(data(figures))) await chart(name, rows);
+}
+
+export async function chart(name, rows) {
   const specifications = await loaded();
-  for (const [name, rows] of Object.entries(data(figures))) {
-    const place = byId(`chart-${name}`);
-    place.hidden = rows.length === 0;
-    if (rows.length) await drawn(place, coloured(specifications[name]), rows);
-  }
+  const place = byId(`chart-${name}`);
+  place.hidden = rows.length === 0;
+  if (rows.length) await drawn(place, coloured(specifications[name]), rows);
 }
 
 function data(figures) {

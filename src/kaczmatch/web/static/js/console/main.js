@@ -2,6 +2,7 @@
 
 import { Problem } from "../api.js";
 import { byId, trouble } from "../dom.js";
+import { experiment } from "./experiment.js";
 import { offer } from "./exports.js";
 import { tiles, told } from "./figures.js";
 import { draw } from "./drawing.js";
@@ -30,7 +31,7 @@ async function act(work, words) {
     report(error, words);
     return false;
   }
-  await Promise.all([look(), reports.open()]).catch(report);
+  await Promise.all([look(), reports.open(), experiment()]).catch(report);
   return true;
 }
 

@@ -1,0 +1,58 @@
+"""Do off-policy intervals cover the truth? Simulated people use the real service; then its log judges policies it never dealt by.
+
+python benchmarks/off_policy.py [--studies 100] [--couples 40] [--days 2]
+
+The truth of a study is the likes a card that the policy would have earned at the very occasions that were dealt for, by the
+people's own probabilities to like, which the service never sees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from rich.progress import track
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from kaczmatch.inference.clustered import Estimate
+from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
+from kaczmatch.service.judging import Judging, Target
+from studies import logged
+
+POLICIES: dict[str, Policy] = {"the paper's": PaperPolicy(), "mutual, without admirer quota": MutualPolicy(admirers=0.0)}
+ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=100)
+    parser.add_argument("--couples", type=int, default=40)
+    parser.add_argument("--days", type=int, default=2)
+    options = parser.parse_args()
+    found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
+    for seed in track(range(options.studies), "studies"):
+        town = logged(seed, options.couples, options.days)
+        for name, policy in POLICIES.items():
+            truth = town.truth(policy)
+            told = Judging(town.context).judge(Target(policy), np.random.default_rng(seed))
+            found.setdefault((name, "as logged, for comparison"), []).append((told.logged, truth))
+            for words, field in ESTIMATES.items():
+                found.setdefault((name, words), []).append((getattr(told, field), truth))
+    people, decks = 2 * options.couples, 2 * options.couples * options.days
+    print(f"\n{options.studies} studies of {people} people and {decks} decks of 6; dealt by mutual with a floor of 0.25\n")
+    print("| policy judged | estimate | covers the truth | mean error | root mean square error | mean half width | truth |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for (name, words), studies in found.items():
+        errors = np.array([one.value - truth for one, truth in studies])
+        covered = sum(one.covers(truth) for one, truth in studies)
+        width = np.mean([(one.high - one.low) / 2.0 for one, _ in studies])
+        truth = np.mean([truth for _, truth in studies])
+        numbers = f"{covered} of {len(studies)} | {errors.mean():+.4f} | {np.sqrt(np.square(errors).mean()):.4f}"
+        print(f"| {name} | {words} | {numbers} | {width:.4f} | {truth:.3f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`kaczmatch experiment`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from kaczmatch.cli.operating import Stages, opened, plainly, settings_from
+from kaczmatch.cli.session import show
+from kaczmatch.inference.clustered import Estimate
+from kaczmatch.report.results import Part, Table
+from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
+
+_UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
+_UNEVEN = 0.001
+
+
+def run(config: Path | None, *, as_json: bool) -> None:
+    with plainly(), opened(settings_from(config)) as (_, context), Stages() as stages:
+        report = Experimenting(context).report(lambda done, total: stages("counting decks", done, total))
+    tables = [_arms(report), _differences(report)]
+    if as_json:
+        sys.stdout.write(tables[1].json())
+    else:
+        show([Part("experiment", f"Experiment {report.name}", _words(report), tables)])
+
+
+def _arms(report: ExperimentReport) -> Table:
+    rows = []
+    for arm in report.arms:
+        row: dict[str, Any] = {"arm": arm.name, "policy": arm.policy, "units": arm.units, "waiting": arm.waiting}
+        row |= {"decks": arm.decks, "cards": arm.cards}
+        for name, one in zip(OUTCOMES, arm.outcomes, strict=True):
+            row[name.replace(" ", "_")] = math.nan if one is None else one.value
+        rows.append(row)
+    return Table("arms", "Arms", rows)
+
+
+def _differences(report: ExperimentReport) -> Table:
+    rows = []
+    for one in report.contrasts:
+        found = one.difference or Estimate(math.nan, math.nan, math.nan)
+        row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
+        rows.append(row | {"verdict": _verdict(one.difference)})
+    return Table("differences", f"Minus {report.arms[0].name}", rows)
+
+
+def _verdict(difference: Estimate | None) -> str:
+    if difference is None:
+        return "too few units yet"
+    if difference.covers(0.0):
+        return "no difference shown"
+    return "more" if difference.value > 0.0 else "less"
+
+
+def _words(report: ExperimentReport) -> list[str]:
+    words = [
+        f"Arms are assigned to {_UNITS[report.assigned]}, and each of these counts once, when it has been watched long enough. "
+        "Intervals hold with 95 % at all looks together: stop whenever you like."
+    ]
+    if report.balance is not None and report.balance < _UNEVEN:
+        words.append(
+            f"The arms have numbers of units that chance would hardly give (p = {report.balance:.1g}): something assigns or logs "
+            "them unevenly. Find it before you believe a difference."
+        )
+    if report.assigned == "user":
+        words.append("Where people meet each other across arms, differences between users are biased: see docs/experiments.md.")
+    return words

@@ -1,0 +1,1 @@
+"""What can be concluded from decisions that were logged: estimates, and how far they might be off."""

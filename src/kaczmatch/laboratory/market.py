@@ -1,0 +1,136 @@
+"""Policies beside each other in a market where both sides choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import numpy as np
+
+from kaczmatch.charts.market import market_chart
+from kaczmatch.core.errors import InvalidInput, nearest, whole
+from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, Arm, arms
+from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.outcome import SOON, Outcome, outcome
+from kaczmatch.simulation.market.populations import ABOUT, Census, town
+
+TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50  # what the default has to show on archetypes
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of each policy, by its name, one outcome a seed."""
+
+    population: str
+    census: Census
+    pace: Pace
+    outcomes: Mapping[str, Sequence[Outcome]]
+
+    @property
+    def seeds(self) -> int:
+        return len(next(iter(self.outcomes.values())))
+
+    def mean(self, policy: str, measure: str) -> float:
+        """NaN for a policy that was not run."""
+        return float(np.mean([getattr(one, measure) for one in self.outcomes[policy]])) if policy in self.outcomes else np.nan
+
+    def ratio(self, policy: str, other: str) -> float:
+        """Matches a card of one policy in units of another's."""
+        below = self.mean(other, "matches_per_100")
+        return self.mean(policy, "matches_per_100") / below if below > 0.0 else np.nan
+
+
+def chosen(names: Sequence[str]) -> list[Arm]:
+    """The policies of these names, or all."""
+    known = {arm.name: arm for arm in arms()}
+    for name in names:
+        if name not in known:
+            raise InvalidInput("policy", f"there is no policy {name!r}; {nearest(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def compared(
+    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[Arm], tick: Callable[[str], None]
+) -> Comparison:
+    """Every policy in the same towns."""
+    outcomes: dict[str, list[Outcome]] = {arm.name: [] for arm in policies}
+    for seed in range(whole("seeds", seeds, low=1, high=10_000)):
+        here = town(population, seed, census)
+        for arm in policies:
+            tick(f"{arm.name}, seed {seed}")
+            outcomes[arm.name].append(outcome(arm.play(here, pace), here))
+    return Comparison(population, census, pace, outcomes)
+
+
+def market_part(found: Comparison) -> Part:
+    rows = [_row(found, name) for name in found.outcomes]
+    note = (
+        f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; ± standard error over seeds. "
+        f"soon: share of people with one within {SOON} cards. first: cards seen until it, all where there was none. waiting: share of likes whose receiver was not shown "
+        "who gave them. gini: of how often each person was shown."
+    )
+    tables = [Table(f"market-{found.population}", f"Policies in a market: {found.population}", rows, note)]
+    if {DEFAULT, PAPER, GREEDY} <= set(found.outcomes):
+        tables.append(Table(f"market-{found.population}-asked", "What is asked of the default, on archetypes", _asked(found)))
+    seeds = [
+        {"policy": name, "seed": seed, **asdict(one)}
+        for name, all_of in found.outcomes.items()
+        for seed, one in enumerate(all_of)
+    ]
+    tables.append(Table(f"market-{found.population}-seeds", "Every seed", seeds, in_report=False))
+    chart = market_chart(rows, title=f"Matches and fairness: {found.population}")
+    caption = "Up is more matches, left is more equal exposure. Diamonds have both the admirer quota and the exposure cap."
+    return Part(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
+
+
+def _row(found: Comparison, name: str) -> dict[str, Any]:
+    values = [one.matches_per_100 for one in found.outcomes[name]]
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+    return {
+        "policy": name,
+        "matches": found.mean(name, "matches_per_100"),
+        "error": error,
+        "times_paper": found.ratio(name, PAPER),
+        "of_greedy": found.ratio(name, GREEDY),
+        "soon": found.mean(name, "matched_soon"),
+        "first": found.mean(name, "cards_to_match"),
+        "waiting": found.mean(name, "waiting"),
+        "gini": found.mean(name, "gini"),
+        "like_rate": found.mean(name, "like_rate"),
+    }
+
+
+def _asked(found: Comparison) -> list[dict[str, Any]]:
+    """Beside the mean, the least favourable seed."""
+
+    def row(what: str, measured: float, limit: float, each: Sequence[float], *, at_least: bool) -> dict[str, Any]:
+        met = measured >= limit if at_least else measured <= limit
+        worst = min(each) if at_least else max(each)
+        return {"asked": what, "measured": measured, "worst_seed": worst, "limit": limit, "verdict": "met" if met else "not met"}
+
+    per_seed = {name: np.array([one.matches_per_100 for one in found.outcomes[name]]) for name in (DEFAULT, PAPER, GREEDY)}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over_paper, of_greedy = per_seed[DEFAULT] / per_seed[PAPER], per_seed[DEFAULT] / per_seed[GREEDY]
+    ginis = [one.gini for one in found.outcomes[DEFAULT]]
+    return [
+        row("matches, times the paper's", found.ratio(DEFAULT, PAPER), TIMES_PAPER, over_paper.tolist(), at_least=True),
+        row("matches, share of greedy's", found.ratio(DEFAULT, GREEDY), OF_GREEDY, of_greedy.tolist(), at_least=True),
+        row("exposure Gini, at most", found.mean(DEFAULT, "gini"), MOST_GINI, ginis, at_least=False),
+    ]
+
+
+def _words(found: Comparison) -> list[str]:
+    census, pace = found.census, found.pace
+    words = [
+        f"{ABOUT[found.population]} {census.side} people a side, everybody learning; {pace.rounds} decks of {pace.deck} cards each, a day between them; "
+        f"{census.flip:.0%} of answers say the opposite of what is felt."
+    ]
+    capped = {name: found.mean(name, "matches_per_100") for name in found.outcomes if name == DEFAULT or name.endswith("cap")}
+    if DEFAULT in capped and len(capped) > 1:
+        best = max(capped, key=lambda name: capped[name])
+        more = "" if best == DEFAULT else f"; {best} has {capped[best]:.2f}"
+        words.append(f"Under the exposure cap the default has {capped[DEFAULT]:.2f} matches per 100 cards{more}.")
+    return words

@@ -1,0 +1,58 @@
+"""The policies that are compared, each with what its market shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+from kaczmatch.learners.registry import learner
+from kaczmatch.recommend.policy import Always, Decision, PaperPolicy, Policy
+from kaczmatch.recommend.samplers.contract import Sampler
+from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
+from kaczmatch.service.rules import Rules
+from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
+from kaczmatch.simulation.market.popularity import Popularity
+from kaczmatch.simulation.market.town import Town
+
+DEFAULT: Final = "default"
+PAPER: Final = "paper"
+GREEDY: Final = "greedy"
+QUOTA: Final = 0.5
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One policy for everybody."""
+
+    name: str
+    policy: Policy
+    shared: Shared
+
+    def play(self, town: Town, pace: Pace) -> Log:
+        return play(town, lambda _viewer, _round: self.policy, pace, self.shared)
+
+
+def arms() -> list[Arm]:
+    """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, and every sampler with and
+    without admirer quota and exposure cap."""
+    ours, theirs = Shared(), Shared(learner=learner("block-nk"), fusion="geometric")
+    compared = [
+        Arm(DEFAULT, Rules().policy, ours),
+        Arm(PAPER, PaperPolicy(), theirs),
+        Arm("paper, cosine at once", PaperPolicy(enough=0), theirs),
+        Arm("paper, greedy at once", _always(sampler("greedy")), theirs),
+        Arm("popularity", _always(Popularity()), ours),
+    ]
+    for slug in SAMPLERS:
+        for safeguards, quota, capped in _SAFEGUARDS:
+            policy = _always(sampler(slug), admirers=QUOTA if quota else 0.0, capped=capped)
+            compared.append(Arm(slug + safeguards, policy, ours))
+    return compared
+
+
+_SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", False, True), (" + quota + cap", True, True))
+
+
+def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False) -> Always:
+    return Always(decision=Decision(sampler=chosen, reason="compared", admirers=admirers, capped=capped))

@@ -1,0 +1,47 @@
+// How the experiment of the settings stands: arms, differences, and their course. The panel is there where an experiment is.
+
+import { Problem } from "../api.js";
+import { byId, make } from "../dom.js";
+import { chart } from "./drawing.js";
+import { operator } from "./session.js";
+
+const UNITS = { user: "people", cluster: "regions", time: "blocks of time" };
+const UNEVEN = 0.001;
+
+export async function experiment() {
+  let report;
+  try {
+    report = await operator.get("/operator/experiment");
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return; // none is running
+    throw error;
+  }
+  byId("experiment").hidden = false;
+  byId("experiment-title").textContent = `Experiment: ${report.name}`;
+  byId("experiment-words").textContent = words(report);
+  byId("arms").replaceChildren(...report.arms.map((arm) => row(arm, report)));
+  const points = report.contrasts.flatMap((one) => one.course.map((point) => ({ ...point, arm: one.arm, what: `${one.arm}: ${one.outcome}` })));
+  await chart("experiment", points);
+}
+
+function words(report) {
+  const uneven = report.balance !== null && report.balance < UNEVEN ? " The arms have numbers of units that chance would hardly give: find out why before you believe a difference." : "";
+  return `Arms are assigned to ${UNITS[report.assigned]}; each counts once, when it has been watched long enough. Intervals hold at all looks together.${uneven}`;
+}
+
+function row(arm, report) {
+  const first = arm === report.arms[0];
+  const cells = arm.outcomes.map(({ outcome, mean }) => {
+    const found = report.contrasts.find((one) => one.arm === arm.name && one.outcome === outcome);
+    return make("td", {}, mean === null ? "too few units yet" : mean.value.toFixed(3), make("span", { class: "muted small" }, first ? "" : ` ${compared(found)}`));
+  });
+  return make("tr", {}, make("th", { scope: "row" }, arm.name), make("td", {}, arm.policy), make("td", {}, arm.units.toLocaleString()), make("td", {}, arm.waiting.toLocaleString()), make("td", {}, arm.cards.toLocaleString()), ...cells);
+}
+
+function compared(contrast) {
+  const difference = contrast?.difference;
+  if (!difference) return "";
+  const signed = (value) => `${value > 0 ? "+" : ""}${value.toFixed(3)}`;
+  const verdict = difference.low > 0 ? "more" : difference.high < 0 ? "less" : "no difference shown";
+  return `${signed(difference.value)} (${signed(difference.low)} to ${signed(difference.high)}): ${verdict}`;
+}

@@ -1,0 +1,64 @@
+"""A market, as a user meets it: the same bytes for the same seeds, and learning from both sides pays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kaczmatch.cli.app import app
+from kaczmatch.laboratory.market import chosen, compared
+from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.populations import Census
+
+
+def kaczmatch(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
+    options = [
+        "--side",
+        "12",
+        "--rounds",
+        "2",
+        "--deck",
+        "3",
+        "--seeds",
+        "2",
+        "--policy",
+        "default",
+        "--policy",
+        "paper",
+        "--policy",
+        "greedy",
+    ]
+    for folder in ("one", "two"):
+        done = kaczmatch("market", *options, "--out", str(tmp_path / folder))
+        assert done.exit_code == 0, done.output
+        assert "effective mutual matches" in (tmp_path / folder / "report.html").read_text()
+    for name in ("market-archetypes.csv", "market-archetypes-asked.csv", "market-archetypes-seeds.csv", "market-archetypes.svg"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_what_makes_no_sense_is_refused_in_one_line() -> None:
+    for options, words in (
+        (["--population", "okcupid"], "--people"),
+        (["--policy", "graedy"], "greedy"),
+        (["--flip", "2"], "flip"),
+    ):
+        done = kaczmatch("market", *options)
+        assert done.exit_code != 0
+        assert words in done.stderr
+        assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("population", ["archetypes", "popularity"])
+def test_the_default_makes_more_matches_than_the_papers_pipeline_and_than_chance(population: str) -> None:
+    policies = chosen(["default", "paper", "uniform"])
+    found = compared(population, Census(side=60, tags=24), Pace(rounds=4, deck=6), 2, policies, lambda _: None)
+    for other in ("paper", "uniform"):
+        assert found.ratio("default", other) > 2.0
+    assert found.mean("default", "gini") < 0.5
+    assert found.mean("default", "waiting") < found.mean("paper", "waiting")

@@ -1,0 +1,69 @@
+"""Simulated people who use the real service: whom they like is known here, and to nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kaczmatch.recommend.policy import MutualPolicy, Policy
+from kaczmatch.service.hindsight import Hindsight
+from kaczmatch.service.store import Store
+from kaczmatch.storage import MemoryStore
+from town import TAGS, Town
+
+
+class Studied(Town):
+    """A town whose people have tastes of their own: some tags attract them, others do not, and appeal counts for all."""
+
+    def __init__(self, seed: int, couples: int, *, store: Store | None = None, **rules: Any) -> None:
+        super().__init__(store or MemoryStore(), **{"deck_size": 6} | rules)
+        self.chance = np.random.default_rng([seed, 1])
+        self.rng = np.random.default_rng([seed, 2])
+        self.ids = [f"{side}{place}" for place in range(couples) for side in "wm"]
+        tags = self.chance.random((len(self.ids), len(TAGS))) < 0.5
+        self.tags = dict(zip(self.ids, tags, strict=True))
+        self.tastes = {user: 1.2 * self.chance.normal(size=len(TAGS)) for user in self.ids}
+        self.bias = {user: float(self.chance.normal(-0.3, 0.7)) for user in self.ids}
+        for user in self.ids:
+            own = [name for name, has in zip(TAGS, self.tags[user], strict=True) if has]
+            self.people.put(user, self.about(user.title(), man=user.startswith("m"), tags=own)).result()
+        self.world.follow()
+
+    def likes(self, user: str, other: str) -> float:
+        """The probability that a card is liked."""
+        return float(1.0 / (1.0 + np.exp(-(self.tastes[user] @ (self.tags[other] - 0.5) + self.bias[user]))))
+
+    def day(self, users: Any = None, likes: Callable[[str, str], float] | None = None) -> None:
+        """Everybody looks at one deck and decides on all of it."""
+        probability = likes or self.likes
+        for user in self.chance.permutation(self.ids if users is None else users).tolist():
+            self.wait(seconds=20)
+            hand = self.deck(user)
+            for card, person in hand.cards:
+                liked = self.chance.random() < probability(user, person.id)
+                self.swipe(user, person.id, "like" if liked else "pass", deck=card.deck)
+            self.world.follow()
+        self.wait(days=1)
+
+    def truth(self, policy: Policy, deals: int = 6) -> float:
+        """Likes a card that a policy would earn with the decks that were dealt: known tastes instead of answers."""
+        rng, likes, cards = np.random.default_rng(99), 0.0, 0
+        with self.context.store.read() as reader:
+            for one in Hindsight(self.context, reader, policy).occasions():
+                same: dict[str, Any] = {name: getattr(one, name) for name in ("blocked", "recent", "admirers", "experience")}
+                same |= {"now": one.deck.at, "rng": rng, "exposure": one.exposure}
+                for _ in range(deals):
+                    shown = one.recommender.foresee(one.viewer, len(one.cards), (), **same).shown
+                    likes += sum(self.likes(one.deck.user, str(person)) for person in shown)
+                    cards += len(shown)
+        return likes / cards
+
+
+def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.25) -> Studied:
+    """A town with a log: everybody has looked at a few decks, dealt with a floor that leaves traces of other policies."""
+    town = Studied(seed, couples, policy=MutualPolicy(floor=floor))
+    for _ in range(days):
+        town.day()
+    return town

@@ -1,0 +1,106 @@
+"""Another policy judged by the service's own log: the past is what it was, estimates hit the truth, silence is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.samplers.registry import sampler
+from kaczmatch.service.decks import Hand, Sight, look
+from kaczmatch.service.hindsight import Hindsight
+from kaczmatch.service.judging import Judging, Target
+from kaczmatch.service.records import Dealt
+from studies import Studied, logged
+
+
+class Watched(Studied):
+    """Notes what each deck was dealt from."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.seen: dict[str, Sight] = {}
+
+    def deck(self, user: str, size: int | None = None) -> Hand:
+        with self.context.store.read() as reader:
+            sight = look(reader, self.context, user, self.now)
+        hand = super().deck(user, size)
+        if hand.deck is not None:
+            self.seen.setdefault(hand.deck.id, sight)
+        return hand
+
+
+@pytest.fixture(scope="module")
+def town() -> Studied:
+    return logged(0, couples=25, days=2)
+
+
+def judge(town: Studied, policy: Any, **options: Any) -> Any:
+    rule = options.pop("learner", None)
+    return Judging(town.context).judge(Target(policy, rule), np.random.default_rng(1), **options)
+
+
+def test_hindsight_is_what_was_seen_then() -> None:
+    """State, appeal, cooldown, admirers and who is kept apart, at every deck, as they were when it was dealt."""
+    town = Watched(3, couples=11, deck_size=3)
+    town.day()
+    town.day()
+    town.safety.block("w0", "m1").result()
+    other = {"appeal": True, "epsilon": 0.1}
+    town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
+    town.world.follow()
+    town.day()
+    swipe = town.events("w0")[-1]
+    town.undoing.undo("w0", swipe.id).result()
+    town.wait(hours=2)
+    town.day()
+    with town.context.store.read() as reader:
+        met = list(Hindsight(town.context, reader, MutualPolicy()).occasions())
+    assert [one.deck.id for one in met] == [deck.id for deck in town.find(Dealt)]
+    for one in met:
+        then = town.seen[one.deck.id]
+        assert one.viewer.state == then.viewer.state
+        assert one.viewer.learner == then.viewer.learner
+        assert one.viewer.appeal == pytest.approx(then.viewer.appeal)
+        assert (one.blocked, one.recent, one.admirers) == (then.hidden, then.met, then.admirers)
+        assert one.experience.swipes == then.taste.swipes
+    assert any(one.admirers for one in met)
+    assert any(one.blocked for one in met)
+    assert {one.deck.model for one in met} == {1, 2}
+
+
+def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:
+    """Its own weights are 1, but for what chance makes of single decks."""
+    found = judge(town, town.context.rules.policy)
+    assert found.mean_weight.value == pytest.approx(1.0, abs=0.05)
+    assert found.effective_cards > 0.9 * found.cards
+    for one in (found.ips, found.snips, found.doubly_robust):
+        assert one.value == pytest.approx(found.logged.value, abs=0.03)
+    assert (found.people, found.decks, found.cards) == (50, 100, 600)
+
+
+def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Studied) -> None:
+    uniform = Always(decision=Decision(sampler=sampler("uniform"), reason="test"))
+    for policy in (uniform, PaperPolicy()):
+        found = judge(town, policy)
+        truth = town.truth(policy, deals=3)
+        assert found.ips.covers(truth)
+        assert found.doubly_robust.covers(truth)
+    other = judge(town, PaperPolicy(enough=0), learner=learner("tk"))
+    assert 0.0 < other.snips.value < 1.0
+
+
+def test_decks_that_are_open_or_older_are_left_out(town: Studied) -> None:
+    first = town.find(Dealt)[0]
+    assert judge(town, town.context.rules.policy, since=first.at).decks == 100
+    with pytest.raises(InvalidInput, match="no deck"):
+        judge(town, town.context.rules.policy, since=town.now)
+
+
+def test_a_log_without_a_floor_is_refused() -> None:
+    town = logged(1, couples=20, days=1, floor=0.0)
+    with pytest.raises(InvalidInput, match="no chance at all"):
+        judge(town, MutualPolicy())
