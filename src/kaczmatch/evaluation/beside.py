@@ -202,13 +202,25 @@ def _against(found: Beside, group: str, names: Sequence[str]) -> str:
         for t, gap in zip(found.times, found.leads(DEFAULT, name), strict=True)
         if gap.low <= -MARGIN and not gap.below_zero
     ]
-    since = [found.better_from(DEFAULT, name) for name in names]
     wins = f"Ahead of {DEFAULT}: {_list(lost)}." if lost else f"No {group} peer is better than {DEFAULT} at any number of swipes."
     wins += f" Not shown to be within {MARGIN}: {_list(unclear)}." if unclear else ""
-    if None not in since:
-        return f"{wins} It is better than every one of them from {max(t for t in since if t is not None)} swipes on."
-    never = [name for name, t in zip(names, since, strict=True) if t is None]
-    return f"{wins} It is not shown to be better in the end than {_list(never)}."
+    return f"{wins} {_better(found, names)}"
+
+
+def _better(found: Beside, names: Sequence[str]) -> str:
+    """From when on the default is better than each, and where that is not shown of the last number of swipes, where not."""
+    since = {name: found.better_from(DEFAULT, name) for name in names}
+    known = [t for t in since.values() if t is not None]
+    whom = "every one of them" if len(known) == len(names) else f"{len(known)} of these {len(names)}"
+    words = [f"It is better than {whom} from {max(known)} swipes on."] if known else []
+    words += [
+        f"It is not shown to be better than {name} after {t} swipes ({_signed(gap)})."
+        for name in names
+        if since[name] is None
+        for t, gap in zip(found.times, found.leads(DEFAULT, name), strict=True)
+        if not gap.above_zero and not gap.below_zero
+    ]
+    return " ".join(words)
 
 
 def _signed(gap: Interval) -> str:

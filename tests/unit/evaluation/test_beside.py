@@ -38,7 +38,7 @@ def found(**areas: list[float]) -> Beside:
 def test_where_a_peer_wins_the_words_say_so() -> None:
     words = " ".join(verdict_words(found(weak=[0.5, 0.5, 0.5], strong=[0.5, 0.65, 0.75])))
     assert f"Ahead of {DEFAULT}: strong after 20 swipes (-0.0" in words
-    assert "not shown to be better in the end than strong." in words
+    assert "It is better than 1 of these 2 from 0 swipes on." in words
     assert "worse than strong; of the others" in words
 
 
@@ -52,7 +52,7 @@ def test_where_none_wins_the_words_say_from_when_on_ours_is_better() -> None:
 def test_a_lead_that_is_lost_again_does_not_count() -> None:
     beside = found(late=[0.6, 0.6, 0.7])
     assert beside.better_from(DEFAULT, "late") is None
-    assert "not shown to be better in the end than late" in verdict_words(beside)[0]
+    assert "It is not shown to be better than late after 20 swipes (" in verdict_words(beside)[0]
     (row,) = lead_tables(beside)[0].rows
     assert row["better_from"] == "never"
 
