@@ -6,6 +6,7 @@ import { operator } from "./session.js";
 
 const UNITS = { user: "people", cluster: "regions", time: "blocks of time" };
 const UNEVEN = 0.001;
+let points = [];
 
 export async function experiment() {
   if (!byId("experiment")) return; // none is running
@@ -13,8 +14,13 @@ export async function experiment() {
   byId("experiment-title").textContent = `Experiment: ${report.name}`;
   byId("experiment-words").textContent = words(report);
   byId("arms").replaceChildren(...report.arms.map((arm) => row(arm, report)));
-  const points = report.contrasts.flatMap((one) => one.course.map((point) => ({ ...point, arm: one.arm, what: `${one.arm}: ${one.outcome}` })));
-  await chart("experiment", points);
+  points = report.contrasts.flatMap((one) => one.course.map((point) => ({ ...point, arm: one.arm, what: `${one.arm}: ${one.outcome}` })));
+  await redrawn();
+}
+
+/** The course of the differences, in the page's colours as they are now. */
+export async function redrawn() {
+  if (points.length) await chart("experiment", points);
 }
 
 function words(report) {

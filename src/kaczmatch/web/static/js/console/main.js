@@ -2,7 +2,7 @@
 
 import { Problem } from "../api.js";
 import { byId, trouble } from "../dom.js";
-import { experiment } from "./experiment.js";
+import { experiment, redrawn } from "./experiment.js";
 import { offer } from "./exports.js";
 import { tiles, told } from "./figures.js";
 import { draw } from "./drawing.js";
@@ -44,7 +44,7 @@ async function act(work, words) {
     report(error, words);
     return false;
   }
-  await Promise.all([look(), reports.open(), experiment()]).catch(report);
+  await Promise.all([look(), reports.open()]).catch(report);
   return true;
 }
 
@@ -53,11 +53,12 @@ function report(error, words = "That did not work") {
   else trouble(`${words}: ${error.message}.`, "All right", () => trouble(""));
 }
 
-byId("refresh").addEventListener("click", () => act(async () => {}, ""));
+byId("refresh").addEventListener("click", () => act(experiment, ""));
 offer(report).catch(report);
-act(async () => {}, "");
+act(experiment, "");
 setInterval(() => {
   if (!document.hidden) lookAgain();
 }, EVERY);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", lookAgain);
-byId("theme").addEventListener("click", lookAgain);
+const recoloured = () => Promise.all([lookAgain(), redrawn()]).catch(report);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recoloured);
+byId("theme").addEventListener("click", recoloured);
