@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from kaczmatch.evaluation.peers.from_others import BPR, Factors, PopulationPeer
 
-# Better than the defaults (100 factors), which are for millions of users, on the fit users of both logs in docs/peers.md.
+# On the fit users of the two logs in docs/peers.md: ALS far better than by the defaults (100 factors) on both, BPR on one and no worse on the other.
 _RANKING: dict[str, Any] = {"factors": 8, "learning_rate": 0.03, "regularization": 0.05}
 _SQUARES: dict[str, Any] = {"factors": 8, "regularization": 1.0, "alpha": 10.0}
 
