@@ -24,7 +24,7 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
     report = Report(settings.data)
     pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
     demo_key = settings.data / "demo-key" if settings.demo else None
-    site = Site(pages, demo_key=demo_key, experiment=settings.experiment)
+    site = Site(pages, demo_key=demo_key)
 
     def admits(request: Request, caller: Caller) -> bool:
         return caller.key not in parts.loopback_keys or is_local(request)

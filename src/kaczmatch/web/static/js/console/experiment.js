@@ -9,8 +9,9 @@ const UNEVEN = 0.001;
 let points = [];
 
 export async function experiment() {
-  if (!byId("experiment")) return; // none is running
   const report = await operator.get("/operator/experiment");
+  byId("experiment").hidden = report.arms.length === 0;
+  if (report.arms.length === 0) return;
   byId("experiment-title").textContent = `Experiment: ${report.name}`;
   byId("experiment-words").textContent = words(report);
   byId("arms").replaceChildren(...report.arms.map((arm) => row(arm, report)));
