@@ -20,7 +20,7 @@ UNCAPPED = 1e9
 # What the attacker arranges: how many women pass the filters, how large a deck is asked for, and the exposure cap.
 SCENES = {
     "decks: everybody shown, by order": (32, 32, UNCAPPED),
-    "decks: 4 of 32, exposure cap on": (32, 4, 3.0),
+    "decks: 4 of 32, exposure cap on": (32, 4, 2.0),
     "decks: 4 of 32, no cap": (32, 4, UNCAPPED),
     "decks: 1 of 2, no cap": (2, 1, UNCAPPED),
 }

@@ -40,7 +40,7 @@ class Prey(Town):
     """Women with tastes, one of them the victim; men whom they judged; and the attacker's accounts, alike but for their tags."""
 
     def __init__(
-        self, seed: int, *, tags: int = 60, women: int = 32, swipes: int = 150, accounts: int = 20, cap: float = 3.0
+        self, seed: int, *, tags: int = 60, women: int = 32, swipes: int = 150, accounts: int = 20, cap: float = 2.0
     ) -> None:
         self.names = [f"tag {place}" for place in range(tags)]
         hour = timedelta(hours=1)

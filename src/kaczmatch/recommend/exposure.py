@@ -29,7 +29,7 @@ class Exposure:
     has had their share.
     """
 
-    def __init__(self, *, cap: float = 3.0, half_life_days: float = 7.0) -> None:
+    def __init__(self, *, cap: float = 2.0, half_life_days: float = 7.0) -> None:
         self.cap = checked("cap", cap, low=1.0)
         self._rate = math.log(2.0) / (_DAY * checked("half_life_days", half_life_days, low=0.0, open_low=True))
         self._lock = threading.Lock()

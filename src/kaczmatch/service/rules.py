@@ -34,7 +34,7 @@ class Rules:
     session_silence: timedelta = timedelta(minutes=30)
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""
-    exposure_cap: float = 3.0
+    exposure_cap: float = 2.0
     appeal: Appeal = field(default_factory=Appeal)
     swipes: Limit = Limit(2_000, timedelta(days=1))
     decks: Limit = Limit(500, timedelta(days=1))

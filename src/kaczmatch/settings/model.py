@@ -92,7 +92,7 @@ class Settings(BaseSettings):
     deck_minutes: Minutes = Field(default=60.0, description="How long a deck stays open.")
     session_minutes: Minutes = Field(default=30.0, description="Silence that ends a session.")
     cooldown_days: Days = Field(default=14.0, description="How long somebody decided on is not shown again.")
-    exposure_cap: float = Field(default=3.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
+    exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 
     # An experiment
     experiment: str | None = Field(

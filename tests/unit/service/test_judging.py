@@ -11,7 +11,6 @@ from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.decks import Hand, Sight, look
-from kaczmatch.service.folding import SWIPED
 from kaczmatch.service.hindsight import Hindsight
 from kaczmatch.service.judging import Judging, Target
 from kaczmatch.service.records import Dealt
@@ -54,9 +53,10 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
-    last = [[event for event in town.events(user) if event.kind == SWIPED][-1] for user in town.ids]
-    regretted = next(event for event in last if event.decision == "pass")
-    town.undoing.undo(regretted.user, regretted.id).result()
+    hand = town.deck("w0")
+    assert hand.deck is not None
+    swipe = town.swipe("w0", hand.cards[0][1].id, "pass", deck=hand.deck.id).event
+    town.undoing.undo("w0", swipe.id).result()
     town.wait(hours=2)
     town.day()
     with town.context.store.read() as reader:

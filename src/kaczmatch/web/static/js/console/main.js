@@ -12,7 +12,8 @@ import { Person } from "./person.js";
 
 const EVERY = 15_000;
 const person = new Person(act);
-const reports = new Reports((user) => person.show(user), act);
+const reports = new Reports((user) => person.show(user), act, report);
+let away = false; // whether the last look by itself failed
 
 async function look() {
   const figures = await operator.get("/operator/figures");
@@ -20,6 +21,18 @@ async function look() {
   told(figures);
   byId("fresh").textContent = `As of ${new Date().toLocaleTimeString()}`;
   await draw(figures);
+}
+
+/** Look now and then; what went wrong is forgotten when it goes well again. */
+async function lookAgain() {
+  try {
+    await look();
+    if (away) trouble("");
+    away = false;
+  } catch (error) {
+    away = true;
+    report(error);
+  }
 }
 
 /** Do something, say what went wrong, and look again at what it may have changed. */
@@ -40,12 +53,12 @@ function report(error, words = "That did not work") {
   else trouble(`${words}: ${error.message}.`, "All right", () => trouble(""));
 }
 
-byId("refresh").addEventListener("click", () => act(experiment));
-offer().catch(report);
-act(experiment);
+byId("refresh").addEventListener("click", () => act(experiment, ""));
+offer(report).catch(report);
+act(experiment, "");
 setInterval(() => {
-  if (!document.hidden) look().catch(report);
+  if (!document.hidden) lookAgain();
 }, EVERY);
-const recoloured = () => Promise.all([look(), redrawn()]).catch(report);
+const recoloured = () => Promise.all([lookAgain(), redrawn()]).catch(report);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recoloured);
 byId("theme").addEventListener("click", recoloured);
