@@ -36,7 +36,7 @@ def main() -> None:
     pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side)
     towns = [town("archetypes", seed, census) for seed in range(options.seeds)]
     print(
-        f"matches per 100 cards, {options.seeds} towns of {2 * options.side} people with {pace.cards} cards each, ± standard error\n"
+        f"{options.seeds} towns of {2 * options.side} people, {pace.cards} cards each; matches per 100 cards ± standard error\n"
     )
     print("| difference | if everybody had it | arms by | found | off the truth by |\n| --- | --- | --- | --- | --- |")
     for first, second in PAIRS:
