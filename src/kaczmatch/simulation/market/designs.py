@@ -61,21 +61,24 @@ def found(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block
     everybody = [_rate(play(spread, _always(arm), pace), spread) for arm in arms]
     by: dict[Assigned, float] = {}
     for assigned in Assigned:
-        experiment = Experiment(name="interference", salt=str(town.seed), arms=arms, assigned=assigned)
-        arm_of = _placed(experiment, regions, block)
-        log = play(spread, _policies(arm_of), pace)
-        cards = zip(log.viewer.tolist(), log.round.tolist(), strict=True)
-        treated = np.array([arm_of(viewer, number) is arms[1] for viewer, number in cards], np.bool_)
-        by[assigned] = _rate(log, spread, treated) - _rate(log, spread, ~treated)
+        # Twice, with the arms exchanged, so that it does not matter who happened to be in which.
+        both = [_difference(spread, order, assigned, regions, pace, block) for order in (arms, arms[::-1])]
+        by[assigned] = (both[0] - both[1]) / 2.0
     return Found(everybody[1] - everybody[0], by)
+
+
+def _difference(town: Town, arms: tuple[Arm, Arm], assigned: Assigned, regions: Regions, pace: Pace, block: int) -> float:
+    """What one experiment finds: the second arm minus the first."""
+    experiment = Experiment(name="interference", salt=str(town.seed), arms=arms, assigned=assigned)
+    arm_of = _placed(experiment, regions, block)
+    log = play(town, lambda viewer, number: arm_of(viewer, number).policy, pace)
+    cards = zip(log.viewer.tolist(), log.round.tolist(), strict=True)
+    treated = np.array([arm_of(viewer, number) is arms[1] for viewer, number in cards], np.bool_)
+    return _rate(log, town, treated) - _rate(log, town, ~treated)
 
 
 def _always(arm: Arm) -> PolicyOf:
     return lambda _viewer, _round: arm.policy
-
-
-def _policies(arm_of: Callable[[int, int], Arm]) -> PolicyOf:
-    return lambda viewer, number: arm_of(viewer, number).policy
 
 
 def _placed(experiment: Experiment, regions: Regions, block: int) -> Callable[[int, int], Arm]:
