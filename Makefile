@@ -17,7 +17,6 @@ test: $(ENVIRONMENT)
 	. tests/prepare.sh && $(BIN)/pytest
 
 bench: $(ENVIRONMENT)
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/learners.py
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py

@@ -1,6 +1,6 @@
 """Do off-policy intervals cover the truth? Simulated people use the real service; then its log judges policies it never dealt by.
 
-python benchmarks/off_policy.py [--studies 100] [--couples 40] [--days 2]
+python benchmarks/off_policy.py [--studies 100] [--couples 30] [--days 2]
 
 The truth of a study is the likes a card that the policy would have earned at the very occasions that were dealt for, by the
 people's own probabilities to like, which the service never sees.
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 from rich.progress import track
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
@@ -29,11 +30,11 @@ ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=100)
-    parser.add_argument("--couples", type=int, default=40)
+    parser.add_argument("--couples", type=int, default=30)
     parser.add_argument("--days", type=int, default=2)
     options = parser.parse_args()
     found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
-    for seed in track(range(options.studies), "studies"):
+    for seed in track(range(options.studies), "studies", console=Console(stderr=True)):
         town = logged(seed, options.couples, options.days)
         for name, policy in POLICIES.items():
             truth = town.truth(policy)

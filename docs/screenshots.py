@@ -83,6 +83,19 @@ def matching(page: Page, demo: Demo) -> None:
     page.wait_for_timeout(1_500)
 
 
+def asking(page: Page, demo: Demo) -> None:
+    """Why somebody is shown, after some swipes."""
+    choosing(page, demo)
+    page.get_by_role("button", name="has not swiped yet").nth(1).click()
+    page.get_by_role("button", name="Let them swipe").click()
+    expect(page.locator("#moment")).to_have_text("Now, after 15 swipes", timeout=60_000)
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(800)
+    page.locator(".card[data-depth='0']").get_by_role("button", name="Tell me more").click()
+    expect(page.locator(".why-more").first).not_to_be_empty()
+    page.wait_for_timeout(500)
+
+
 def creating(page: Page, demo: Demo) -> None:
     choosing(page, demo)
     page.get_by_role("button", name="Create somebody new").click()
@@ -126,8 +139,7 @@ def looking(page: Page, demo: Demo) -> None:
 
 
 def busy(demo: Demo) -> None:
-    """Some swipes and reports, so that there is something to see."""
-    reasons = [("spam", "Sends the same message to everybody."), ("rude", "Was unkind when I said no."), ("fake", "")]
+    """Some swipes, so that there is something to see."""
     with httpx.Client(base_url=f"{demo.address}/v1", headers={"Authorization": f"Bearer {demo.key}"}, timeout=30) as api:
         people = api.get("/demo/people?limit=40").json()["people"]
         for number, person in enumerate(people):
@@ -137,10 +149,6 @@ def busy(demo: Demo) -> None:
                 decision = "like" if (place + number) % 3 == 0 else "pass"
                 body = {"candidate": card["id"], "decision": decision, "deck": deck["deck"]}
                 api.put(f"/people/{user}/swipes/{deck['deck']}-{place}", json=body)
-            if number < len(reasons) and deck["cards"]:
-                reason, words = reasons[number]
-                body = {"other": deck["cards"][0]["id"], "reason": reason, "words": words}
-                api.post(f"/people/{user}/reports", json=body)
 
 
 SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
@@ -149,6 +157,7 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "swipe-dark": (swiping, DESK | {"color_scheme": "dark"}),
     "create": (creating, {"viewport": {"width": 760, "height": 800}}),
     "match-phone": (matching, PHONE),
+    "why-phone": (asking, PHONE),
     "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
     "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),

@@ -47,7 +47,7 @@ class Studied(Town):
             self.world.follow()
         self.wait(days=1)
 
-    def truth(self, policy: Policy, deals: int = 6) -> float:
+    def truth(self, policy: Policy, deals: int = 4) -> float:
         """Likes a card that a policy would earn with the decks that were dealt: known tastes instead of answers."""
         rng, likes, cards = np.random.default_rng(99), 0.0, 0
         with self.context.store.read() as reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,37 @@ def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path
     assert re.match(r"Use probit-diag \+ population", done.stdout)
     assert "As it must be: the AUC farthest from 0.5" in " ".join(done.stdout.split())
     assert "after" in done.stdout
+
+
+def test_peers_stand_beside_ours_in_one_table(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vowpalwabbit", reason="peers need: pip install 'kaczmatch[bench]'")
+    done = command("evaluate", *files(log), "--learner", "tk", "--at", "0,5", "--one-way", "--peers", "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stdout.split())
+    assert "Beside what people use today" in said
+    assert "implicit BPR is ahead of every individual learner:" in said
+    rows = {row["learner"]: row for row in json.loads((tmp_path / "peers.json").read_text())}
+    for library in ("River", "Vowpal Wabbit", "scikit-learn", "MABWiser", "implicit"):
+        assert any(name.startswith(library) for name in rows)
+    for name, row in rows.items():
+        assert 0.3 < row["after_5"] < 1.0, name
+        assert (row["microseconds_a_swipe"] is None) == (name == "appeal alone"), name
+    ours, logistic = rows["probit-diag + population + appeal"], rows["River logistic"]
+    assert ours["after_0"] > logistic["after_0"] == 0.5
+    assert ours["log_loss"] < logistic["log_loss"]
+    assert not (tmp_path / "peers.csv").exists()  # it holds seconds, which no two runs share
+    leads = json.loads((tmp_path / "peers-leads.json").read_text())
+    assert {row["peer"] for row in leads} == set(rows) - {"appeal alone", *(name for name in rows if name.startswith("probit"))}
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Quality and time a swipe" in page
+
+
+def test_without_the_libraries_peers_are_refused_in_one_line(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "kaczmatch.evaluation.peers.river", raising=False)
+    monkeypatch.setitem(sys.modules, "river", None)
+    done = command("evaluate", *files(log), *FEW, "--peers")
+    assert done.exit_code == 2
+    assert "pip install 'kaczmatch[bench]'" in done.stderr
 
 
 def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path: Path) -> None:

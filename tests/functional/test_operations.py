@@ -163,4 +163,4 @@ def test_a_policy_is_judged_and_an_experiment_read_by_command(typed: Typed, tmp_
     assert [row["outcome"] for row in differences] == ["likes a card", "matches a card"]
     assert "two arms or more" in refused(typed("experiment", **chosen | {"KACZMATCH_EXPERIMENT_ARMS": "{}"}))
     del chosen["KACZMATCH_EXPERIMENT"]
-    assert "no experiment is in the settings" in refused(typed("experiment", **chosen))
+    assert "there is none in the settings" in refused(typed("experiment", **chosen))

@@ -6,14 +6,20 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from kaczmatch.evaluation.beside import ALONE, DEFAULT, MARGIN, beside
+from kaczmatch.evaluation.contenders import contenders
 from kaczmatch.evaluation.evaluate import Choices, Evaluation, evaluate
+from kaczmatch.evaluation.frozen import frozen
+from kaczmatch.evaluation.peers.from_others import BPR
+from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
 from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
-from kaczmatch.formats.swipe_table import Columns, read_swipes
+from kaczmatch.formats.swipe_table import Columns, SwipeTable, read_swipes
 
 DATA = Path(os.environ.get("KACZMATCH_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FULL = "probit + population + appeal"
@@ -84,6 +90,33 @@ def test_speed_dating_and_its_matches(speed_dating: Evaluation) -> None:
     matches = [each for each in speed_dating.table("matches").rows if each["learner"] == FULL and each["swipes"] >= 5]
     assert max(each["match_auc"] for each in matches if each["swipes"] == 5) >= 0.70
     assert max(each["match_auc"] for each in matches if each["swipes"] == 10) >= 0.70
+
+
+@pytest.mark.parametrize("name", ["movielens_small", "speed_dating"])
+def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
+    """Two libraries, after few swipes: `docs/peers.md` has the command for all of them."""
+    table, protocol = beside_peers(name)
+    peers = [peer for library in ("vowpal_wabbit", "implicit") for each in peers_of(library) for peer in with_appeal(each)]
+    trial = Trial(table, protocol)
+    ours = contenders(trial, [ALONE], tick=lambda _: None)
+    ranked = frozen(trial, ours, protocol.times, trial.tested, advance=lambda _: None)
+    found = beside(trial, ours, ranked, peers, Unwatched(), time.perf_counter)
+    for peer in peers:
+        leads = found.leads(DEFAULT, peer.name)
+        if peer.individual:
+            assert all(gap.low > -MARGIN for gap in leads), peer.name
+            assert found.better_from(DEFAULT, peer.name) is not None, peer.name
+        elif peer.name == BPR:
+            assert all(gap.above_zero for t, gap in zip(protocol.times, leads, strict=True) if t <= 20)
+
+
+def beside_peers(name: str) -> tuple[SwipeTable, Protocol]:
+    folder = needed(name)
+    pytest.importorskip("vowpalwabbit", reason="peers need: pip install 'kaczmatch[bench]'")
+    files = folder / "swipes.csv", folder / "candidates.csv"
+    if name == "speed_dating":
+        return read_swipes(*files, Columns(time="order"), ("wave",)), Protocol(times=(0, 5, 10), rest=2, split="wave")
+    return read_swipes(*files), Protocol(times=(5, 20), rest=30, at_least=60, appeal_at="first")
 
 
 def test_nothing_looks_ahead(movielens: Evaluation, speed_dating: Evaluation) -> None:

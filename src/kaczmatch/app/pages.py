@@ -16,15 +16,21 @@ from kaczmatch.web.demo import SWIPE
 from kaczmatch.web.pages import Site
 from kaczmatch.web.report import Report
 
+_CHARTS_SECONDS = 15.0  # after the start, when there is time for it
+
 
 def pages_of(system: System) -> tuple[APIRouter, ...]:
     settings, parts = system.settings, system.parts
     report = Report(settings.data)
-    site = Site([SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE], demo=settings.demo)
+    pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
+    demo_key = settings.data / "demo-key" if settings.demo else None
+    site = Site(pages, demo_key=demo_key)
 
     def admits(request: Request, caller: Caller) -> bool:
         return caller.key not in parts.loopback_keys or is_local(request)
 
-    console = Console(site, Sessions(parts.access), Charts(), admits, is_local)
+    charts = Charts()
+    system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
+    console = Console(site, Sessions(parts.access), charts, admits, is_local)
     routers = (site.router(), console.router())
     return (*routers, lab_router(site, report, check_local)) if settings.demo else routers

@@ -46,20 +46,21 @@ def minutes() -> Chart:
 
 def stability() -> Chart:
     """Δs of people's last sessions."""
-    return _histogram(
-        "Stability of what was learned, session to session", "Δs, cosine to the session before", alt.Bin(step=0.1, extent=[-1, 1])
-    )
+    axis = alt.Axis(grid=False, values=[-1, -0.5, 0, 0.5, 1])
+    bins = alt.Bin(step=0.1, extent=[-1, 1])
+    return _histogram("Stability of what was learned, session to session", "Δs, cosine to the session before", bins, axis)
 
 
 def conditions() -> Chart:
     """κ over people's last swipes, on a logarithmic scale."""
-    return _histogram("Condition number of people's last swipes", "log₁₀ κ of AAᵀ + I", alt.Bin(step=0.1))
+    axis = alt.Axis(grid=False, tickCount=6, labelOverlap="greedy", labelSeparation=6)
+    return _histogram("Condition number of people's last swipes", "log₁₀ κ of AAᵀ + I", alt.Bin(step=0.1), axis)
 
 
 def lorenz() -> Chart:
     """Share of cards over share of people."""
     scale = alt.Scale(domain=[0, 1], nice=False)
-    axis = alt.Axis(format=".0%", tickCount=4)
+    axis = alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1], labelOverlap="greedy")
     curve = _chart("How unequally people are shown").encode(
         x=alt.X("people:Q", title="people, the least shown first", scale=scale, axis=axis),
         y=alt.Y("cards:Q", title="cards", scale=scale, axis=axis),
@@ -73,25 +74,20 @@ def lorenz() -> Chart:
 
 
 def policies() -> Chart:
-    """Decks of the last hour by what was decided and why."""
-    chart: Chart = (
-        _chart("Decks of the last hour by sampler and reason")
-        .mark_bar(color=FOR, cornerRadiusEnd=3, size=18)
-        .encode(
-            y=alt.Y("why:N", title=None, sort="-x", axis=alt.Axis(labelLimit=330, ticks=False, domain=False)),
-            x=alt.X("decks:Q", title="decks", axis=alt.Axis(tickCount=4, format="d")),
-        )
-        .properties(height=150)
-    )
-    return chart
+    """Decks of the last hour by what was decided and why, the words above their bar; its height is that of one of them."""
+    rows = _chart("Decks of the last hour by sampler and reason").encode(y=alt.Y("why:N", sort=None, axis=None))
+    decks = alt.X("decks:Q", title="decks", axis=alt.Axis(grid=False, tickCount=4, tickMinStep=1, format="d"))
+    words = rows.mark_text(align="left", baseline="bottom", color=SOFT, fontSize=12).encode(text="why:N", x=alt.value(0))
+    bars = rows.mark_bar(color=FOR, cornerRadiusEnd=3, size=14, yOffset=11).encode(x=decks)
+    return alt.layer(bars, words).properties(width="container", height=46)
 
 
-def _histogram(description: str, title: str, bins: alt.Bin) -> Chart:
+def _histogram(description: str, title: str, bins: alt.Bin, axis: alt.Axis) -> Chart:
     chart: Chart = (
         _chart(description)
         .mark_bar(color=FOR, cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
         .encode(
-            x=alt.X("value:Q", bin=bins, title=title, axis=alt.Axis(grid=False, tickCount=6)),
+            x=alt.X("value:Q", bin=bins, title=title, axis=axis),
             y=alt.Y("count():Q", title="people", axis=alt.Axis(tickCount=4, format="d")),
         )
     )

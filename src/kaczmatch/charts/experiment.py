@@ -14,11 +14,9 @@ def course(data: str, line: str, soft: str) -> alt.FacetChart:
         x=units, y=alt.Y("low:Q", title="difference", scale=scale), y2="high:Q", detail="arm:N"
     )
     middle = base.mark_line(color=line, strokeWidth=2).encode(x=units, y=alt.Y("value:Q", scale=scale), detail="arm:N")
-    none = base.mark_rule(color=soft, strokeDash=[4, 3]).encode(y=alt.datum(0))
+    none = base.mark_rule(color=soft, strokeDash=[4, 3], aria=False).encode(y=alt.datum(0))
     description = "Difference between arms, with an interval that holds at all looks together"
-    title = alt.Header(title=None, labelFontSize=12)
-    panels: alt.FacetChart = alt.layer(band, none, middle).facet(
-        facet=alt.Facet("what:N", header=title), columns=2, description=description
-    )
-    apart: alt.FacetChart = panels.resolve_scale(y="independent")
+    title = alt.Header(title=None, labelFontSize=12, labelColor=soft)
+    panels: alt.FacetChart = alt.layer(band, none, middle).facet(facet=alt.Facet("what:N", header=title), columns=2)
+    apart: alt.FacetChart = panels.resolve_scale(y="independent").properties(description=description)
     return apart

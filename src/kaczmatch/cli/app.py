@@ -149,6 +149,9 @@ def evaluate(
     config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
     both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
     side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Other libraries' learners beside ours; needs kaczmatch[bench].")
+    ] = False,
     seed: Seed = 0,
     out: Out = None,
     json: Json = False,
@@ -160,7 +163,7 @@ def evaluate(
     protocol = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
     protocol |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value}
     request = Request(swipes, candidates, columns | {"candidates_key": candidates_key}, protocol, at)
-    run(request, learner or [], config, both_ways=both_ways, side=side, out=out, as_json=json)
+    run(request, learner or [], config, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json)
 
 
 @app.command()

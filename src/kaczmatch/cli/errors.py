@@ -17,5 +17,5 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except (InvalidInput, OSError) as error:
-        Console(stderr=True).print(f"kaczmatch: {error}", style="red", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(f"kaczmatch: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

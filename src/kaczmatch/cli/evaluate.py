@@ -14,6 +14,7 @@ from kaczmatch.cli.session import plain_errors, show
 from kaczmatch.cli.watching import Watching
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.evaluation.evaluate import Choices, Evaluation, evaluate
+from kaczmatch.evaluation.peers.registry import all_peers
 from kaczmatch.evaluation.split import BY_USER
 from kaczmatch.evaluation.trial import TIMES, Protocol, Trial
 from kaczmatch.formats.configuration import read_configuration
@@ -22,7 +23,7 @@ from kaczmatch.learners.appeal import Appeal
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.report.page import Page
 
-_IN_THE_TERMINAL = ("auc", "probabilities", "matches-best", "fusions")
+_IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "overtaking", "matches-best", "fusions")
 _VERDICTS = {"sound": "good", "leaks": "bad"}
 
 
@@ -60,6 +61,7 @@ def run(
     *,
     both_ways: bool | None,
     side: str | None,
+    peers: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -70,6 +72,7 @@ def run(
             settings=None if found is None else {found.slug: found.settings},
             both_ways=both_ways,
             side=side,
+            peers=all_peers() if peers else (),
             all_times=request.at is not None,
         )
         with Watching() as watching:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kaczmatch.cli.operating import Stages, opened, plainly, settings_from
 from kaczmatch.cli.session import show
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
 from kaczmatch.report.results import Part, Table
 from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
@@ -20,6 +21,8 @@ _UNEVEN = 0.001
 def run(config: Path | None, *, as_json: bool) -> None:
     with plainly(), opened(settings_from(config)) as (_, context), Stages() as stages:
         report = Experimenting(context).report(lambda done, total: stages("counting decks", done, total))
+        if not report.arms:
+            raise InvalidInput("experiment", "there is none in the settings; name it (experiment) and its arms (experiment_arms)")
     tables = [_arms(report), _differences(report)]
     if as_json:
         sys.stdout.write(tables[1].json())

@@ -109,7 +109,7 @@ def figures() -> Call[operator_answers.Figures]:
 
 
 def experiment() -> Call[operator_answers.Experiment]:
-    """How the experiment of the settings stands; look as often as you like."""
+    """How the experiment of the settings stands; without a name where there is none."""
     return Call("GET", "/operator/experiment", answer(operator_answers.Experiment))
 
 

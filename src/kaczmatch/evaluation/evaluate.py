@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -13,11 +14,14 @@ from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Column
 from kaczmatch.evaluation.advice import Advice, advice
+from kaczmatch.evaluation.beside import ALONE
 from kaczmatch.evaluation.contenders import Contender, contenders
 from kaczmatch.evaluation.foretold import WARM, foretold, loss_table, reliability_table
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE, RANDOM, frozen, usable_times
 from kaczmatch.evaluation.matches import FORWARD, match_rows, match_tables
 from kaczmatch.evaluation.mutual import Pairs, mutual, viewers_after
+from kaczmatch.evaluation.peers.contract import Clock, Peer
+from kaczmatch.evaluation.peers_part import peers_part
 from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.shuffled import MOST_USERS, check_table, shuffled, sound
 from kaczmatch.evaluation.standing import ALL_ONES, Standing, ranking_tables
@@ -40,6 +44,7 @@ class Choices:
     settings: Mapping[str, Mapping[str, object]] | None = None  # by learner, where not the defaults
     both_ways: bool | None = None  # whether candidates swipe too; None: as the log looks
     side: str | None = None  # the column that says who is who, where both sides are to be told apart
+    peers: Sequence[Peer] = ()  # other libraries' learners to put beside ours
     all_times: bool = False  # test at every number of swipes that was asked for, however few users have so many
 
 
@@ -57,14 +62,14 @@ class Evaluation:
         return next(table for part in self.parts for table in part.tables if table.name == name)
 
 
-def evaluate(trial: Trial, choices: Choices, progress: Progress) -> Evaluation:
-    """Every learner and baseline on one log."""
+def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = time.perf_counter) -> Evaluation:
+    """Every learner and baseline on one log, and the peers; `clock` times their swipes."""
     pairs = Pairs(trial)
     both_ways = pairs.go_both_ways if choices.both_ways is None else choices.both_ways
     if both_ways and not (pairs.answer >= 0).any():
         raise InvalidInput("both_ways", "no candidate of the log swipes on who swiped on them; leave --both-ways out")
     times = _times(trial, choices)
-    learners = dict.fromkeys([ALL_ONES, *choices.learners])
+    learners = dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners])
 
     def contend(one: Trial) -> list[Contender]:
         return contenders(one, list(learners), choices.settings, tick=lambda _: progress.advance())
@@ -78,6 +83,8 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress) -> Evaluation:
         raise InvalidInput("at", f"only {standing.users} users can be tested after all of {times} swipes; name fewer with --at")
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
     parts = [_ranking(standing), _differences(standing), _probabilities(trial, compared, progress)]
+    if choices.peers:
+        parts.append(peers_part(trial, compared, found, choices.peers, progress, clock))
     if both_ways:
         parts.append(_matches(trial, compared, times, choices.side, progress))
     progress.stage("shuffled answers", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))

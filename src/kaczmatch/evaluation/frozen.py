@@ -54,7 +54,7 @@ def frozen(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], 
     found = Frozen(names, times, users, np.full(shape, np.nan), np.full(shape, np.nan))
     for place, one in rankings(trial, contenders, times, users, advance=advance):
         column = int(np.searchsorted(users, one.user))
-        found.auc[place, column], found.ndcg[place, column] = _judged(_to_rounding(one.scores), trial.table.like[one.rows])
+        found.auc[place, column], found.ndcg[place, column] = _judged(to_rounding(one.scores), trial.table.like[one.rows])
     return found
 
 
@@ -116,7 +116,7 @@ def _ranked(
         yield Ranking(user, rest, scores)
 
 
-def _to_rounding(scores: Matrix) -> Matrix:
+def to_rounding(scores: Matrix) -> Matrix:
     """What ties in exact arithmetic ties here."""
     return np.round(scores, 12)
 

@@ -26,7 +26,7 @@ FEWEST: Final = 30  # units of an arm before anything is said: the theory is for
 
 
 class Course(NamedTuple):
-    """An estimate and its interval after each unit; NaN where there are too few."""
+    """An estimate and its interval after each unit; NaN where nothing can be said yet."""
 
     value: Vector
     low: Vector
@@ -53,13 +53,16 @@ def difference(values: Vector, treated: NDArray[np.bool_], *, alpha: float = ALP
 
 
 def _moments(values: Vector, counted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
-    """Mean and squared standard error of what is counted, after each unit."""
+    """Mean and squared standard error of what is counted, after each unit.
+
+    Nothing is said of a few, nor as long as all are alike: how far the next might be off is not known then.
+    """
     n = np.cumsum(counted).astype(np.float64)
-    enough = n >= FEWEST
     total, squares = np.cumsum(np.where(counted, values, 0.0)), np.cumsum(np.where(counted, values**2, 0.0))
-    average = np.divide(total, n, out=np.full(len(n), np.nan), where=enough)
-    scatter = np.maximum(squares - n * average**2, 0.0)
-    return average, np.divide(scatter, n * (n - 1.0), out=np.full(len(n), np.nan), where=enough)
+    scatter = squares - total**2 / np.maximum(n, 1.0)
+    known = (n >= FEWEST) & (scatter > 1e-9 * squares)
+    average = np.divide(total, n, out=np.full(len(n), np.nan), where=known)
+    return average, np.divide(scatter, n * (n - 1.0), out=np.full(len(n), np.nan), where=known)
 
 
 def _course(value: Vector, squared_error: Vector, units: NDArray[np.int64], alpha: float) -> Course:

@@ -79,8 +79,8 @@ class Experiment:
         elif self.assigned is Assigned.CLUSTER:
             unit = self._region(person)
         else:
-            return Place(self._arm(person.id), "")
-        return Place(self._arm(unit), unit)
+            return Place(self.arm(person.id), "")
+        return Place(self.arm(unit), unit)
 
     def over(self, unit: str, first: datetime) -> datetime:
         """When a unit has been watched long enough, given its first deck."""
@@ -88,7 +88,8 @@ class Experiment:
             return _EPOCH + (int(unit) + 1) * self.block
         return first + self.window
 
-    def _arm(self, unit: str) -> Arm:
+    def arm(self, unit: str) -> Arm:
+        """What a unit gets, now and always."""
         digest = hashlib.sha256("\0".join((self.salt, self.name, unit)).encode()).digest()
         left = int.from_bytes(digest[:8], "big") / 2**64 * sum(arm.share for arm in self.arms)
         for arm in self.arms:

@@ -16,8 +16,7 @@ from kaczmatch.inference.clustered import Estimate
 from kaczmatch.service.arms import Arm, Experiment
 from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE
-from kaczmatch.service.records import Dealt, Impression, Match
-from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.records import Dealt, Event, Impression
 from kaczmatch.service.store import Reader
 
 OUTCOMES = ("likes a card", "matches a card")
@@ -85,10 +84,10 @@ class Experimenting:
     context: Context
 
     def report(self, watch: Callable[[int, int], None] | None = None) -> ExperimentReport:
-        """Of the experiment in the settings. However often one looks, the intervals hold."""
+        """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
         experiment, now = self.context.rules.experiment, self.context.clock()
         if experiment is None:
-            raise NotFound("no experiment is in the settings (experiment, experiment_arms)")
+            return ExperimentReport("", "", (), (), None)
         with self.context.store.read() as reader:
             units = self._units(reader, experiment, watch)
         closed = now - self.context.rules.deck_life  # until then the last deck of a unit could be answered
@@ -113,22 +112,11 @@ class Experimenting:
                 if unit is None:
                     unit = units[key] = _Unit(deck.at, experiment.over(deck.unit, deck.at), deck.arm)
                 if deck.arm == unit.arm and deck.at < unit.over:
-                    self._count(reader, deck, unit)
+                    _count(reader, deck, unit)
             seen += len(decks)
             if watch is not None:
                 watch(seen, total)
         return list(units.values())
-
-    def _count(self, reader: Reader, deck: Dealt, unit: _Unit) -> None:
-        """A deck's cards, the likes among them, and matches that came of those before the unit was over."""
-        cards = reader.find(Impression, user=deck.user, deck=deck.id)
-        liked = [card for card in cards if card.decision == LIKE]
-        found = reader.many(Match, [(card.user, card.other) for card in liked]).values() if liked else ()
-        end = unit.over + self.context.rules.deck_life
-        unit.decks += 1
-        unit.cards += len(cards)
-        unit.hits[0] += len(liked)
-        unit.hits[1] += sum(deck.at <= match.at < end for match in found)
 
     def _arm(self, arm: Arm, done: Sequence[_Unit], units: Sequence[_Unit]) -> ArmReport:
         mine, all_mine = [one for one in done if one.arm == arm.name], [one for one in units if one.arm == arm.name]
@@ -142,6 +130,16 @@ class Experimenting:
             sum(one.cards for one in all_mine),
             tuple(sequential.mean(_rates(mine, place)).last() for place in range(len(OUTCOMES))),
         )
+
+
+def _count(reader: Reader, deck: Dealt, unit: _Unit) -> None:
+    """A deck's cards, the likes among them, and the likes that made a match."""
+    cards = reader.find(Impression, user=deck.user, deck=deck.id)
+    liked = [(card.user, card.answer) for card in cards if card.decision == LIKE]
+    unit.decks += 1
+    unit.cards += len(cards)
+    unit.hits[0] += len(liked)
+    unit.hits[1] += sum(swipe.match is not None for swipe in reader.many(Event, liked).values()) if liked else 0
 
 
 def _pages(reader: Reader, experiment: str) -> Iterator[list[Dealt]]:

@@ -91,7 +91,7 @@ def overview(context: Context) -> Overview:
         model = reader.get(Model, current.model)
         people = reader.count(Person)
         lines = reader.find(Event, newest=True, limit=_MOST)
-        decks = reader.find(Dealt, after=(now - _WINDOW,), limit=_MOST)
+        decks = [one for one in reader.find(Dealt, newest=True, limit=_MOST) if one.at > now - _WINDOW]
         cards = reader.find(Impression, newest=True, limit=_MOST)
         recent = _last_swipes(lines)
         learned = reader.many(Learned, [(current.model, user) for user in recent])

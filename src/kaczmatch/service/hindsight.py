@@ -115,13 +115,15 @@ class Hindsight:
             for event in self._past:
                 minds.tell(event)
             self._judged.update(self._here)
-        come = [self._coming.popleft() for _ in range(sum(one.created <= deck.at for one in self._coming))]
+        come, gone = (
+            _until(self._coming, lambda one: one.created, deck.at),
+            _until(self._leaving, lambda one: one.changed, deck.at),
+        )
         self._here.update((person.id, person) for person in come)
-        minds.enter(come)
         self._judged.update(person.id for person in come)
-        gone = [self._leaving.popleft() for _ in range(sum(one.changed <= deck.at for one in self._leaving))]
         for person in gone:
             self._here.pop(person.id, None)
+        minds.enter(come)
         minds.leave(gone)
         minds.settle({user: self._appeal(user, deck.at) for user in self._judged})
         self._judged.clear()
@@ -152,3 +154,11 @@ class Hindsight:
     def _fold_of(self, learner: Learner) -> Fold:
         prior = neutral_prior(learner, self._words.dimensions)
         return Fold(0, learner, prior, lambda _: self._words.dimensions)
+
+
+def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:
+    """Whose time has come, in order."""
+    found = []
+    while waiting and moment(waiting[0]) <= limit:
+        found.append(waiting.popleft())
+    return found

@@ -18,7 +18,7 @@ from kaczmatch.service.records import Fact
 from kaczmatch.service.store import Reader, Unavailable, Unit
 
 LOCK: Final = "~scrub"  # among the people of every work that calls `soiled`
-_FACT = "unscrubbed"
+_FACT = "soiled"
 _LONGEST = timedelta(minutes=30)  # that writing all tables anew may take before another process tries
 
 

@@ -56,11 +56,7 @@ class Swiping:
 
     def swipe(self, swipe: Swipe) -> Future[Answer]:
         """Learn from a swipe on a card of a deck. It is done when it is on disk."""
-        checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
-        if swipe.decision not in (LIKE, PASS, SKIP):
-            raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
-        if swipe.candidate == swipe.user:
-            raise InvalidInput("candidate", "nobody swipes on themselves")
+        _check(swipe)
         return self.context.store.write(
             lambda unit: self._swipe(unit, swipe), people=(swipe.user, swipe.candidate), reads=self._reads(swipe)
         )
@@ -84,11 +80,7 @@ class Swiping:
 
     def imported(self, swipe: Swipe, at: datetime) -> Future[Answer]:
         """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
-        checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
-        if swipe.decision not in (LIKE, PASS, SKIP):
-            raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
-        if swipe.candidate == swipe.user:
-            raise InvalidInput("candidate", "nobody swipes on themselves")
+        _check(swipe)
 
         def work(unit: Unit) -> Answer:
             known = unit.get(Event, swipe.user, swipe.id)
@@ -240,6 +232,14 @@ class Swiping:
             (Pair, (other, user)),
             *((Learned, (model, user)) for model in models),
         ]
+
+
+def _check(swipe: Swipe) -> None:
+    checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
+    if swipe.decision not in (LIKE, PASS, SKIP):
+        raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
+    if swipe.candidate == swipe.user:
+        raise InvalidInput("candidate", "nobody swipes on themselves")
 
 
 def _again(known: Event, swipe: Swipe) -> Answer:

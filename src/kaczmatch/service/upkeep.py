@@ -65,7 +65,7 @@ class Upkeep:
                 old = [one for one in reader.find(kind, limit=_AT_ONCE) if one.at < limit]
             if not old:
                 return dropped
-            people = ("~changes", SCRUB_LOCK) if kind is Change else ()
+            people = ("~changes", SCRUB_LOCK) if kind in (Change, Message) else ()
             self.context.store.write(partial(_drop_all, self.context, old), people=people).result()
             dropped += len(old)
 
@@ -80,8 +80,9 @@ def _drop_all(context: Context, records: Sequence[Record], unit: Unit) -> None:
     changes = [record for record in records if isinstance(record, Change)]
     if changes:
         unit.put(Fact(name=_DROPPED, value=str(max(changes_dropped(unit), *(one.number for one in changes)))))
-        if len(unit.many(Person, {(one.user,) for one in changes})) < len({one.user for one in changes}):
-            soiled(unit, context)  # the id of somebody who was erased
+    people = {(record.user,) for record in records if isinstance(record, Change | Message)}
+    if len(unit.many(Person, people)) < len(people):
+        soiled(unit, context)  # the id of somebody who was erased
     for record in records:
         unit.drop(type(record), *record.identity())
         if isinstance(record, Message):

@@ -21,7 +21,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.registry import learner
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.metrics import alignment, unseen_auc
-from kaczmatch.simulation.trace import Trace, trace
+from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, world
 from kaczmatch.web.pages import Page, Site, headers_of
 from kaczmatch.web.report import Report
@@ -62,12 +62,13 @@ class Asked(BaseModel):
 
 
 class Curve(BaseModel):
+    """The first piece has one value more: before the first swipe."""
+
     alignment: list[float]  # after each swipe of the piece
     auc: list[tuple[int, float]]  # after some of them, with their numbers
 
 
 class Piece(BaseModel):
-    start: Curve  # before the first swipe
     liked: list[bool]  # what the first person said
     turned: list[bool]  # the opposite of what they felt
     curves: dict[Slug, Curve]
@@ -76,7 +77,7 @@ class Piece(BaseModel):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """One learner's curves, the mean over people."""
+    """One learner's curves, the mean over people, from before the first swipe."""
 
     alignment: Vector
     auc: Vector
@@ -94,7 +95,6 @@ def piece(asked: Asked) -> Piece:
     some = next(iter(runs.values()))
     part = slice(asked.first, last)
     return Piece(
-        start=_start(here),
         liked=(some.labels[part] > 0).tolist(),
         turned=(here.turned[0, part] == 1).tolist(),
         curves={slug: _cut(run, asked.first, last) for slug, run in runs.items()},
@@ -127,19 +127,18 @@ def _world(condition: str, noise: float, seed: int, people: int) -> World:
 
 @lru_cache(maxsize=64)  # worlds compare by identity, so a run of a world that was forgotten is never found
 def _run(slug: Slug, here: World) -> Run:
-    times = list(range(STEP, TOTAL + 1, STEP))
-    traced: Trace = trace(learner(slug), here, times)
-    area = [float(unseen_auc(traced.weights(time), here, time).mean()) for time in times]
-    return Run(traced.alignment.mean(axis=0), np.array(area), traced.labels[0])
-
-
-def _start(here: World) -> Curve:
-    aligned = float(alignment(here.priors, here.tastes[0]).mean())
-    return Curve(alignment=[round(aligned, 4)], auc=[(0, round(float(unseen_auc(here.priors, here, 1).mean()), 4))])
+    rule, times = learner(slug), list(range(STEP, TOTAL + 1, STEP))
+    traced = trace(rule, here, times)
+    # Where each starts is its own affair: all-ones takes no prior.
+    start = np.array([rule.weights(rule.start(prior).cells, prior.dimensions) for prior in priors_of(rule, here)])
+    aligned = np.append(alignment(start, here.tastes[0]).mean(), traced.alignment.mean(axis=0))
+    known = [start, *(traced.weights(time) for time in times)]
+    area = [unseen_auc(weights, here, 1).mean() for weights in known]  # tastes do not drift here
+    return Run(aligned, np.array(area), traced.labels[0])
 
 
 def _cut(run: Run, first: int, last: int) -> Curve:
-    aligned = [round(float(one), 4) for one in run.alignment[first:last]]
-    times = range(STEP, TOTAL + 1, STEP)
-    area = [(time, round(float(one), 4)) for time, one in zip(times, run.auc, strict=True) if first < time <= last]
+    told = range(first + (first > 0), last + 1)
+    aligned = [round(float(run.alignment[time]), 4) for time in told]
+    area = [(time, round(float(run.auc[time // STEP]), 4)) for time in told if time % STEP == 0]
     return Curve(alignment=aligned, auc=area)

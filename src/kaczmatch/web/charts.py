@@ -1,19 +1,15 @@
-"""Vega-Lite for pages: specifications made by Altair, and the programs that draw them, out of the installed package."""
+"""Vega-Lite for pages: specifications made by Altair, and the program that draws them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import subprocess
+import sys
 import threading
-from importlib.metadata import version
-from typing import Final, final
-
-import vl_convert
+from typing import final
 
 from kaczmatch.charts import console
-
-# Altair's releases and the bundle's name the same Vega-Lite by different digits; the newest draws what both write.
-_LITE: Final = max(vl_convert.get_vegalite_versions(), key=lambda one: tuple(map(int, one.split("."))))
-_EXPORTS: Final = "window.vegaEmbed = vegaEmbed;"
 
 
 @final
@@ -21,22 +17,26 @@ class Charts:
     """Made when they are first wanted, and kept."""
 
     def __init__(self) -> None:
-        self.version = f'"{version("vl-convert-python")}-{_LITE}"'
         self._lock = threading.Lock()
         self._bundle: bytes | None = None
         self._specifications: bytes | None = None
 
     def begin(self) -> None:
-        """Start to make them: the bundle takes some seconds."""
+        """Somebody is about to look: start to make the program."""
         if self._bundle is None and not self._lock.locked():
             threading.Thread(target=self.bundle, name="charts", daemon=True).start()
 
     def bundle(self) -> bytes:
-        """A module that puts `vegaEmbed` on the window."""
+        """The program, as a module."""
         with self._lock:
             if self._bundle is None:
-                self._bundle = vl_convert.javascript_bundle(_EXPORTS, vl_version=_LITE).encode()
+                command = [sys.executable, "-m", "kaczmatch.web.bundling"]
+                self._bundle = subprocess.run(command, check=True, capture_output=True, timeout=300).stdout  # noqa: S603
             return self._bundle
+
+    def version(self) -> str:
+        """Another one for another program."""
+        return hashlib.sha256(self.bundle()).hexdigest()[:16]
 
     def specifications(self) -> bytes:
         if self._specifications is None:

@@ -54,10 +54,8 @@ class Console:
         return router
 
     async def page(self, request: Request) -> Response:
-        if await self._caller(request) is None:
-            return self._login()
-        await run_in_threadpool(self.charts.begin)
-        return self._shown(CONSOLE)
+        self.charts.begin()  # while a key is looked for
+        return self._login() if await self._caller(request) is None else self._shown(CONSOLE)
 
     async def login(self, request: Request) -> Response:
         _own(request)
@@ -98,7 +96,7 @@ class Console:
     async def vega(self, request: Request) -> Response:
         if await self._caller(request) is None:
             raise HTTPException(401)
-        etag = self.charts.version
+        etag = f'"{await run_in_threadpool(self.charts.version)}"'
         headers = {"Cache-Control": "private, no-cache", "ETag": etag}
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)

@@ -62,6 +62,15 @@ def test_invented_people_are_found_by_name_and_tag_page_by_page(demo: Service) -
     assert demo.ok("GET", "/demo/people/nobody/taste")["weights"] is None
 
 
+def test_an_operator_finds_something_to_look_at_from_the_start(demo: Service) -> None:
+    figures = demo.ok("GET", "/operator/figures")
+    assert len(figures["stability"]) > 20  # people have finished sessions
+    assert max(figures["stability"]) > 0.5
+    reports = demo.ok("GET", "/operator/reports")["items"]
+    assert {report["reason"] for report in reports} == {"spam", "rude", "fake"}
+    assert len({report["user"] for report in reports}) == len(reports)
+
+
 def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
     me = {"name": "Newcomer", "born": "1993-01-01", "i_am": ["woman"], "i_look_for": ["man", "woman", "non-binary"]}
     place = {"location": {"latitude": 48.1, "longitude": 11.6}, "tags": ["jazz", "climbing", "cooking", "dogs"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
@@ -239,3 +240,21 @@ def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(
         assert "has not kept up with the store" in told(503)["detail"]
         assert service.call("GET", "/vocabulary").is_success  # what can be served is
     assert told(200)["ok"]
+
+
+def test_an_upload_is_cut_off_at_its_own_limit(opened: Opened) -> None:
+    service = opened("memory", upload_limit=100_000)
+    for content in (b"x" * 100_001, (b"x" * 50_000 for _ in range(3))):
+        answer = service.call("POST", "/import/profiles", content=content, headers={"Content-Type": "text/csv"})
+        assert (answer.status_code, answer.headers["Content-Type"]) == (413, MEDIA)
+
+
+def test_ids_cannot_be_guessed(one_service: Service) -> None:
+    """96 random bits: those of decks, matches and reports tell nothing of each other."""
+    one, two, match = one_service.matched()
+    ids = [match, *(one_service.deck(user)["deck"] for user in one_service.couple())]
+    ids.append(one_service.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": "rude"})["report"])
+    assert all(re.fullmatch(r"[0-9a-f]{24}", one) for one in ids)
+    bits = [int(one, 16) for one in ids]
+    assert min(abs(a - b) for a in bits for b in bits if a != b) > 2**64
+    assert len(set(ids)) == len(ids)

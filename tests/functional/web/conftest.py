@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,9 +113,8 @@ class Visitor:
 Visiting = Callable[..., Visitor]
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    settings = Settings(data=tmp_path_factory.mktemp("data"), demo=True, demo_people=150, log_level="error")
+@contextmanager
+def serving(settings: Settings) -> Iterator[Site]:
     system = compose(settings, open_store(settings))
     app = app_of(system, routers=with_demo(system))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False))
@@ -129,6 +129,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(system, address, api)
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with serving(Settings(data=tmp_path_factory.mktemp("data"), demo=True, demo_people=150, log_level="error")) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +154,7 @@ def visiting(site: Site, browser: Browser) -> Iterator[Visiting]:
     """Open a browser window. At the end, nothing may have gone wrong in it, and no other host may have been asked."""
     opened: list[Visitor] = []
 
-    def visit(**options: Any) -> Visitor:
+    def visit(site: Site = site, **options: Any) -> Visitor:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"} | options)
         context.set_default_timeout(10_000)
         visitor = Visitor(site, context, context.new_page())

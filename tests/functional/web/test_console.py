@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FloatRect, expect
 
 from kaczmatch.service.records import Audit
+from kaczmatch.settings.model import ArmSettings, Settings
 
-from .conftest import Site, Visiting, Visitor
+from .conftest import PHONE, Site, Visiting, Visitor, serving
 from .test_access_for_all import check
 
 NUMBERS = itertools.count()
@@ -28,7 +30,7 @@ def operating(visitor: Visitor) -> Visitor:
     page.get_by_label("Service key").fill(key_with(visitor.site, "operator", "data"))
     page.get_by_role("button", name="Log in").click()
     expect(page.locator("#fresh")).to_contain_text("As of")
-    expect(page.locator("#chart-minutes svg")).to_be_visible(timeout=60_000)
+    expect(page.locator("#chart-conditions svg")).to_be_visible(timeout=60_000)
     return visitor
 
 
@@ -156,7 +158,7 @@ def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
     site.like(one, two)
     page = operating(visitor).page
     expect(page.locator("#tiles")).to_contain_text("people")
-    for chart in ("minutes", "policies", "lorenz", "conditions"):
+    for chart in ("minutes", "policies", "lorenz", "conditions", "stability"):
         expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
     expect(page.locator("#told-lorenz")).to_contain_text("Gini")
     expect(page.locator("#told-minutes")).to_contain_text("likes")
@@ -185,3 +187,61 @@ def test_axe_finds_nothing_serious_in_the_console(visiting: Visiting, site: Site
     check(page)
     page.locator("#person-acts").get_by_role("button", name="Erase").click()
     check(page)
+
+
+def test_an_export_that_fails_is_said(visitor: Visitor) -> None:
+    page = operating(visitor).page
+    button = page.get_by_role("button", name="swipes.csv")
+    page.route("**/v1/export/**", lambda route: route.fulfill(status=503, json={"detail": "the disk is full"}))
+    button.click()
+    expect(page.locator("#trouble")).to_contain_text("No swipes.csv: the disk is full.")
+    page.route("**/v1/export/**", lambda route: route.abort())
+    button.click()
+    expect(page.locator("#trouble")).to_contain_text("No swipes.csv: the service cannot be reached.")
+    page.unroute("**/v1/export/**")
+    with page.expect_download():
+        button.click()
+    visitor.wrong[:] = [words for words in visitor.wrong if "Failed to load" not in words]  # the browser's own lines
+
+
+def test_on_a_phone_the_console_fits_and_charts_can_be_read(visiting: Visiting, site: Site) -> None:
+    _, two = complain(site, "Wolfeschlegelsteinhausenbergerdorff" * 2, "words " * 60)
+    visitor = visiting(viewport=PHONE, has_touch=True, is_mobile=True)
+    page = visitor.page
+    page.goto(f"{site.address}/console")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    operating(visitor)
+    page.locator(".report", has_text=two).get_by_role("button", name="Timeline").tap()
+    expect(page.locator("#moments tr").first).to_be_visible()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    page.locator("#person-acts").get_by_role("button", name="Erase").tap()
+    expect(page.get_by_role("dialog")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Keep").tap()
+    panel = page.locator("#chart-policies").bounding_box()
+    bars = [bar.bounding_box() for bar in page.locator("#chart-policies .mark-rect path").all()]
+    words = [text.bounding_box() for text in page.locator("#chart-policies text", has_text=":").all()]
+    assert len(bars) == len(words) > 0
+    assert panel is not None
+    for box in [*bars, *words]:
+        assert box is not None
+        assert panel["x"] <= box["x"] <= box["x"] + box["width"] <= panel["x"] + panel["width"] + 1
+    assert max(bar["width"] for bar in bars if bar) > panel["width"] / 2  # a bar of the whole is not squeezed by its words
+    assert not [1 for bar in bars for text in words if bar and text and overlap(bar, text)]
+
+
+def test_an_experiment_has_a_panel_where_one_runs(visiting: Visiting, tmp_path: Path) -> None:
+    arms = {"usual": ArmSettings(), "paper": ArmSettings(policy="paper")}
+    settings = Settings(data=tmp_path, demo=True, demo_people=100, log_level="error", experiment="spring", experiment_arms=arms)
+    with serving(settings) as site:
+        visitor = operating(visiting(site))
+        expect(visitor.page.get_by_role("heading", name="Experiment: spring")).to_be_visible()
+        expect(visitor.page.locator("#arms tr")).to_have_count(2)
+        check(visitor.page)
+        visitor.page.set_viewport_size(PHONE)
+        assert visitor.page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+        visitor.context.close()
+
+
+def overlap(one: FloatRect, two: FloatRect) -> bool:
+    across = one["x"] < two["x"] + two["width"] and two["x"] < one["x"] + one["width"]
+    return across and one["y"] < two["y"] + two["height"] and two["y"] < one["y"] + one["height"]

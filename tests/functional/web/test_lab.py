@@ -106,21 +106,37 @@ def test_axe_finds_nothing_serious_in_the_lab(visiting: Visiting, site: Site, co
     check(visitor.page)
 
 
-def test_on_a_phone_the_lab_fits(visiting: Visiting, site: Site) -> None:
+def test_on_a_phone_the_lab_fits_and_can_be_read(visiting: Visiting, site: Site) -> None:
     page = visiting(viewport=PHONE).page
     page.goto(f"{site.address}/lab")
     expect(page.locator("#count")).to_have_text("0 of 640 swipes", timeout=60_000)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.locator("#alignment .name").first.evaluate("text => text.getBoundingClientRect().height") > 11  # readable
+    play, plot = page.get_by_role("button", name="Play").bounding_box(), page.locator("#alignment").bounding_box()
+    assert play is not None
+    assert plot is not None
+    assert play["y"] < plot["y"] < PHONE["height"]  # what starts it is not below what it starts
 
 
 def test_pieces_are_parts_of_one_run_and_bounded(site: Site) -> None:
     whole = site.api.post("/lab/run", json=ASKED).json()
     half = site.api.post("/lab/run", json=ASKED | {"first": 32}).json()
-    assert half["curves"]["tk"]["alignment"] == whole["curves"]["tk"]["alignment"][32:]
-    assert half["start"] == whole["start"]
+    assert half["curves"]["tk"]["alignment"] == whole["curves"]["tk"]["alignment"][33:]
+    assert half["curves"]["tk"]["auc"] == whole["curves"]["tk"]["auc"][5:]
     assert len(site.api.post("/lab/run", json=ASKED | {"last": 640}).json()["liked"]) == 128
     for wrong in ({"learners": ["no"]}, {"noise": 0.9}, {"last": 641}, {"people": 500}, {"learners": []}, {"more": 1}):
         assert site.api.post("/lab/run", json=ASKED | wrong).status_code == 422
+
+
+def test_every_learner_starts_where_it_starts(site: Site) -> None:
+    """All-ones takes no prior: where others begin near the answer, it begins where it stays."""
+    answer = site.api.post("/lab/run", json=ASKED | {"learners": ["tk", "all-ones"], "condition": "paper"}).json()
+    curves = answer["curves"]
+    ones = curves["all-ones"]
+    assert len(ones["alignment"]) == ASKED["last"] + 1
+    assert len(set(ones["alignment"])) == 1
+    assert len({area for _, area in ones["auc"]}) == 1
+    assert ones["alignment"][0] != curves["tk"]["alignment"][0]
 
 
 def test_the_lab_answers_this_machine_and_its_own_pages_alone(site: Site) -> None:

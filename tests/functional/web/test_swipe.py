@@ -137,6 +137,34 @@ def test_where_nobody_is_left_a_filter_can_be_widened(visitor: Visitor, site: Si
     assert visitor.first()
 
 
+def test_why_somebody_is_shown_is_told_at_length(visitor: Visitor, site: Site) -> None:
+    """In one's own swipes."""
+    place = {"location": {"latitude": 71.0, "longitude": 20.0}, "within_km": 20}
+    user = site.person("Ada", i_look_for=["man"], **place)
+    for name in ("Bo", "Cy", "Dan"):
+        site.person(name, i_am=["man"], i_look_for=["woman"], tags=["jazz"], **place)
+    page = visitor.be(user).page
+    ask, told = visitor.card.get_by_role("button", name="Tell me more"), visitor.card.locator(".why-more")
+    ask.click()
+    expect(told).to_contain_text("so that it can learn")
+    visitor.card.get_by_role("button", name="Less").click()
+    expect(told).to_be_empty()
+    liked = visitor.card.locator("h2 bdi").inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#moment")).to_have_text("Now, after 1 swipe")
+    ask.focus()
+    page.keyboard.press("Enter")
+    expect(told).to_have_text(f"Mostly because you liked {liked}.")
+    page.reload()  # who was met before is not known by name here
+    ask.click()
+    expect(told).to_have_text("Mostly because you liked 1 person.")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#moment")).to_have_text("Now, after 2 swipes")
+    page.reload()
+    page.get_by_label("How it grew, swipe by swipe").fill("1")
+    expect(page.locator("#moment")).to_have_text("After 1 swipe: you liked somebody")
+
+
 def test_somebody_new_is_created(visitor: Visitor, site: Site) -> None:
     page = visitor.page
     page.goto(site.address)

@@ -67,6 +67,7 @@ def test_a_real_difference_is_found_and_none_is_said_of_a_few() -> None:
     assert not np.isnan(course.value[2 * FEWEST - 1 :]).any()
     assert difference(values[:40], treated[:40]).last() is None
     assert mean(np.empty(0)).last() is None
+    assert mean(np.full(100, 0.3)).last() is None  # all alike: how far the next might be off is not known
 
 
 def test_the_last_interval_is_about_half_as_wide_again_as_a_usual_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from datetime import timedelta
 
 import jwt
@@ -174,3 +175,22 @@ def test_what_is_kept_of_somebody_who_left_says_nothing_and_goes_after_a_day(acc
     town.wait(hours=2)
     Upkeep(town.context).run()
     assert fact not in town.find(Fact)
+
+
+def test_secrets_are_compared_in_constant_time_whether_or_not_there_is_such_a_key(
+    access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, text = access.create("app", [APP])
+    compared: list[tuple[int, int]] = []
+    usual = hmac.compare_digest
+
+    def watched(one: str, other: str) -> bool:
+        compared.append((len(one), len(other)))
+        return usual(one, other)
+
+    monkeypatch.setattr(hmac, "compare_digest", watched)
+    access.caller(text)
+    for wrong in (f"kz_{key.id}_00", "kz_000000000000_00"):
+        with pytest.raises(Denied):
+            access.caller(wrong)
+    assert compared == [(64, 64)] * 3

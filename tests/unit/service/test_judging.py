@@ -53,7 +53,9 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
-    swipe = town.events("w0")[-1]
+    hand = town.deck("w0")
+    assert hand.deck is not None
+    swipe = town.swipe("w0", hand.cards[0][1].id, "pass", deck=hand.deck.id).event
     town.undoing.undo("w0", swipe.id).result()
     town.wait(hours=2)
     town.day()

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from kaczmatch import InvalidInput
+from kaczmatch.app.composing import rules_of
 from kaczmatch.service.people import tags_of
-from kaczmatch.service.records import Audit, Block, Impression, Match, Message, Report
+from kaczmatch.service.records import Audit, Block, Dealt, Impression, Match, Message, Record, Report
 from kaczmatch.service.refusals import Conflict, NotFound, Stale, TooMany
+from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
 
@@ -139,9 +143,43 @@ def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
     assert Upkeep(town.context).run() == dict.fromkeys(done, 0)
 
 
-def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> None:
-    from kaczmatch.storage.memory import MemoryStore
+@pytest.mark.parametrize(
+    ("setting", "kinds"),
+    [("keep_impressions_days", (Impression, Dealt)), ("keep_audit_days", (Audit,)), ("keep_messages_days", (Message,))],
+)
+def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[Record], ...]) -> None:
+    rules = rules_of(Settings(**{setting: 3}))
+    kept = {name: getattr(rules, name) for name in ("keep_impressions", "keep_audit", "keep_messages")}
+    town = Town(MemoryStore(), **kept)
+    town.couples(1)
+    town.deck("w0")
+    audit = Audit(id="a", at=town.now, actor="k", action="looked", user="w0")
+    town.context.store.write(lambda unit: unit.append(audit)).result()
+    town.safety.report("w0", "m0", "rude").result()
+    town.wait(days=2.9)
+    Upkeep(town.context).run()
+    assert all(town.find(kind) for kind in (Impression, Dealt, Audit, Message))
+    town.wait(days=0.2)
+    Upkeep(town.context).run()
+    gone = {kind for kind in (Impression, Dealt, Audit, Message) if not town.find(kind)}
+    assert gone == set(kinds)
 
+
+def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_kept_long_enough(town: Town) -> None:
+    town.couples(1)
+    scrubbed: list[bool] = []
+    town.erasing.erase("m0")
+    scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
+    town.wait(minutes=10)
+    Upkeep(town.context).run()
+    scrubbing.run()
+    town.wait(days=40)
+    assert Upkeep(town.context).run()["messages dropped"] == 1
+    assert scrubbing.run()
+    assert scrubbed == [True, True]  # of the change that all processes were told of, and of the message
+
+
+def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> None:
     ends = []
     for by_upkeep in (True, False):
         town = Town(MemoryStore())

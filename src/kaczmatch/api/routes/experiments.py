@@ -105,6 +105,6 @@ class ExperimentOut(BaseModel):
 
 @router.get("/experiment", response_model=ExperimentOut)
 def experiment(use: Use, operator: Annotated[Caller, Depends(scoped(OPERATOR))]) -> ExperimentOut:
-    """How the experiment of the settings stands. Look as often as you like: the intervals allow for it."""
+    """How the experiment of the settings stands; without a name where there is none. Look as often as you like."""
     del operator
     return ExperimentOut.of(Experimenting(use.context).report())

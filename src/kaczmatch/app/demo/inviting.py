@@ -11,13 +11,14 @@ import structlog
 from fastapi import APIRouter
 
 from kaczmatch.app.demo.crowd import Crowd
-from kaczmatch.app.demo.past import past
+from kaczmatch.app.demo.past import complaints, past
 from kaczmatch.app.demo.population import Invented, invent
 from kaczmatch.app.demo.routes import demo_router
 from kaczmatch.app.system import System
 from kaczmatch.service.context import Context
 from kaczmatch.service.people import People
 from kaczmatch.service.records import Fact, Person
+from kaczmatch.service.safety import Safety
 from kaczmatch.service.store import Unit
 from kaczmatch.service.swiping import Swiping
 
@@ -52,6 +53,8 @@ def invite(context: Context, invented: Invented, seed: int) -> int:
     swipes = list(past(invented, seed, context.clock(), context.rules.schema))
     for waiting in _in_parts([(swiping.imported, (swipe, at)) for swipe, at in swipes]):
         _finish(waiting)
+    for complaint in complaints(swipe for swipe, _ in swipes):
+        Safety(context).report(*complaint).result()
     log.info("demo", people=len(invented.people), swipes=len(swipes))
     return len(invented.people)
 

@@ -1,8 +1,8 @@
-"""What invented people decided before the demo began, so that there are admirers, appeal and matches from the start."""
+"""What invented people did before the demo began: admirers, matches, finished sessions and reports are there from the start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -16,7 +16,8 @@ from kaczmatch.service.people import About
 from kaczmatch.service.swiping import Swipe
 
 _ACTIVE = 0.4  # share of people who swiped
-_EACH = 24
+_SESSIONS, _SWIPES = 3, 8  # of each of them, a session a day
+_COMPLAINTS = (("spam", "Sends the same message to everybody."), ("rude", "Was unkind when I said no."), ("fake", ""))
 
 
 def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterator[tuple[Swipe, datetime]]:
@@ -29,13 +30,20 @@ def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterat
     for row in np.flatnonzero(rng.random(len(ids)) < _ACTIVE).tolist():
         fitting = np.flatnonzero(allowed(profiles[row], candidates, day))
         fitting = fitting[fitting != row]
-        chosen = rng.permutation(fitting)[:_EACH]
+        chosen = rng.permutation(fitting)[: _SESSIONS * _SWIPES]
         odds = 1.0 / (1.0 + np.exp(-invented.likes(row, invented.tags[chosen])))
-        began = now - timedelta(days=float(rng.uniform(30, 60)))
+        began = now - timedelta(days=float(rng.uniform(30, 60)) + _SESSIONS)
         for place, (other, liked) in enumerate(zip(chosen.tolist(), (rng.random(len(chosen)) < odds).tolist(), strict=True)):
             decision = "like" if liked else "pass"
             swipe = Swipe(user=ids[row], id=f"past-{place}", candidate=ids[other], decision=decision, deck="")
-            yield swipe, began + timedelta(seconds=7 * place)
+            yield swipe, began + timedelta(days=place // _SWIPES, seconds=7 * (place % _SWIPES))
+
+
+def complaints(swipes: Iterable[Swipe]) -> Iterator[tuple[str, str, str, str]]:
+    """Who complains about whom, why and in which words: some about somebody they passed on."""
+    passed = {swipe.user: swipe.candidate for swipe in swipes if swipe.decision == "pass"}
+    for (user, other), said in zip(passed.items(), _COMPLAINTS, strict=False):
+        yield user, other, *said
 
 
 def profile(identifier: str, about: About, schema: Schema) -> Profile:

@@ -8,7 +8,8 @@ let parts = null;
 
 async function loaded() {
   if (!parts) {
-    parts = Promise.all([fetch("/console/charts.json").then((answer) => answer.json()), import("/console/vega.js")]).then(([specifications]) => specifications);
+    parts = Promise.all([fetch("/console/charts.json").then((answer) => answer.json()), import("/console/vega.js")]);
+    parts.catch(() => (parts = null)); // the next look tries again
   }
   return parts;
 }
@@ -18,17 +19,21 @@ export async function draw(figures) {
 }
 
 export async function chart(name, rows) {
-  const specifications = await loaded();
+  const [specifications, programs] = await loaded();
   const place = byId(`chart-${name}`);
   place.hidden = rows.length === 0;
-  if (rows.length) await drawn(place, coloured(specifications[name]), rows);
+  if (!rows.length) return;
+  const specification = { ...coloured(specifications[name]), datasets: { figures: rows } };
+  if (name === "policies") specification.height *= rows.length;
+  await drawn(programs, place, specification);
 }
 
 function data(figures) {
   const kinds = ["swipes", "likes", "decks"];
+  const busy = figures.minutes.some((minute) => minute.swipes || minute.decks);
   const hundredths = figures.lorenz.length - 1;
   return {
-    minutes: figures.minutes.flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))),
+    minutes: busy ? figures.minutes.flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))) : [],
     policies: figures.policies.map((policy) => ({ why: why(policy), decks: policy.decks })),
     stability: figures.stability.map((value) => ({ value })),
     conditions: figures.conditions.map((value) => ({ value: Math.log10(value) })),
@@ -36,23 +41,19 @@ function data(figures) {
   };
 }
 
-async function drawn(place, specification, rows) {
-  const ink = colour("ink");
+async function drawn({ View, parse, compile, expressionInterpreter }, place, specification) {
   const soft = { labelColor: colour("muted"), titleColor: colour("muted"), titleFontWeight: 500, labelFontSize: 12, titleFontSize: 12 };
-  const font = getComputedStyle(document.body).fontFamily;
   const looks = {
     background: null,
-    font,
+    font: getComputedStyle(document.body).fontFamily,
     axis: { ...soft, gridColor: colour("line"), domainColor: colour("line"), tickColor: colour("line") },
-    legend: { labelColor: ink, labelFontSize: 12 },
+    legend: { labelColor: colour("ink"), labelFontSize: 12 },
     view: { stroke: null },
   };
-  place.finalize?.();
-  // The library clears its place with a text that would become markup, which the policy forbids: the same, without text.
-  Object.defineProperty(place, "innerHTML", { configurable: true, set: () => place.replaceChildren() });
-  const options = { mode: "vega-lite", ast: true, actions: false, defaultStyle: false, tooltip: false, renderer: "svg", config: looks };
-  const chart = await window.vegaEmbed(place, { ...specification, datasets: { figures: rows } }, options);
-  place.finalize = chart.finalize;
+  const program = parse(compile(specification, { config: looks }).spec, {}, { ast: true });
+  place.view?.finalize();
+  place.view = new View(program, { expr: expressionInterpreter, renderer: "svg", container: place });
+  await place.view.runAsync();
 }
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`) && painted(name);

@@ -1,27 +1,27 @@
 // How the experiment of the settings stands: arms, differences, and their course. The panel is there where an experiment is.
 
-import { Problem } from "../api.js";
 import { byId, make } from "../dom.js";
 import { chart } from "./drawing.js";
 import { operator } from "./session.js";
 
 const UNITS = { user: "people", cluster: "regions", time: "blocks of time" };
 const UNEVEN = 0.001;
+let points = [];
 
 export async function experiment() {
-  let report;
-  try {
-    report = await operator.get("/operator/experiment");
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return; // none is running
-    throw error;
-  }
-  byId("experiment").hidden = false;
+  const report = await operator.get("/operator/experiment");
+  byId("experiment").hidden = report.arms.length === 0;
+  if (report.arms.length === 0) return;
   byId("experiment-title").textContent = `Experiment: ${report.name}`;
   byId("experiment-words").textContent = words(report);
   byId("arms").replaceChildren(...report.arms.map((arm) => row(arm, report)));
-  const points = report.contrasts.flatMap((one) => one.course.map((point) => ({ ...point, arm: one.arm, what: `${one.arm}: ${one.outcome}` })));
-  await chart("experiment", points);
+  points = report.contrasts.flatMap((one) => one.course.map((point) => ({ ...point, arm: one.arm, what: `${one.arm}: ${one.outcome}` })));
+  await redrawn();
+}
+
+/** The course of the differences, in the page's colours as they are now. */
+export async function redrawn() {
+  if (points.length) await chart("experiment", points);
 }
 
 function words(report) {

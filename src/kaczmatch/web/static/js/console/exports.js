@@ -1,24 +1,39 @@
 // Everybody's profiles and swipes, as files.
 
-import { Problem } from "../api.js";
+import { Problem, Unreachable } from "../api.js";
 import { byId, make } from "../dom.js";
 import { session } from "./session.js";
 
-export async function offer() {
+/** `report` is told what went wrong. */
+export async function offer(report) {
   const { scopes } = await session();
   if (!scopes.includes("data")) {
     byId("exports-words").textContent = "This key has no data scope, so it cannot export.";
     return;
   }
   const kinds = ["profiles", "swipes"].flatMap((what) => ["csv", "jsonl", "parquet"].map((format) => [what, format]));
-  byId("exports").replaceChildren(...kinds.map(([what, format]) => make("button", { type: "button", class: "button", click: () => fetched(what, format) }, `${what}.${format}`)));
+  const button = ([what, format]) => make("button", { type: "button", class: "button", click: (event) => save(event.currentTarget, what, format).catch((error) => report(error, `No ${what}.${format}`)) }, `${what}.${format}`);
+  byId("exports").replaceChildren(...kinds.map(button));
 }
 
-async function fetched(what, format) {
+async function save(button, what, format) {
+  button.disabled = true;
+  try {
+    const address = URL.createObjectURL(await fetched(`/v1/export/${what}?format=${format}`));
+    make("a", { href: address, download: `${what}.${format}` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function fetched(address) {
   const { token } = await session();
-  const answer = await fetch(`/v1/export/${what}?format=${format}`, { headers: { Authorization: `Bearer ${token}` } });
-  if (!answer.ok) throw new Problem(answer.status, {}, 0);
-  const address = URL.createObjectURL(await answer.blob());
-  make("a", { href: address, download: `${what}.${format}` }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  const answer = await fetch(address, { headers: { Authorization: `Bearer ${token}` } }).catch(() => {
+    throw new Unreachable();
+  });
+  if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => ({})), 0);
+  return answer.blob().catch(() => {
+    throw new Unreachable();
+  });
 }

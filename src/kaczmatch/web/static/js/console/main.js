@@ -2,7 +2,7 @@
 
 import { Problem } from "../api.js";
 import { byId, trouble } from "../dom.js";
-import { experiment } from "./experiment.js";
+import { experiment, redrawn } from "./experiment.js";
 import { offer } from "./exports.js";
 import { tiles, told } from "./figures.js";
 import { draw } from "./drawing.js";
@@ -12,7 +12,8 @@ import { Person } from "./person.js";
 
 const EVERY = 15_000;
 const person = new Person(act);
-const reports = new Reports((user) => person.show(user), act);
+const reports = new Reports((user) => person.show(user), act, report);
+let away = false; // whether the last look by itself failed
 
 async function look() {
   const figures = await operator.get("/operator/figures");
@@ -20,6 +21,18 @@ async function look() {
   told(figures);
   byId("fresh").textContent = `As of ${new Date().toLocaleTimeString()}`;
   await draw(figures);
+}
+
+/** Look now and then; what went wrong is forgotten when it goes well again. */
+async function lookAgain() {
+  try {
+    await look();
+    if (away) trouble("");
+    away = false;
+  } catch (error) {
+    away = true;
+    report(error);
+  }
 }
 
 /** Do something, say what went wrong, and look again at what it may have changed. */
@@ -31,7 +44,7 @@ async function act(work, words) {
     report(error, words);
     return false;
   }
-  await Promise.all([look(), reports.open(), experiment()]).catch(report);
+  await Promise.all([look(), reports.open()]).catch(report);
   return true;
 }
 
@@ -40,11 +53,12 @@ function report(error, words = "That did not work") {
   else trouble(`${words}: ${error.message}.`, "All right", () => trouble(""));
 }
 
-byId("refresh").addEventListener("click", () => act(async () => {}, ""));
-offer().catch(report);
-act(async () => {}, "");
+byId("refresh").addEventListener("click", () => act(experiment, ""));
+offer(report).catch(report);
+act(experiment, "");
 setInterval(() => {
-  if (!document.hidden) look().catch(report);
+  if (!document.hidden) lookAgain();
 }, EVERY);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => look().catch(report));
-byId("theme").addEventListener("click", () => look().catch(report));
+const recoloured = () => Promise.all([lookAgain(), redrawn()]).catch(report);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recoloured);
+byId("theme").addEventListener("click", recoloured);

@@ -5,11 +5,11 @@ import { erase } from "./erasing.js";
 import { operator } from "./session.js";
 
 export class Reports {
-  constructor(show, act) {
+  constructor(show, act, report) {
     this.show = show;
     this.act = act;
     this.next = null;
-    byId("more-reports").addEventListener("click", () => this.#page());
+    byId("more-reports").addEventListener("click", () => this.#page().catch(report));
   }
 
   open() {

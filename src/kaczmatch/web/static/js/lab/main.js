@@ -9,8 +9,8 @@ const TOTAL = 640;
 const SPEEDS = [8, 24, 64, 160, 480]; // swipes a second
 const SESSION = 32;
 const WORDS = {
-  paper: "As the paper ran it: a like wherever one liked tag is shared, so nearly everybody is liked, and learners start near the answer. All-ones, which learns nothing, aligns as well as most.",
-  honest: "A like only where tastes agree well, and everybody starts from nothing. Now learning shows, and not learning too.",
+  paper: "As the paper ran it: a like wherever one liked tag is shared, so nearly everybody is liked, and learners start near the answer. All-ones, which takes no start and learns nothing, aligns as well as most.",
+  honest: "A like only where tastes agree well, and everybody starts from liking all tags alike. Now learning shows, and not learning too.",
 };
 
 const plots = [new Plot("alignment", TOTAL, [0.4, 1]), new Plot("auc", TOTAL, [0.4, 1])];

@@ -6,20 +6,38 @@ const LEFT = 34;
 const RIGHT = 84;
 const TOP = 8;
 const BOTTOM = 24;
-const WIDE = 640;
 const HIGH = 220;
+const [NARROWEST, WIDEST] = [260, 640]; // in units of the drawing: its letters keep their size on a phone
 
 export class Plot {
+  #frame = draw("g", { "aria-hidden": "true" });
+  #curves = draw("g");
+  #wide = 0;
+  #drawn = () => {};
+
   constructor(what, total, [low, high]) {
-    this.what = what;
+    Object.assign(this, { what, total, low, high });
     this.svg = byId(what);
-    this.x = (swipes) => LEFT + (swipes / total) * (WIDE - LEFT - RIGHT);
-    this.y = (value) => TOP + ((high - Math.max(low, value)) / (high - low)) * (HIGH - TOP - BOTTOM);
-    this.curves = draw("g");
-    this.svg.append(this.#frame(total, low, high), this.curves);
+    this.svg.append(this.#frame, this.#curves);
+    new ResizeObserver(() => this.#fit()).observe(this.svg);
+    this.#fit();
+  }
+
+  x(swipes) {
+    return LEFT + (swipes / this.total) * (this.#wide - LEFT - RIGHT);
+  }
+
+  y(value) {
+    return TOP + ((this.high - Math.max(this.low, value)) / (this.high - this.low)) * (HIGH - TOP - BOTTOM);
   }
 
   draw(run, learners, swipes) {
+    this.#drawn = () => this.#lines(run, learners, swipes);
+    this.#drawn();
+    byId(`${this.what}-words`).textContent = `A line a learner after ${swipes} swipes; the table below has the numbers.`;
+  }
+
+  #lines(run, learners, swipes) {
     const ends = [];
     const lines = learners.map((slug) => {
       const points = run.points(slug, this.what, swipes);
@@ -28,17 +46,26 @@ export class Plot {
       return draw("path", { class: `curve ${slug}`, "data-points": points.length, d: points.map(([at, value], place) => `${place ? "L" : "M"}${this.x(at).toFixed(1)} ${this.y(value).toFixed(1)}`).join("") });
     });
     const dots = ends.map((end) => draw("circle", { class: end.slug, fill: "currentColor", cx: end.x, cy: end.y, r: 3.2 }));
-    this.curves.replaceChildren(...lines, ...dots, ...names(ends));
-    byId(`${this.what}-words`).textContent = `A line a learner after ${swipes} swipes; the table below has the numbers.`;
+    this.#curves.replaceChildren(...lines, ...dots, ...names(ends));
   }
 
-  #frame(total, low, high) {
-    const frame = draw("g", { "aria-hidden": "true" });
-    for (let value = low; value <= high + 1e-9; value += 0.2) {
-      frame.append(draw("path", { class: "grid", d: `M${LEFT} ${this.y(value)}H${WIDE - RIGHT}` }), draw("text", { x: LEFT - 8, y: this.y(value) + 4, "text-anchor": "end" }, value.toFixed(1)));
+  /** As wide as there is room. */
+  #fit() {
+    const wide = Math.min(WIDEST, Math.max(NARROWEST, Math.round(this.svg.clientWidth)));
+    if (wide === this.#wide) return;
+    this.#wide = wide;
+    this.svg.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
+    this.#frame.replaceChildren(...this.#lattice(wide));
+    this.#drawn();
+  }
+
+  #lattice(wide) {
+    const parts = [];
+    for (let value = this.low; value <= this.high + 1e-9; value += 0.2) {
+      parts.push(draw("path", { class: "grid", d: `M${LEFT} ${this.y(value)}H${wide - RIGHT}` }), draw("text", { x: LEFT - 8, y: this.y(value) + 4, "text-anchor": "end" }, value.toFixed(1)));
     }
-    for (let at = 0; at <= total; at += 128) frame.append(draw("text", { x: this.x(at), y: HIGH - 6, "text-anchor": "middle" }, at === total ? `${at} swipes` : String(at)));
-    return frame;
+    for (let at = 0; at <= this.total; at += wide < 420 ? 320 : 128) parts.push(draw("text", { x: this.x(at), y: HIGH - 6, "text-anchor": "middle" }, at === this.total ? `${at} swipes` : String(at)));
+    return parts;
   }
 }
 

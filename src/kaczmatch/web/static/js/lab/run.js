@@ -15,9 +15,14 @@ export class Run {
   async upto(swipes, learners) {
     const wanted = Math.min(TOTAL, Math.ceil(Math.max(swipes, 1) / AHEAD) * AHEAD);
     for (let first = 0; first < wanted; first += AHEAD) {
-      const missing = learners.filter((slug) => (this.curves.get(slug)?.alignment.length ?? 0) <= first + 1);
+      const missing = learners.filter((slug) => this.#swipes(slug) <= first);
       if (missing.length) this.#add(await this.#fetched(missing, first), first);
     }
+  }
+
+  /** How many swipes of a learner's curve are here. */
+  #swipes(slug) {
+    return Math.max(0, (this.curves.get(slug)?.alignment.length ?? 0) - 1);
   }
 
   async #fetched(learners, first) {
@@ -32,11 +37,10 @@ export class Run {
 
   #add(piece, first) {
     for (const [slug, curve] of Object.entries(piece.curves)) {
-      const kept = this.curves.get(slug) ?? { alignment: [...piece.start.alignment], auc: [...piece.start.auc] };
-      if (kept.alignment.length === first + 1) {
-        kept.alignment.push(...curve.alignment);
-        kept.auc.push(...curve.auc);
-      }
+      if (this.#swipes(slug) !== first) continue; // another request was quicker
+      const kept = this.curves.get(slug) ?? { alignment: [], auc: [] };
+      kept.alignment.push(...curve.alignment);
+      kept.auc.push(...curve.auc);
       this.curves.set(slug, kept);
     }
     if (this.liked.length === first) {

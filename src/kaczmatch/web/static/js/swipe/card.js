@@ -3,21 +3,31 @@
 import { avatar } from "../avatar.js";
 import { make } from "../dom.js";
 
-export function cardOf(person) {
-  const why = make("p", { class: "why" });
+/** `ask` gets the words of a longer reason, when one is asked for. */
+export function cardOf(person, ask) {
+  const because = make("p", {});
+  const more = make("p", { class: "why-more", role: "status" });
   const tags = make("ul", { class: "tags" });
+  const button = make("button", { type: "button", class: "quiet why-ask", "aria-expanded": "false" }, "Tell me more");
+  button.addEventListener("click", async () => {
+    const open = button.getAttribute("aria-expanded") === "false";
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = open ? "Less" : "Tell me more";
+    const told = open ? await ask(person) : [];
+    if (button.getAttribute("aria-expanded") === String(open)) more.replaceChildren(...told); // not closed meanwhile
+  });
   const card = make(
     "article",
     { class: "card", "data-id": person.id, "aria-label": described(person) },
     make("div", { class: "portrait" }, avatar(person.id), make("span", { class: "stamp like", "aria-hidden": "true" }, "Like"), make("span", { class: "stamp pass", "aria-hidden": "true" }, "Pass")),
-    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, `, ${person.age}`)), tags, why),
+    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, `, ${person.age}`)), tags, make("div", { class: "why" }, make("div", { class: "row apart" }, make("span", { class: "why-title" }, "Why you see this"), button), because, more)),
   );
-  return { card, person, tags, why };
+  return { card, person, tags, because };
 }
 
 /** Why somebody is shown, and which of their tags speak for and against them by what is known now. */
-export function explain({ person, tags, why }, weights) {
-  why.replaceChildren(make("span", { class: "why-title" }, "Why you see this"), make("span", {}, sentence(person.why)));
+export function explain({ person, tags, because }, weights) {
+  because.textContent = sentence(person.why);
   tags.replaceChildren(
     ...person.tags.map((tag) => {
       const known = weights.get(tag);

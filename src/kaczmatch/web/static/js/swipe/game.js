@@ -7,6 +7,7 @@ import { Learned } from "./learned.js";
 import { Matches } from "./match.js";
 import { Outbox } from "./outbox.js";
 import { as, tasteOf } from "./people.js";
+import { reasons } from "./reasons.js";
 import { Stage } from "./stage.js";
 
 const DECK = 8; // small, so that what was learned shows soon
@@ -21,7 +22,8 @@ export class Game {
   #decided = new Set(); // cards that an answer from before the decision must not bring back
   #dealing = null;
   #names = new Map();
-  #stage = new Stage((decision) => this.decide(decision));
+  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // others have none here
+  #stage = new Stage((decision) => this.decide(decision), (person) => this.#why(person));
   #learned = new Learned();
   #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
   #outbox = new Outbox({
@@ -51,7 +53,7 @@ export class Game {
     this.#decided.clear();
     this.#stage.clear();
     await this.#outbox.retry();
-    await Promise.all([this.#matches.load(client, user), this.#learned.load(client, user, this.taste, (id) => this.#names.get(id) ?? id)]);
+    await Promise.all([this.#matches.load(client, user), this.#learned.load(client, user, this.taste, this.#nameOf)]);
     await this.deal();
   }
 
@@ -120,6 +122,14 @@ export class Game {
     else if (!deck.cards.length) this.#nobody(deck);
   }
 
+  async #why(person) {
+    try {
+      return reasons(await as(this.me.id).get(`/people/${this.me.id}/why/${person.id}`), this.#nameOf);
+    } catch (error) {
+      return [sentence(error.message)];
+    }
+  }
+
   #nobody({ empty, openings }) {
     const names = { "looks for": "whom you look for", age: "your ages", distance: "your distance", several: "several filters" };
     const ways = openings.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
@@ -152,7 +162,7 @@ export class Game {
     try {
       const client = as(one.user);
       if (answer?.match) await this.#look(one.user, this.simulated);
-      if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, (id) => this.#names.get(id) ?? id);
+      if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, this.#nameOf);
       else await this.#learned.learn(client, one.user, one.decision, swipe.card.name);
       if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
       if (one.decision === "like" && !answer.match) this.#listen(one.user, this.simulated);

@@ -65,7 +65,7 @@ export class Learned {
     if (!step) return this.#complete ? "Before the first swipe" : "The oldest step kept here";
     const did = { like: "liked", pass: "passed on", skip: "skipped" }[step.decision] ?? "met";
     const count = `${swipes} ${swipes === 1 ? "swipe" : "swipes"}`;
-    return live ? `Now, after ${count}` : `After ${count}: you ${did} ${step.name}`;
+    return live ? `Now, after ${count}` : `After ${count}: you ${did} ${step.name ?? "somebody"}`;
   }
 
   #tags(preference) {
@@ -75,6 +75,7 @@ export class Learned {
     byId("no-for").hidden = preference.liked.length > 0;
     byId("no-against").hidden = preference.disliked.length > 0;
     byId("hidden-legend").hidden = !this.#taste;
+    byId("legend").hidden = !preference.liked.length && !preference.disliked.length;
   }
 
   #sure(preference) {
@@ -94,7 +95,7 @@ export class Learned {
     const values = this.#steps.map((step) => alignment(step.preference, this.#taste));
     if (this.#complete) values.unshift(0);
     const now = values[this.#complete ? place : Math.max(0, place - 1)] ?? 0;
-    byId("aligned-now").textContent = now.toFixed(2);
+    byId("aligned-now").textContent = now.toFixed(2).replace("-", "−");
     byId("aligned-curve").replaceChildren(...curve(values, this.#complete ? place : place - 1));
   }
 }

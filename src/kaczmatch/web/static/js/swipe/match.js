@@ -6,7 +6,7 @@ import { byId, make, say } from "../dom.js";
 const SPARKS = 18;
 
 export class Matches {
-  #known = new Set();
+  #known = new Map(); // names by id
   #waiting = [];
   #dialog = byId("match");
 
@@ -27,10 +27,14 @@ export class Matches {
     return this.#known.has(user);
   }
 
+  nameOf(user) {
+    return this.#known.get(user);
+  }
+
   /** Who has matched already: nothing to celebrate. */
   async load(client, user) {
     const { items } = await client.get(`/people/${user}/matches?limit=50`);
-    this.#known = new Set();
+    this.#known = new Map();
     byId("matched").replaceChildren();
     for (const one of items.reverse()) this.#add(one.other);
     this.#count();
@@ -50,7 +54,7 @@ export class Matches {
   }
 
   #add(other) {
-    this.#known.add(other.id);
+    this.#known.set(other.id, other.name);
     byId("matched").prepend(make("li", { class: "matched-one", title: `${other.name}, ${other.age}` }, avatar(other.id, { round: true }), make("bdi", {}, other.name)));
   }
 

@@ -10,8 +10,10 @@ export class Stage {
   #stack = byId("stack");
   #shown = new Map();
 
-  constructor(decide) {
+  /** `ask` gets a longer reason for somebody. */
+  constructor(decide, ask) {
     this.decide = decide;
+    this.ask = ask;
   }
 
   /** Show the first few of these people; those who are there already stay as they are. */
@@ -70,7 +72,7 @@ export class Stage {
   }
 
   #made(person) {
-    const one = cardOf(person);
+    const one = cardOf(person, this.ask);
     draggable(one.card, (decision) => this.decide(decision));
     this.#shown.set(person.id, one);
     this.#stack.prepend(one.card);

@@ -1,0 +1,54 @@
+"""How wrong are experiments in a two-sided market? Arms by user, by region and in blocks of time, beside the truth.
+
+python benchmarks/interference.py [--seeds 10] [--side 120] [--rounds 6] [--deck 3]
+
+Each seed is a town of archetypes in regions, where a tenth of the people would meet people anywhere. The same people live
+through both arms for everybody, which is the truth, and through the three experiments.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.service.arms import Arm
+from kaczmatch.service.rules import Rules
+from kaczmatch.simulation.market.designs import Regions, found
+from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.populations import Census, town
+
+ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", Rules().policy))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--side", type=int, default=120)
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--deck", type=int, default=3)
+    options = parser.parse_args()
+    pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side)
+    seeds = track(range(options.seeds), "towns", console=Console(stderr=True))
+    studies = [found(town("archetypes", seed, census), ARMS, Regions(), pace, block=1) for seed in seeds]
+    truth = np.array([study.truth for study in studies])
+    print(f"\n{options.seeds} towns of {2 * options.side} people, {pace.cards} cards each: {ARMS[1].name} minus {ARMS[0].name}\n")
+    print("| arms by | matches per 100 cards, difference | off the truth by |")
+    print("| --- | --- | --- |")
+    print(f"| everybody (the truth) | {_with_error(truth)} | |")
+    for assigned in studies[0].by:
+        values = np.array([study.by[assigned] for study in studies])
+        print(f"| {assigned} | {_with_error(values)} | {_with_error(values - truth)} |")
+
+
+def _with_error(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    """Mean and standard error over towns, without those where an experiment gave everybody one arm."""
+    known = values[~np.isnan(values)]
+    return f"{known.mean():+.2f} ± {known.std(ddof=1) / np.sqrt(len(known)):.2f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+// Why somebody is shown, at length. What speaks for them is on their card already: what speaks against them, and which of one's
+// own swipes taught it.
+
+import { make } from "../dom.js";
+
+const DID = { like: "you liked", pass: "you passed on" };
+
+/** Nodes that tell what the service answers; `nameOf` knows people by their id, or not. */
+export function reasons({ fits, misfits, swipes }, nameOf) {
+  if (!fits.length && !misfits.length) return ["Nothing that you decided so far speaks for or against them: you see them so that it can learn."];
+  const taught = Object.entries(DID).map(([decision, did]) => [did, people(swipes.filter((one) => one.decision === decision), nameOf)]);
+  const told = taught.filter(([, names]) => names.length).flatMap(([did, names], place) => [place ? `, and ${did} ` : `Mostly because ${did} `, ...listed(names)]);
+  const against = misfits.length ? [told.length ? " Against: " : "Against: ", ...listed(misfits.map(({ name }) => name)), "."] : [];
+  return [...told, ...(told.length ? ["."] : []), ...against];
+}
+
+/** Their names, and how many have none here. */
+function people(swipes, nameOf) {
+  const known = swipes.map((one) => nameOf(one.candidate)).filter(Boolean);
+  const others = swipes.length - known.length;
+  if (!others) return known;
+  const word = known.length ? "other" : "person";
+  return [...known, others === 1 ? `1 ${word}` : `${others} ${word === "other" ? "others" : "people"}`];
+}
+
+/** One, two and three. */
+const listed = (words) => words.flatMap((word, place) => [place === 0 ? "" : place === words.length - 1 ? " and " : ", ", make("bdi", {}, word)]);

@@ -1,0 +1,129 @@
+"""What every peer must do, whoever wrote it: learn, stand still once frozen, look at nothing that comes later."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.evaluation.contenders import contenders
+from kaczmatch.evaluation.frozen import frozen
+from kaczmatch.evaluation.peers.contract import Peer, Showing
+from kaczmatch.evaluation.peers.own import as_peer
+from kaczmatch.evaluation.peers.registry import LIBRARIES, all_peers, peers_of, with_appeal
+from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.formats.swipe_table import SwipeTable
+
+MODULES = {"river", "vowpalwabbit", "sklearn", "mabwiser", "implicit"}
+T = 20
+
+
+def every_peer() -> Iterator[object]:
+    for library in LIBRARIES:
+        try:
+            for peer in peers_of(library):
+                yield from (pytest.param(each, id=each.name) for each in with_appeal(peer))
+        except InvalidInput as missing:
+            yield pytest.param(None, id=library, marks=pytest.mark.skip(reason=str(missing)))
+
+
+each_peer = pytest.mark.parametrize("peer", list(every_peer()))
+
+
+def two_camps(users: int = 20, candidates: int = 60, swipes: int = 40) -> SwipeTable:
+    """Half of the users like whoever has the first tag and nobody else, the other half the opposite."""
+    rng = np.random.default_rng(0)
+    features = np.column_stack([np.arange(candidates) % 2, rng.random((candidates, 3)) < 0.3]).astype(float)
+    user = np.repeat(np.arange(users), swipes)
+    candidate = np.concatenate([rng.permutation(candidates)[:swipes] for _ in range(users)])
+    like = (features[candidate, 0] > 0) == (user // 2 % 2 > 0)
+    time = np.tile(np.arange(swipes), users) * 1_000_000
+    names = [f"tag {i}" for i in range(4)]
+    return SwipeTable(list(range(users)), list(range(candidates)), names, features, user, candidate, like, time)
+
+
+def shown(peer: Peer, table: SwipeTable, *times: int) -> Showing:
+    trial = Trial(table, Protocol(times=times, appeal_from="fit"))
+    ticks = itertools.count()
+    return peer.show(trial, times, trial.tested, clock=lambda: float(next(ticks)), advance=lambda _: None)
+
+
+@each_peer
+def test_learns_what_is_easy_to_tell_apart(peer: Peer) -> None:
+    before, after = np.nanmean(shown(peer, two_camps(), 0, T).auc, axis=1)
+    assert after > (0.85 if peer.individual else 0.7)  # eight factors are many for ten people of each camp
+    if peer.individual:
+        assert before == 0.5
+
+
+@each_peer
+def test_probabilities_come_true_where_they_are_said(peer: Peer) -> None:
+    """The last of so many log-odds have the sign of what was answered; the first could not know."""
+    table = two_camps()
+    said = shown(peer, table, T).said
+    if said is not None:
+        users = np.flatnonzero(np.arange(len(table.users)) % 2)
+        rows = (table.begin[users][:, None] + np.arange(T)).ravel()
+        right = (said > 0).reshape(-1, T) == table.like[rows].reshape(-1, T)
+        assert right[:, -8:].mean() > 0.7
+        assert right[:, -8:].mean() > right[:, 0].mean()
+
+
+@each_peer
+def test_answers_after_the_freeze_change_nothing(peer: Peer) -> None:
+    """With every later answer of the tested turned round, the same scores have the opposite AUC."""
+    table = two_camps()
+    later = (table.user % 2 > 0) & (np.arange(len(table)) - table.begin[table.user] >= T)
+    one, other = shown(peer, table, T), shown(peer, replace(table, like=table.like ^ later), T)
+    assert other.auc == pytest.approx(1.0 - one.auc, abs=1e-12)
+    assert (one.said is None and other.said is None) or np.array_equal(one.said, other.said)
+
+
+@each_peer
+def test_ranking_does_not_disturb_learning(peer: Peer) -> None:
+    assert np.array_equal(shown(peer, two_camps(), 5, T).auc[1], shown(peer, two_camps(), T).auc[0])
+
+
+@each_peer
+def test_the_same_seed_gives_the_same_answer(peer: Peer) -> None:
+    one, two = shown(peer, two_camps(), 5, T), shown(peer, two_camps(), 5, T)
+    assert np.array_equal(one.auc, two.auc)
+    assert np.array_equal(np.asarray(one.said), np.asarray(two.said))
+
+
+@each_peer
+def test_every_swipe_is_timed_once(peer: Peer) -> None:
+    """By a clock that goes on by one whenever it is looked at."""
+    found = shown(peer, two_camps(), 5, T)
+    assert found.seconds_a_swipe == 1.0 if peer.individual else 0.0 < found.seconds_a_swipe < 1.0
+
+
+def test_our_own_learners_come_out_as_in_the_harness() -> None:
+    """The peers' loop and ours are one protocol: what is ours gets the same AUC from both."""
+    trial = Trial(two_camps(), Protocol(times=(0, 5, T)))
+    ours = contenders(trial, ["tk", "probit-diag"], tick=lambda _: None)
+    found = frozen(trial, ours, trial.protocol.times, trial.tested, advance=lambda _: None)
+    for column, each in enumerate(ours):
+        peer = as_peer(each)
+        live = peer.show(trial, trial.protocol.times, trial.tested, clock=lambda: 0.0, advance=lambda _: None)
+        assert live.auc == pytest.approx(found.auc[:, :, column], abs=1e-9), each.name
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "kaczmatch.evaluation.peers.vowpal_wabbit", raising=False)
+    monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
+    with pytest.raises(InvalidInput, match=r"vowpalwabbit is not installed.*kaczmatch\[bench\]"):
+        all_peers()
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    code = "import sys, kaczmatch.cli.evaluate; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()  # noqa: S603
+    assert not MODULES & set(loaded)

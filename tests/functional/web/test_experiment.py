@@ -1,0 +1,94 @@
+"""The console's panel of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import expect
+
+from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.service.arms import Arm, Experiment
+from kaczmatch.service.context import Context
+from kaczmatch.service.records import Dealt, Impression
+from kaczmatch.service.store import Unit
+
+from .conftest import Site, Visiting, Visitor
+from .test_access_for_all import check
+from .test_console import operating
+
+TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(floor=0.5))))
+
+
+@pytest.fixture
+def running(site: Site) -> Iterator[Context]:
+    """An experiment that has been watched to the end: eighty people, half of them in each arm, and the bold like more."""
+    context = site.system.context
+    rules, before = replace(context.rules, experiment=TRIAL), context.clock() - timedelta(days=30)
+
+    def work(unit: Unit) -> None:
+        for place in range(80):
+            user, arm, at = f"past-{place}", ("usual", "bold")[place % 2], before + timedelta(minutes=place)
+            unit.put(
+                Dealt(
+                    user=user,
+                    id="d",
+                    at=at,
+                    expires=at,
+                    policy="mutual",
+                    sampler="mutual",
+                    reason="",
+                    model=1,
+                    eligible=9,
+                    least=0.1,
+                    experiment=TRIAL.name,
+                    arm=arm,
+                )
+            )
+            for card in range(10):
+                liked = card < (6 + place % 3 if arm == "bold" else 2 + place % 3)
+                unit.put(
+                    Impression(
+                        user=user,
+                        deck="d",
+                        other=f"{card}",
+                        at=at,
+                        place=card,
+                        chance=0.5,
+                        score=0.0,
+                        reason="",
+                        answer=f"s{card}",
+                        decision="like" if liked else "pass",
+                    )
+                )
+
+    def clear(unit: Unit) -> None:
+        for place in range(80):
+            unit.drop(Dealt, f"past-{place}", "d")
+            for card in range(10):
+                unit.drop(Impression, f"past-{place}", "d", f"{card}")
+
+    context.store.write(work).result()
+    object.__setattr__(context, "rules", rules)
+    yield context
+    object.__setattr__(context, "rules", replace(rules, experiment=None))
+    context.store.write(clear).result()
+
+
+def test_the_panel_says_and_draws_how_the_experiment_stands(visiting: Visiting, running: Context) -> None:
+    page = operating(visiting()).page
+    panel = page.locator("#experiment")
+    expect(panel.get_by_role("heading")).to_have_text("Experiment: <b>spring</b>")
+    expect(panel.locator("#arms tr")).to_have_count(2)
+    expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("+0.4")
+    expect(panel.locator("#arms tr", has_text="bold")).to_contain_text(": more")
+    expect(panel.locator("#chart-experiment svg")).to_be_visible()
+    expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("too few units yet")  # of matches: there was none
+    assert "past-" not in panel.inner_text()
+    check(page)
+
+
+def test_without_an_experiment_there_is_no_panel(visitor: Visitor) -> None:
+    expect(operating(visitor).page.locator("#experiment")).to_be_hidden()
