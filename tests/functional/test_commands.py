@@ -21,7 +21,7 @@ def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_help_is_light(tmp_path: Path) -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
-        "for command in ([], ['reproduce'], ['simulate'], ['evaluate'], ['tune']):\n"
+        "for command in ([], ['reproduce'], ['simulate'], ['evaluate'], ['tune'], ['market']):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
         "print(sorted({'numba', 'polars', 'altair', 'scipy'} & set(sys.modules)))"

@@ -38,7 +38,7 @@ def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
         done = kaczmatch("market", *options, "--out", str(tmp_path / folder))
         assert done.exit_code == 0, done.output
         assert "effective mutual matches" in (tmp_path / folder / "report.html").read_text()
-    for name in ("market-archetypes.csv", "market-archetypes-asked.csv", "market-archetypes-seeds.csv", "market-archetypes.svg"):
+    for name in ("market-archetypes.csv", "market-asked.csv", "market-archetypes-seeds.csv", "market-archetypes.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
 
 

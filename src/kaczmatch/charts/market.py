@@ -21,12 +21,29 @@ _COLOURS = {
     "information": "#9467BD",
 }
 _SAFEGUARDS = ["none", "quota", "cap", "quota + cap"]
-_ALWAYS_NAMED = ("default", "paper", "popularity")
+_NAMED = (
+    "default",
+    "paper",
+    "paper, greedy at once",
+    "popularity",
+    "greedy",
+    "information",
+    "thompson",
+)  # the legend has the rest
 
 
 def market_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> alt.LayerChart | alt.FacetChart:
     """A mark a policy: matches over Gini; colour says the sampler, shape its safeguards."""
-    points = [{**row, "sampler": _sampler(row["policy"]), "safeguards": _safeguards(row["policy"])} for row in rows]
+    points = [
+        {
+            "policy": row["policy"],
+            "gini": row["gini"],
+            "matches": row["matches"],
+            "sampler": _sampler(row["policy"]),
+            "safeguards": _safeguards(row["policy"]),
+        }
+        for row in rows
+    ]
     present = [name for name in _COLOURS if any(point["sampler"] == name for point in points)]
     base = alt.Chart({"values": points}).encode(
         x=alt.X("gini:Q", title="Gini of exposure", scale=alt.Scale(zero=True)),
@@ -43,7 +60,7 @@ def market_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> alt.LayerC
             scale=alt.Scale(domain=_SAFEGUARDS, range=["circle", "triangle-up", "square", "diamond"]),
         )
     )
-    named = [point for point in points if point["policy"] == point["sampler"] or point["sampler"] in _ALWAYS_NAMED]
+    named = [point for point in points if point["policy"] in _NAMED]
     labels = base.mark_text(align="left", dx=8, dy=-6, fontSize=11).encode(text="policy:N", shape=alt.Undefined)
     labels.data = {"values": named}
     return alt.layer(marks, labels).properties(title=title, width=560, height=380)

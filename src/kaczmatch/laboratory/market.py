@@ -16,7 +16,8 @@ from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, Outcome, outcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
 
-TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50  # what the default has to show on archetypes
+ASKED_OF = "archetypes"  # where the default has to show this:
+TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50
 
 
 @final
@@ -73,8 +74,8 @@ def market_part(found: Comparison) -> Part:
         "who gave them. gini: of how often each person was shown."
     )
     tables = [Table(f"market-{found.population}", f"Policies in a market: {found.population}", rows, note)]
-    if {DEFAULT, PAPER, GREEDY} <= set(found.outcomes):
-        tables.append(Table(f"market-{found.population}-asked", "What is asked of the default, on archetypes", _asked(found)))
+    if found.population == ASKED_OF and {DEFAULT, PAPER, GREEDY} <= set(found.outcomes):
+        tables.append(Table("market-asked", "What is asked of the default", _asked(found)))
     seeds = [
         {"policy": name, "seed": seed, **asdict(one)}
         for name, all_of in found.outcomes.items()

@@ -142,7 +142,7 @@ def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
 
 def test_years_later_the_marks_are_still_right() -> None:
     """The units that cards are kept in start anew on the way."""
-    exposure, roster = Exposure(half_life_days=0.01), Roster("abc")
+    exposure, roster = Exposure(cap=3.0, half_life_days=0.01), Roster("abc")
     exposure.shown("aaaaaaaaaa", NOW)
     assert all_marked(exposure.marks(roster, NOW), roster.numbers("abc")).tolist() == [False, False, False]
     assert all_marked(exposure.marks(Roster(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3

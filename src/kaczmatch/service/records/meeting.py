@@ -17,7 +17,7 @@ class Pair(Record):
     table = "pairs"
     key = ("user", "other")
     order = ("decided", "user", "other")
-    indexes = (("user", "decided"), ("other", "decision", "decided"))
+    indexes = (("other", "decision", "decided"),)  # one's own are few, and found by the key
 
     user: str
     other: str

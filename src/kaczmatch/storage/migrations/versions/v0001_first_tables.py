@@ -224,7 +224,6 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("pairs", schema=None) as batch_op:
         batch_op.create_index("pairs_other_decision_decided", ["other", "decision", "decided"], unique=False)
-        batch_op.create_index("pairs_user_decided", ["user", "decided"], unique=False)
 
     op.create_table(
         "people",
