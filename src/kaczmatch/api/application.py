@@ -39,6 +39,7 @@ from kaczmatch.api.routes import (
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 PREFIX: Final = "/v1"
+DEALERS: Final = 2  # decks that are dealt side by side: it is mostly Python, and more would wait for each other's turns
 ROUTERS: Final = (
     swipes.router,  # first, because routes are tried in order and most requests are swipes
     decks.router,
@@ -116,7 +117,7 @@ def application(
     app.state.parts = parts
     app.state.figures = figures = Figures()
     app.state.doorman = Doorman(parts.access)
-    app.state.decks = Places(limits.decks)
+    app.state.decks = Places(limits.decks, DEALERS)
     app.state.transfers = CapacityLimiter(transfer.AT_ONCE)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar, final
 
-from starlette.concurrency import run_in_threadpool
+import anyio.to_thread
+from anyio import CapacityLimiter
 
 from kaczmatch.api.problems import Busy
 
@@ -15,10 +17,11 @@ T = TypeVar("T")
 
 @final
 class Places:
-    """Lives on one event loop, so counting needs no lock."""
+    """Lives on one event loop, so counting needs no lock. At most `together` of them run side by side, the others wait."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, together: int) -> None:
         self._free = most
+        self._turns = CapacityLimiter(together)
 
     async def run(self, act: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
         """In a thread, if there is a place."""
@@ -26,6 +29,6 @@ class Places:
             raise Busy
         self._free -= 1
         try:
-            return await run_in_threadpool(act, *values, **named)
+            return await anyio.to_thread.run_sync(partial(act, *values, **named), limiter=self._turns)
         finally:
             self._free += 1
