@@ -15,15 +15,13 @@ from rich.console import Console
 from rich.progress import track
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm, Assigned
+from kaczmatch.service.arms import Arm
 from kaczmatch.service.rules import Rules
 from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town
 
-CHANCE = Arm("chance", MutualPolicy(floor=1.0, admirers=0.0))
-BARE, DEFAULT = Arm("mutual without admirer quota", MutualPolicy(admirers=0.0)), Arm("the service's default", Rules().policy)
-PAIRS = ((CHANCE, DEFAULT), (BARE, DEFAULT))
+ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", Rules().policy))
 
 
 def main() -> None:
@@ -34,20 +32,17 @@ def main() -> None:
     parser.add_argument("--deck", type=int, default=3)
     options = parser.parse_args()
     pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side, like_rate=0.4, flip=0.1)
-    towns = [town("archetypes", seed, census) for seed in range(options.seeds)]
+    seeds = track(range(options.seeds), "towns", console=Console(stderr=True))
+    studies = [found(town("archetypes", seed, census), ARMS, Regions(), pace, block=1) for seed in seeds]
+    truth = np.array([study.truth for study in studies])
     print(
-        f"{options.seeds} towns of {2 * options.side} people, {pace.cards} cards each; matches per 100 cards ± standard error\n"
+        f"\n{options.seeds} towns of {2 * options.side} people, {pace.cards} cards each; matches per 100 cards ± standard error\n"
     )
-    print("| difference | if everybody had it | arms by | found | off the truth by |\n| --- | --- | --- | --- | --- |")
-    for first, second in PAIRS:
-        name = f"{second.name} minus {first.name}"
-        watched = track(towns, name, console=Console(stderr=True))
-        studies = [found(one, (first, second), Regions(), pace, block=1) for one in watched]
-        truth = np.array([study.truth for study in studies])
-        for assigned in studies[0].by:
-            values = np.array([study.by[assigned] for study in studies])
-            told = f"{name} | {_with_error(truth)}" if assigned is Assigned.USER else " | "
-            print(f"| {told} | {assigned} | {_with_error(values)} | {_with_error(values - truth)} |", flush=True)
+    print(f"| arms by | {ARMS[1].name} minus {ARMS[0].name} | off the truth by |\n| --- | --- | --- |")
+    print(f"| none: what changes if everybody has it | {_with_error(truth)} | |")
+    for assigned in studies[0].by:
+        values = np.array([study.by[assigned] for study in studies])
+        print(f"| {assigned} | {_with_error(values)} | {_with_error(values - truth)} |")
 
 
 def _with_error(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
