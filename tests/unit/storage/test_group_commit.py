@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from sqlalchemy.exc import OperationalError
 from kaczmatch.service.records import Change, Fact, Message, Standing
 from kaczmatch.service.store import Unavailable, Uncertain, Unit
 from kaczmatch.storage import SqlStore, Taken
+from kaczmatch.storage.group import CROWD
 from kaczmatch.storage.postgres import MOST_LOCKS
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -310,3 +312,45 @@ def test_a_disk_that_fails_while_committing_leaves_the_outcome_open(url: str, mo
                 store.write(put("perhaps")).result()
         store.write(put("after")).result()
         assert names(store) >= {"before", "after"}
+
+
+def crowd(store: SqlStore, size: int) -> None:
+    """So many are committed together."""
+    with held(store):
+        works = [store.write(put(f"crowd {place}")) for place in range(size)]
+    for work in works:
+        work.result()
+
+
+def test_as_many_as_were_just_answered_are_waited_for(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.storage.group.LINGER", 30.0)
+    crowd(store, CROWD)
+    with commits(store) as done:
+        works = [store.write(put("first"))]
+        while store.waiting() != 1:
+            time.sleep(0.001)
+        works += [store.write(put(f"{place}")) for place in range(CROWD - 1)]
+        for work in works:
+            work.result(30)
+    assert len(done) == 1
+
+
+def test_few_wait_for_nobody_and_a_crowd_that_does_not_come_back_is_given_up(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kaczmatch.storage.group.LINGER", 0.05)
+    crowd(store, CROWD)
+    store.write(put("alone")).result(30)
+    monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
+    for place in range(3):
+        store.write(put(f"{place}")).result(30)
+    assert {"alone", "0", "1", "2"} <= names(store)
+
+
+def test_closing_does_not_wait_for_those_who_might_come(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
+    kept = SqlStore(url, together=100)
+    crowd(kept, CROWD)
+    last = kept.write(put("last"))
+    kept.close()
+    assert last.done()
