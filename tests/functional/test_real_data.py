@@ -1,6 +1,6 @@
 """What the project promises on real swipes, where they are at hand: they are never part of the repository.
 
-`KACZMATCH_DATA` names the folder; without it, `shared/data` beside the repository is looked for.
+`KACZMATCH_REAL_DATA` names the folder; without it, `shared/data` beside the repository is looked for.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import Columns, SwipeTable, read_swipes
 
-DATA = Path(os.environ.get("KACZMATCH_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+DATA = Path(os.environ.get("KACZMATCH_REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FULL = "probit + population + appeal"
 
 
 def needed(name: str) -> Path:
     folder = DATA / name
     if not folder.is_dir():
-        pytest.skip(f"there is no {folder}; set KACZMATCH_DATA to the folder that holds {name}")
+        pytest.skip(f"there is no {folder}; set KACZMATCH_REAL_DATA to the folder that holds {name}")
     return folder
 
 

@@ -149,9 +149,7 @@ def evaluate(
     config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
     both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
     side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
-    peers: Annotated[
-        bool, typer.Option("--peers", help="Other libraries' learners beside ours; needs kaczmatch[bench].")
-    ] = False,
+    peers: Annotated[bool, typer.Option("--peers", help="Other libraries' learners beside ours; needs the extra bench.")] = False,
     seed: Seed = 0,
     out: Out = None,
     json: Json = False,

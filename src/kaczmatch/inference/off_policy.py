@@ -71,7 +71,7 @@ def judged(dealt: Dealt) -> Judged:
     decks, cards = len(dealt.size), len(dealt.like)
     unsupported = int(np.count_nonzero(dealt.least <= 0.0))
     if not cards:
-        raise InvalidInput("support", "there is no deck to judge by")
+        raise InvalidInput("support", "no deck that was answered is in the log yet (imported swipes have none): deal some first")
     if unsupported:
         raise InvalidInput(
             "support",

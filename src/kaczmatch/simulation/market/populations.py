@@ -89,6 +89,8 @@ def town(kind: str, seed: int, census: Census = Census()) -> Town:  # noqa: B008
     """One seed of the population called `kind`."""
     if kind not in _POPULATIONS:
         raise InvalidInput("population", f"there is no population {kind!r}; {nearest(kind, _POPULATIONS)}")
+    if census.people is not None and kind != "okcupid":
+        raise InvalidInput("people", f"are for the population 'okcupid'; {kind!r} is made up")
     found = _POPULATIONS[kind](census, np.random.default_rng([seed, 0, 0]))
     likes = found.scores >= _threshold(kind, census, found.scores, compatible(found.profiles))
     turned = np.random.default_rng([seed, 0, 1]).random(likes.shape) < census.flip

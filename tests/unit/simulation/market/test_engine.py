@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
@@ -165,3 +167,8 @@ def test_the_papers_pipeline_learns_in_blocks_and_keeps_its_stability() -> None:
     assert paper.shared == Shared(learner=paper.shared.learner, fusion="geometric")
     assert paper.shared.learner.slug == "block-nk"
     assert len(paper.play(here, SHORT)) == len(here) * SHORT.cards
+
+
+def test_profiles_are_not_taken_for_a_population_that_is_made_up(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="for the population 'okcupid'"):
+        town("archetypes", 0, Census(people=tmp_path / "people.csv"))
