@@ -29,7 +29,7 @@ def serve(settings: Settings, told: Callable[[str], None]) -> None:
     """Run until it is told to stop; requests in progress are answered first."""
     check(settings)
     sys.setswitchinterval(TURN_SECONDS)
-    told(f"kaczmatch listens on http://{settings.host}:{settings.port}")
+    told(f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready")
     options = {
         "host": settings.host,
         "port": settings.port,
