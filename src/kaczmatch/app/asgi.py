@@ -45,6 +45,8 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         del app
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         system.start()
+        if settings.workers > 1:  # connections go to the processes that are ready; one that starts takes none from them
+            await run_in_threadpool(system.wait_started)
         yield
         await run_in_threadpool(system.stop)
 

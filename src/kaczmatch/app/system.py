@@ -52,6 +52,10 @@ class System:
         """Get ready in the background; until then requests are told to come back."""
         self.background.once("start", self._prepare)
 
+    def wait_started(self) -> None:
+        """Until it is ready, or has failed to become so."""
+        self.status.started.wait()
+
     def wait_ready(self, seconds: float = 120.0) -> None:
         if not self.status.ready.wait(seconds):
             raise TimeoutError(f"the service is not ready: {self.status.why()}")
@@ -75,10 +79,12 @@ class System:
             collect_rarely()
         except Exception as error:
             self.status.doing = f"failed to start ({type(error).__name__}); see the log"
+            self.status.started.set()
             log.error("start failed", error=type(error).__name__, where=where(error))
             raise
         self.status.followed = time.monotonic()
         self.status.ready.set()
+        self.status.started.set()
         log.info("ready", people=len(self.world))
         refitting = Refitting(self.context, self.settings)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
@@ -101,6 +107,7 @@ class Status:
     """How far the start has come, and whether memory keeps up with the store since."""
 
     ready: threading.Event = field(default_factory=threading.Event)
+    started: threading.Event = field(default_factory=threading.Event)  # ready, or failed to become so
     doing: str = "starting"
     stopping: bool = False
     followed: float = 0.0  # when memory last was as the store, by the monotonic clock
