@@ -20,12 +20,16 @@ from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.settings.model import PREFIX
 
 from .postgres import postgres, postgres_url
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+for name in [name for name in os.environ if name.startswith(PREFIX)]:
+    del os.environ[name]  # the settings of somebody who runs the service from this shell are not meant for tests
 
 
 __all__ = ["postgres", "postgres_url"]  # fixtures of a real server

@@ -30,7 +30,7 @@ def programs() -> Path:
         return found[-1].parent
     if on_path := shutil.which("initdb"):
         return Path(on_path).resolve().parent
-    if reason := os.environ.get("KACZMATCH_NO_POSTGRESQL"):
+    if reason := os.environ.get("NO_POSTGRESQL"):
         pytest.skip(f"no PostgreSQL: {reason}")
     pytest.fail("PostgreSQL is not installed: `make test` tries to, or: apt-get install postgresql")
 

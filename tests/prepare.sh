@@ -12,7 +12,7 @@ install() { # a package
 if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
     echo "PostgreSQL is missing; trying to install it"
     install postgresql || {
-        export KACZMATCH_NO_POSTGRESQL="not installed, and apt-get could not install it"
+        export NO_POSTGRESQL="not installed, and apt-get could not install it"
         echo "No PostgreSQL: its tests are skipped. Install it with your system's packages, for instance: apt-get install postgresql"
     }
 fi
@@ -20,7 +20,7 @@ fi
 if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null; then
     echo "Chromium is missing; trying to install it"
     install chromium || {
-        export KACZMATCH_NO_CHROMIUM="not installed, and apt-get could not install it"
+        export NO_CHROMIUM="not installed, and apt-get could not install it"
         echo "No Chromium: tests of the pages are skipped. Install it with your system's packages, for instance: apt-get install chromium"
     }
 fi

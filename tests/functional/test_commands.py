@@ -131,4 +131,4 @@ def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path)
     code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.start import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
-    assert "pip install 'kaczmatch[lab]'" in done.stderr
+    assert "pip install -e '.[lab]'" in done.stderr

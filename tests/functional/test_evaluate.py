@@ -96,7 +96,7 @@ def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path
 
 
 def test_peers_stand_beside_ours_in_one_table(log: Path, tmp_path: Path) -> None:
-    pytest.importorskip("vowpalwabbit", reason="peers need: pip install 'kaczmatch[bench]'")
+    pytest.importorskip("vowpalwabbit", reason="peers need: pip install -e '.[bench]'")
     done = command("evaluate", *files(log), "--learner", "tk", "--at", "0,5", "--one-way", "--peers", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     said = " ".join(done.stdout.split())
@@ -123,7 +123,7 @@ def test_without_the_libraries_peers_are_refused_in_one_line(log: Path, monkeypa
     monkeypatch.setitem(sys.modules, "river", None)
     done = command("evaluate", *files(log), *FEW, "--peers")
     assert done.exit_code == 2
-    assert "pip install 'kaczmatch[bench]'" in done.stderr
+    assert "pip install -e '.[bench]'" in done.stderr
 
 
 def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path: Path) -> None:

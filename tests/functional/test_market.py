@@ -42,6 +42,14 @@ def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
 
 
+def test_columns_that_say_nothing_leave_room_for_those_that_do() -> None:
+    options = ["--side", "12", "--rounds", "2", "--deck", "3", "--seeds", "1", "--policy", "default"]
+    done = CliRunner().invoke(app, ["market", *options], env={"COLUMNS": "80"})
+    assert "gini" in done.stdout
+    assert "error" not in done.stdout  # of one seed there is none
+    assert "paper" not in done.stdout
+
+
 def test_what_makes_no_sense_is_refused_in_one_line() -> None:
     for options, words in (
         (["--population", "okcupid"], "--people"),

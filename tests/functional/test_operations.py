@@ -25,7 +25,6 @@ TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(floor=0.25)), A
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typed:
     (tmp_path / "words.txt").write_text("jazz\nchess\ndogs\n~activity\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("KACZMATCH_NO_POSTGRESQL", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("KACZMATCH_DATA", "data")
     monkeypatch.setenv("KACZMATCH_VOCABULARY", "words.txt")

@@ -1,6 +1,6 @@
 """What the project promises on real swipes, where they are at hand: they are never part of the repository.
 
-`KACZMATCH_REAL_DATA` names the folder; without it, `shared/data` beside the repository is looked for.
+`REAL_DATA` names the folder; without it, `shared/data` beside the repository is looked for.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import Columns, SwipeTable, read_swipes
 
-DATA = Path(os.environ.get("KACZMATCH_REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
+DATA = Path(os.environ.get("REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FULL = "probit + population + appeal"
 
 
 def needed(name: str) -> Path:
     folder = DATA / name
     if not folder.is_dir():
-        pytest.skip(f"there is no {folder}; set KACZMATCH_REAL_DATA to the folder that holds {name}")
+        pytest.skip(f"there is no {folder}; set REAL_DATA to the folder that holds {name}")
     return folder
 
 
@@ -112,7 +112,7 @@ def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
 
 def beside_peers(name: str) -> tuple[SwipeTable, Protocol]:
     folder = needed(name)
-    pytest.importorskip("vowpalwabbit", reason="peers need: pip install 'kaczmatch[bench]'")
+    pytest.importorskip("vowpalwabbit", reason="peers need: pip install -e '.[bench]'")
     files = folder / "swipes.csv", folder / "candidates.csv"
     if name == "speed_dating":
         return read_swipes(*files, Columns(time="order"), ("wave",)), Protocol(times=(0, 5, 10), rest=2, split="wave")

@@ -75,9 +75,10 @@ def show(parts: Sequence[Part]) -> None:
 
 
 def _rich(table: Table, width: int) -> RichTable:
-    """As many columns as fit; long texts wrap, everything else stays whole."""
+    """As many columns as fit of those that say something; long texts wrap, everything else stays whole."""
     rich = RichTable(title=table.title, title_justify="left")
-    cells = {name: [_text(row[name]) for row in table.rows] for name in table.rows[0]}
+    said = {name: [_text(row[name]) for row in table.rows] for name in table.rows[0]}
+    cells = {name: column for name, column in said.items() if any(column)}
     left = width - 1
     shown: list[str] = []
     for name, column in cells.items():

@@ -9,5 +9,5 @@ def main() -> None:
     try:
         from kaczmatch.cli.app import app
     except ModuleNotFoundError as missing:
-        sys.exit(f"kaczmatch: the command line needs {missing.name}; install it with: pip install 'kaczmatch[lab]'")
+        sys.exit(f"kaczmatch: the command line needs {missing.name}; install it, in the checkout, with: pip install -e '.[lab]'")
     app()

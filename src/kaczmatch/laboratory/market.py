@@ -69,9 +69,10 @@ def compared(
 def market_part(found: Comparison) -> Part:
     rows = [_row(found, name) for name in found.outcomes]
     note = (
-        f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; ± standard error over seeds. "
+        f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. "
+        "gini: of how often each person was shown. "
         f"soon: share of people with one within {SOON} cards. first: cards seen until it, all where there was none. waiting: share of likes whose receiver was not shown "
-        "who gave them. gini: of how often each person was shown."
+        "who gave them."
     )
     tables = [Table(f"market-{found.population}", f"Policies in a market: {found.population}", rows, note)]
     if found.population == ASKED_OF and {DEFAULT, PAPER, GREEDY} <= set(found.outcomes):
@@ -96,10 +97,10 @@ def _row(found: Comparison, name: str) -> dict[str, Any]:
         "error": error,
         "times_paper": found.ratio(name, PAPER),
         "of_greedy": found.ratio(name, GREEDY),
+        "gini": found.mean(name, "gini"),
         "soon": found.mean(name, "matched_soon"),
         "first": found.mean(name, "cards_to_match"),
         "waiting": found.mean(name, "waiting"),
-        "gini": found.mean(name, "gini"),
         "like_rate": found.mean(name, "like_rate"),
     }
 
@@ -129,6 +130,10 @@ def _words(found: Comparison) -> list[str]:
         f"{ABOUT[found.population]} {census.side} people a side, everybody learning; {pace.rounds} decks of {pace.deck} cards each, a day between them; "
         f"{census.flip:.0%} of answers say the opposite of what is felt."
     ]
+    if pace.rounds * pace.deck >= census.side:
+        words.append(
+            f"{pace.rounds * pace.deck} cards show everybody to everybody, so hardly a policy can differ from another in matches: take more people (--side) or fewer decks (--rounds)."
+        )
     capped = {name: found.mean(name, "matches_per_100") for name in found.outcomes if name == DEFAULT or name.endswith("cap")}
     if DEFAULT in capped and len(capped) > 1:
         best = max(capped, key=lambda name: capped[name])

@@ -142,7 +142,7 @@ def browser() -> Iterator[Browser]:
     """Debian's, never one that is fetched; a module at a time, because it holds an event loop of this thread."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        pytest.skip(f"no Chromium: {os.environ.get('KACZMATCH_NO_CHROMIUM', 'not installed')}")
+        pytest.skip(f"no Chromium: {os.environ.get('NO_CHROMIUM', 'not installed')}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
         yield browser

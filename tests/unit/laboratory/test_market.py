@@ -75,6 +75,14 @@ def test_what_is_not_reached_is_said() -> None:
     assert "the default has 2.00 matches per 100 cards; greedy + quota + cap has 2.50" in words
 
 
+def test_a_market_in_which_everybody_meets_everybody_says_that_it_compares_nothing() -> None:
+    outcomes = {"default": [made_up(1.0)]}
+    small = Comparison("archetypes", Census(side=60), Pace(rounds=6, deck=10), outcomes)
+    assert "60 cards show everybody to everybody" in " ".join(market_part(small).words)
+    larger = Comparison("archetypes", Census(side=61), Pace(rounds=6, deck=10), outcomes)
+    assert "everybody to everybody" not in " ".join(market_part(larger).words)
+
+
 def test_a_run_of_few_policies_has_no_verdict_and_nothing_but_numbers() -> None:
     found = compared(
         "popularity", Census(side=8, tags=6), Pace(rounds=2, deck=3), 2, chosen(["uniform", "popularity"]), lambda _: None

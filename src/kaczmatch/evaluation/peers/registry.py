@@ -24,7 +24,7 @@ def peers_of(library: str) -> list[Peer]:
         found: list[Peer] = list(import_module(f"kaczmatch.evaluation.peers.{library}").peers())
     except ModuleNotFoundError as missing:
         raise InvalidInput(
-            "peers", f"{missing.name} is not installed; install all peers with: pip install 'kaczmatch[bench]'"
+            "peers", f"{missing.name} is not installed; install all peers, in the checkout, with: pip install -e '.[bench]'"
         ) from missing
     return found
 
