@@ -56,3 +56,17 @@ def test_colours_can_be_chosen_and_are_kept(visiting: Visiting, site: Site) -> N
     page.reload()
     expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
     expect(body).not_to_have_css("background-color", light)
+
+
+@pytest.mark.parametrize("width", [320, 590])
+def test_a_narrow_or_enlarged_page_hides_nothing(visiting: Visiting, site: Site, width: int) -> None:
+    """590 pixels are a window of 1,180 at twice the size."""
+    visitor = visiting(viewport={"width": width, "height": 640})
+    page = visitor.be(site.person()).page
+    assert visitor.first()
+    name, ask = page.locator("#me-name").bounding_box(), visitor.card.get_by_role("button", name="Tell me more").bounding_box()
+    title = visitor.card.locator(".why-title").bounding_box()
+    assert name and ask and title
+    assert name["width"] > 20  # not squeezed to nothing
+    assert ask["y"] < title["y"] + title["height"]  # beside it, not below
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
