@@ -70,3 +70,32 @@ def test_a_narrow_or_enlarged_page_hides_nothing(visiting: Visiting, site: Site,
     assert name["width"] > 20  # not squeezed to nothing
     assert ask["y"] < title["y"] + title["height"]  # beside it, not below
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_the_keyboard_goes_through_a_profile_in_sight(visiting: Visiting, site: Site) -> None:
+    """What has the focus is neither above the dialog's edge nor behind its buttons."""
+    visitor = visiting(viewport={"width": 390, "height": 640})
+    page = visitor.be(site.person()).page
+    assert visitor.first()
+    page.locator("#me-edit").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
+    hidden, passed = [], set()
+    for _ in range(80):
+        told = page.evaluate(
+            """() => {
+              const one = document.activeElement, seen = (one.closest(".choice") ?? one).getBoundingClientRect();
+              const ends = document.querySelector(".profile-ends"), top = document.getElementById("profile").getBoundingClientRect().top;
+              const free = ends.contains(one) || (seen.top >= top && seen.bottom <= ends.getBoundingClientRect().top + 1);
+              return [`${one.name}${one.value}${one.id}`, free];
+            }"""
+        )
+        passed.add(told[0])
+        if not told[1]:
+            hidden.append(told[0])
+        if "profile-save" in told[0]:
+            break
+        page.keyboard.press("Tab")
+    assert {"profile-cancel", "profile-save"} <= passed
+    assert len(passed) > 50
+    assert hidden == []
