@@ -87,7 +87,8 @@ def test_the_keyboard_goes_through_a_profile_in_sight(visiting: Visiting, site: 
         told = page.evaluate(
             """() => {
               const one = document.activeElement, seen = (one.closest(".choice") ?? one).getBoundingClientRect();
-              const edge = document.getElementById("profile").getBoundingClientRect(), ends = document.querySelector(".profile-ends");
+              const edge = document.getElementById("profile").getBoundingClientRect();
+              const ends = document.querySelector(".profile-ends");
               const free = ends.contains(one) || (seen.top >= edge.top && seen.bottom <= ends.getBoundingClientRect().top + 1);
               return [`${one.name}${one.value}${one.id}`, free];
             }"""
