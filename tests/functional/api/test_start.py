@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import stat
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composing import context_of, kept_secret, open_store
-from kaczmatch.app.serving import check
+from kaczmatch.app.serving import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Access
@@ -44,6 +45,21 @@ def test_loopback_needs_no_key(tmp_path: Path, host: str) -> None:
 def test_the_demo_is_for_this_machine_alone(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="this machine alone"):
         check(Settings(data=tmp_path, host="192.0.2.1", demo=True))
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(tmp_path: Path) -> None:
+    host = "127.0.0.1"
+    with socket.create_server((host, 0)) as taken:
+        port = taken.getsockname()[1]
+        told: list[str] = []
+        with pytest.raises(
+            InvalidInput, match=rf"{port} cannot be listened on \(address already in use\); choose another with --port"
+        ):
+            serve(Settings(data=tmp_path, host=host, port=port), told.append)
+        assert told == []
+        assert list(tmp_path.iterdir()) == []
+    assert free_port(host, port) == port
+    assert free_port(host, 0) > 0
 
 
 def test_several_processes_need_postgresql(tmp_path: Path) -> None:
