@@ -164,6 +164,10 @@ def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
     for chart in ("minutes", "policies", "lorenz", "conditions", "stability"):
         expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
     expect(page.locator("#told-lorenz")).to_contain_text("Gini")
+    figures = site.ok("GET", "/operator/figures")
+    cards, people = figures["sample"]["cards"], figures["people"]
+    least = f"cannot be below {1 - cards / people:.2f}" if cards < people else "cards."
+    expect(page.locator("#told-lorenz")).to_contain_text(least)
     expect(page.locator("#told-minutes")).to_contain_text("likes")
     with page.expect_download() as download:
         page.get_by_role("button", name="profiles.csv").click()
