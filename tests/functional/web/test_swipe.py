@@ -191,6 +191,14 @@ def test_somebody_new_is_created(visitor: Visitor, site: Site) -> None:
     kept = site.ok("GET", f"/people/{user}")
     assert (kept["born"], kept["i_am"], kept["i_look_for"]) == ("1994-02-03", ["woman"], ["man"])
     assert sorted(kept["tags"]) == ["jazz", "opera", "poetry"]
+    page.get_by_role("button", name="Switch").click()  # and is not lost
+    page.get_by_role("button", name="Nova").click()
+    expect(page.locator("#me-name")).to_have_text("Nova")
+    expect(visitor.card).to_be_visible()
+    page.get_by_role("button", name="Switch").click()
+    expect(page.locator(".face-button")).to_have_count(10)
+    page.get_by_role("button", name="Others").click()
+    expect(page.get_by_role("button", name="Nova")).to_have_count(0)
 
 
 def test_keys_scroll_what_scrolls(visitor: Visitor, site: Site) -> None:
@@ -223,7 +231,7 @@ def test_two_windows_of_one_person_agree(visitor: Visitor, site: Site) -> None:
         one.page.keyboard.press("ArrowLeft")
         expect(one.page.locator("#moment")).to_have_text(f"Now, after {swipes} swipe{'s' * (swipes > 1)}")
     other.keyboard.press("ArrowLeft")
-    expect(other.locator("#trouble")).to_contain_text("decided on elsewhere")
+    expect(other.locator("#trouble")).to_contain_text("changed elsewhere")
     expect(card).to_have_attribute("data-id", one.first())
     expect(other.locator("#moment")).to_have_text("Now, after 3 swipes")
     other.get_by_role("button", name="All right").click()

@@ -193,7 +193,7 @@ export class Game {
   #failed(one, problem) {
     if (one.user !== this.me?.id) return;
     if (problem.code === "conflict") {
-      trouble("Something was decided on elsewhere, in another window perhaps. This is how it stands now.", "All right", () => trouble(""));
+      trouble("Something has changed elsewhere, in another window perhaps. This is how it stands now.", "All right", () => trouble(""));
       this.#anew().catch(() => {}); // the next swipe tells
       return;
     }
