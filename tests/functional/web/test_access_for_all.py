@@ -69,7 +69,8 @@ def test_a_narrow_or_enlarged_page_hides_nothing(visiting: Visiting, site: Site,
     assert name
     assert ask
     assert title
-    assert name["width"] > 20  # not squeezed to nothing
+    assert name["width"] > 20  # not squeezed to nothing, nor cut short
+    assert page.locator("#me-name").evaluate("one => one.scrollWidth <= one.clientWidth")
     assert ask["y"] < title["y"] + title["height"]  # beside it, not below
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
 
