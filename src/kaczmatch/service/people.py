@@ -31,6 +31,7 @@ from kaczmatch.service.store import Reader, Unit
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
 HELD = "held:"  # a fact about somebody whom an operator holds back
+ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
 
 @final
@@ -80,6 +81,8 @@ class People:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
                 welcome(unit)
+            if known is None and unit.get(Fact, ERASING + user) is not None:
+                raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
             if about.paused is False:
@@ -96,7 +99,8 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Standing, (user,)), (Fact, (HELD + user,)), catalogue.WANTED]
+        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.WANTED]
+        reads = [(Person, (user,)), (Standing, (user,)), *facts]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
