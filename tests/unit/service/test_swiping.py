@@ -167,6 +167,23 @@ def test_a_quota_ends_swiping_until_its_window_is_over() -> None:
     town.swipe("w0", "m2", deck=deck)
 
 
+def test_a_clock_that_steps_back_over_midnight_gives_no_second_quota() -> None:
+    """Two processes whose clocks differ by a moment do so every night."""
+    town = Town(MemoryStore(), swipes=Limit(2, timedelta(days=1)))
+    town.couples(5)
+    deck = town.shown("w0", "m0")
+    town.now = town.now.replace(hour=23, minute=59, second=58)
+    done = 0
+    for place in range(5):
+        town.wait(seconds=2 if place % 2 == 0 else -4)  # and one more for the swipe itself
+        try:
+            town.swipe("w0", f"m{place}", deck=deck)
+            done += 1
+        except TooMany as refused:
+            assert refused.wait <= timedelta(days=1, seconds=4)
+    assert done == 2
+
+
 def test_silence_ends_a_session(town: Town) -> None:
     town.couples(3)
     town.swipe("w0", "m0")
