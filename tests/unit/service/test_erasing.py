@@ -119,6 +119,18 @@ def test_nobody_comes_back_before_their_erasure_is_finished(town: Town) -> None:
     assert verify(town.context).problems == ()
 
 
+def test_an_id_of_a_swipe_that_names_the_person_goes_with_it(town: Town) -> None:
+    """A client chooses ids, and a session is called by that of its first swipe."""
+    town.couples(2)
+    town.swipe("w0", "m0", id="first")
+    town.wait(hours=1)
+    town.swipe("w0", "m1", id="w0-and-canary")
+    town.erasing.erase("m1")
+    assert everywhere(town, "canary") == []
+    assert town.standing("w0").session == "first"
+    assert verify(town.context).problems == ()
+
+
 def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:
     town.couples(2)
     deck = town.shown("w0", "m0")
