@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -173,15 +174,10 @@ def test_a_clock_that_steps_back_over_midnight_gives_no_second_quota() -> None:
     town.couples(5)
     deck = town.shown("w0", "m0")
     town.now = town.now.replace(hour=23, minute=59, second=58)
-    done = 0
     for place in range(5):
         town.wait(seconds=2 if place % 2 == 0 else -4)  # and one more for the swipe itself
-        try:
+        with pytest.raises(TooMany) if place >= 2 else nullcontext():
             town.swipe("w0", f"m{place}", deck=deck)
-            done += 1
-        except TooMany as refused:
-            assert refused.wait <= timedelta(days=1, seconds=4)
-    assert done == 2
 
 
 def test_silence_ends_a_session(town: Town) -> None:
