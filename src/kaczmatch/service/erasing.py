@@ -11,7 +11,7 @@ from kaczmatch.service.counting import recounted
 from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import ERASING, HELD, checked_id
+from kaczmatch.service.people import ERASING, HELD, being_erased, checked_id
 from kaczmatch.service.records import (
     Audit,
     Block,
@@ -81,7 +81,7 @@ class Erasing:
     def resume(self) -> int:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
-            jobs = [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
+            jobs = being_erased(reader)
         for user in jobs:
             self._clean(user)
         self.scrubbing.run()

@@ -138,6 +138,11 @@ def standing(unit: Reader, user: str) -> Standing:
     return unit.get(Standing, user) or Standing(user=user)
 
 
+def being_erased(reader: Reader) -> list[str]:
+    """Who is gone, and has left traces so far."""
+    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
+
+
 def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
     after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
