@@ -15,9 +15,9 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id, columns_of, present, profile_of, standing
+from kaczmatch.service.people import HELD, checked_id, columns_of, present, profile_of, standing
 from kaczmatch.service.quotas import SWIPES, spend
-from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Standing
+from kaczmatch.service.records import Block, Event, Fact, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.store import Unit, Wanted
 
@@ -99,7 +99,8 @@ class Swiping:
         now, me = self.context.clock(), present(unit, swipe.user)
         card = unit.get(Impression, swipe.user, swipe.deck, swipe.candidate)
         them = unit.get(Person, swipe.candidate)
-        if card is None or them is None or self._kept_apart(unit, swipe) or not self._compatible(unit, me, them, card, now):
+        apart = self._kept_apart(unit, swipe)
+        if card is None or them is None or apart or _held(unit, them) or not self._compatible(unit, me, them, card, now):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
             raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
         if me.paused:
@@ -232,6 +233,11 @@ class Swiping:
             (Pair, (other, user)),
             *((Learned, (model, user)) for model in models),
         ]
+
+
+def _held(unit: Unit, them: Person) -> bool:
+    """Whether an operator holds them back; who has paused themselves may still be answered on a card that was dealt before."""
+    return them.paused and unit.get(Fact, HELD + them.id) is not None
 
 
 def _check(swipe: Swipe) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.folding import SESSION_ENDED
+from kaczmatch.service.operating import Operating
 from kaczmatch.service.records import Event, Impression, Match, Message, Pair
 from kaczmatch.service.refusals import Conflict, NotFound, Reused, TooMany
 from kaczmatch.service.rules import Limit
@@ -126,6 +127,20 @@ def test_blocked_erased_and_unfitting_people_look_like_people_who_never_were(tow
             town.swipe("w0", candidate, deck=deck)
         problems.add(refused.value.problem.replace(candidate, "X"))
     assert len(problems) == 1
+
+
+def test_who_is_held_back_by_an_operator_gets_no_match_from_decks_that_were_dealt_before(town: Town) -> None:
+    town.couples(2)
+    town.swipe("m0", "w0")
+    town.swipe("m1", "w0")
+    deck = town.shown("w0", "m0")
+    town.people.pause("m1", True).result()  # of their own accord
+    Operating(town.context).hold("m0", "operator", True).result()
+    with pytest.raises(NotFound, match="there is no card"):
+        town.swipe("w0", "m0", deck=deck)
+    assert town.swipe("w0", "m1", deck=deck).match is not None
+    Operating(town.context).hold("m0", "operator", False).result()
+    assert town.swipe("w0", "m0", deck=deck).match is not None
 
 
 def test_nobody_swipes_on_themselves_or_with_another_word(town: Town) -> None:
