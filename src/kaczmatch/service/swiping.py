@@ -99,8 +99,7 @@ class Swiping:
         now, me = self.context.clock(), present(unit, swipe.user)
         card = unit.get(Impression, swipe.user, swipe.deck, swipe.candidate)
         them = unit.get(Person, swipe.candidate)
-        apart = self._kept_apart(unit, swipe)
-        if card is None or them is None or apart or _held(unit, them) or not self._compatible(unit, me, them, card, now):
+        if card is None or them is None or self._kept_apart(unit, swipe) or not self._compatible(unit, me, them, card, now):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
             raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
         if me.paused:
@@ -208,7 +207,12 @@ class Swiping:
         return unit.get(Block, user, other) is not None or unit.get(Block, other, user) is not None
 
     def _compatible(self, unit: Unit, me: Person, them: Person, card: Impression, now: datetime) -> bool:
-        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at."""
+        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
+
+        Who has paused themselves may still be answered; whom an operator holds back not.
+        """
+        if them.paused and unit.get(Fact, HELD + them.id) is not None:
+            return False
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
         version = self.context.catalogue.current(unit).vocabulary
@@ -233,11 +237,6 @@ class Swiping:
             (Pair, (other, user)),
             *((Learned, (model, user)) for model in models),
         ]
-
-
-def _held(unit: Unit, them: Person) -> bool:
-    """Whether an operator holds them back; who has paused themselves may still be answered on a card that was dealt before."""
-    return them.paused and unit.get(Fact, HELD + them.id) is not None
 
 
 def _check(swipe: Swipe) -> None:
