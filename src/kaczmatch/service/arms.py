@@ -75,12 +75,18 @@ class Experiment:
     def place(self, person: Person, now: datetime) -> Place:
         """The arm of a deck for somebody at a moment."""
         if self.assigned is Assigned.TIME:
-            unit = str((now - _EPOCH) // self.block)
+            unit = self._block(now)
         elif self.assigned is Assigned.CLUSTER:
             unit = self._region(person)
         else:
             return Place(self.arm(person.id), "")
         return Place(self.arm(unit), unit)
+
+    def assigned_so(self, unit: str, at: datetime) -> bool:
+        """Whether the unit of a deck is one of ours: settings may have changed under the same name."""
+        if self.assigned is Assigned.TIME:
+            return unit == self._block(at)
+        return (unit == "") == (self.assigned is Assigned.USER) and not unit.isdecimal()
 
     def over(self, unit: str, first: datetime) -> datetime:
         """When a unit has been watched long enough, given its first deck."""
@@ -97,6 +103,9 @@ class Experiment:
             if left < 0.0:
                 return arm
         return self.arms[-1]
+
+    def _block(self, at: datetime) -> str:
+        return str((at - _EPOCH) // self.block)
 
     def _region(self, person: Person) -> str:
         if person.row is None or person.column is None:

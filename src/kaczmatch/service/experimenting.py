@@ -107,6 +107,8 @@ class Experimenting:
         total, seen = reader.count(Dealt, experiment=experiment.name), 0
         for decks in _pages(reader, experiment.name):
             for deck in decks:
+                if not experiment.assigned_so(deck.unit, deck.at):
+                    continue
                 key = deck.unit or deck.user
                 unit = units.get(key)
                 if unit is None:

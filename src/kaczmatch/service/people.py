@@ -33,6 +33,7 @@ _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 HELD = "held:"  # a fact about somebody whom an operator holds back
+ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
 
 @final
@@ -82,6 +83,8 @@ class People:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
                 welcome(unit)
+            if known is None and unit.get(Fact, ERASING + user) is not None:
+                raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
             if about.paused is False:
@@ -98,7 +101,8 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Standing, (user,)), (Fact, (HELD + user,)), catalogue.WANTED]
+        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.WANTED]
+        reads = [(Person, (user,)), (Standing, (user,)), *facts]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -134,6 +138,11 @@ def present(unit: Unit, user: str) -> Person:
 def standing(unit: Reader, user: str) -> Standing:
     """Their counters; nothing where nothing was counted yet."""
     return unit.get(Standing, user) or Standing(user=user)
+
+
+def being_erased(reader: Reader) -> list[str]:
+    """Who is gone, and has left traces so far."""
+    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
 
 
 def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:

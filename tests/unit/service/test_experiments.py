@@ -175,3 +175,16 @@ def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
     found = report(town)
     assert found.assigned == "time"
     assert sum(arm.units for arm in found.arms) == len({deck.unit for deck in town.find(Dealt)}) >= 4
+
+
+def test_decks_that_were_assigned_otherwise_under_the_same_name_do_not_count() -> None:
+    town = Town(MemoryStore(), experiment=trial())
+    town.couples(2)
+    town.deck("w0")
+    by_time = {"assigned": Assigned.TIME}
+    for way in ({"assigned": Assigned.CLUSTER}, by_time, by_time | {"block": timedelta(days=9_999)}, {"assigned": Assigned.USER}):
+        town.wait(hours=2)
+        town = Town(town.context.store, before=town, experiment=trial(**way))
+        before = sum(arm.decks for arm in report(town).arms)
+        town.deck("w0")
+        assert (before, sum(arm.decks for arm in report(town).arms)) == ((1, 2) if way["assigned"] is Assigned.USER else (0, 1))
