@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import stat
+from datetime import date
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ from kaczmatch.app.serving import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Access
+from kaczmatch.service.people import About, People
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
@@ -93,6 +95,22 @@ def test_until_it_is_ready_requests_are_told_to_come_back(tmp_path: Path) -> Non
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": True, "detail": ""}
     system.stop()
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": False, "detail": "stopping"}
+
+
+def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    store = open_store(settings)
+    about = About(name="Ann", born=date(1990, 1, 1), i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}))
+    People(context_of(settings, store)).put("ann", about).result()
+    store.close()
+    fewer = Settings(data=tmp_path, kinds=("man", "mentor"))
+    system = compose(fewer, open_store(fewer))
+    system.start()
+    system.wait_started()
+    why = system.status.why()
+    system.stop()
+    assert "the settings do not fit what people said: i_am: there is no 'woman'" in why
+    assert "ann" not in why
 
 
 def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:
