@@ -32,6 +32,8 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
+_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
 HELD = "held:"  # a fact about somebody whom an operator holds back
 ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
@@ -257,6 +259,7 @@ def _checked_name(name: str) -> str:
     text = unicodedata.normalize("NFC", name).strip()
     if not text or len(text) > _LONGEST_NAME:
         raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
-    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") for character in _JOINER.sub("", text)):
+    shown = _JOINER.sub("", text)
+    if any(unicodedata.category(character) in _UNSHOWN or character in _BLANK for character in shown):
         raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
     return text

@@ -34,6 +34,7 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
         ({"name": "nul\x00"}, "control"),
         ({"name": "evil\u202egnp.exe"}, "direction"),
         ({"name": "A\u200dda"}, "invisible"),
+        ({"name": "\u3164"}, "invisible"),
         ({"name": "علی\u200c\u200cرضا"}, "invisible"),
         ({"name": "علی\u200c"}, "invisible"),
         ({"born": date(2008, 11, 16)}, "18"),
