@@ -13,6 +13,7 @@ from kaczmatch.recommend.cards import Reason
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.context import Context
 from kaczmatch.service.people import features_of
+from kaczmatch.service.preferences import surely_liked
 from kaczmatch.service.records import Learned, Person
 from kaczmatch.service.world import grown
 
@@ -52,7 +53,7 @@ def why(context: Context, user: str, cards: Sequence[tuple[str, Person]]) -> tup
         fold = context.catalogue.fold(reader, current.model)
         taste = fold.read(reader.get(Learned, current.model, user))
     state = grown(fold, taste.state, words)
-    weights = fold.learner.weights(state.cells, state.dimensions)
+    weights = np.where(surely_liked(fold.learner, state), fold.learner.weights(state.cells, state.dimensions), 0.0)
     told = []
     for reason, person in cards:
         parts = weights * unit(features_of(person, words))

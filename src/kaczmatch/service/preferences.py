@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar, final
+from typing import Final, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
@@ -21,6 +22,8 @@ from kaczmatch.service.refusals import nobody
 from kaczmatch.service.world import grown
 
 R = TypeVar("R", Pair, Event)
+
+SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
 
 
 @final
@@ -112,6 +115,12 @@ def in_words(learner: Learner, state: State, start: State, swipes: int, words: V
         swipes,
         None if certainty is None else min(max(certainty, 0.0), 1.0),
     )
+
+
+def surely_liked(learner: Learner, state: State) -> NDArray[np.bool_]:
+    """Which coordinates somebody may be told that they like: those that count for, and are not half a guess."""
+    weights, spreads = learner.weights(state.cells, state.dimensions), _spreads(learner, state)
+    return np.asarray(weights > 0.0 if spreads is None else (weights > 0.0) & (ndtr(weights / spreads) >= SURE))
 
 
 def _spreads(learner: Learner, state: State) -> Vector | None:

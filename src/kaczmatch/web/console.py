@@ -45,6 +45,7 @@ class Console:
         for path, method, act in (
             ("", "GET", self.page),
             ("/login", "POST", self.login),
+            ("/login", "GET", self.entrance),
             ("/logout", "POST", self.logout),
             ("/token", "POST", self.token),
             ("/charts.json", "GET", self.specifications),
@@ -56,6 +57,10 @@ class Console:
     async def page(self, request: Request) -> Response:
         self.charts.begin()  # while a key is looked for
         return self._login() if await self._caller(request) is None else self._shown(CONSOLE)
+
+    async def entrance(self) -> Response:
+        """Where one comes from the address bar after a wrong key."""
+        return Response(status_code=303, headers={"Location": PATH})
 
     async def login(self, request: Request) -> Response:
         _own(request)

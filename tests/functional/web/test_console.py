@@ -77,6 +77,8 @@ def test_other_sites_and_other_machines_get_nothing_by_a_cookie(site: Site) -> N
     key = key_with(site, "operator")
     demo = (site.system.settings.data / "demo-key").read_text()
     login = f"{site.address}/console/login"
+    typed = httpx.get(login)
+    assert (typed.status_code, typed.headers["location"]) == (303, "/console")
     cross = httpx.post(login, data={"key": key}, headers={"Sec-Fetch-Site": "cross-site"})
     assert (cross.status_code, cross.headers.get("set-cookie")) == (403, None)
     assert httpx.post(login, data={"key": key}, headers={"Origin": "https://evil.example"}).status_code == 403
