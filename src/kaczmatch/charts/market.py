@@ -74,4 +74,4 @@ def _sampler(policy: str) -> str:
 def _safeguards(policy: str) -> str:
     if policy == "default":
         return "quota + cap"
-    return policy.partition(" + ")[2] or "none"
+    return policy.removesuffix(" + floor").partition(" + ")[2] or "none"

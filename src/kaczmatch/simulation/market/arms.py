@@ -18,6 +18,7 @@ DEFAULT: Final = "default"
 PAPER: Final = "paper"
 GREEDY: Final = "greedy"
 QUOTA: Final = 0.5
+FLOOR: Final = 0.03
 
 
 @final
@@ -48,11 +49,12 @@ def arms() -> list[Arm]:
         for safeguards, quota, capped in _SAFEGUARDS:
             policy = _always(sampler(slug), admirers=QUOTA if quota else 0.0, capped=capped)
             compared.append(Arm(slug + safeguards, policy, ours))
-    return compared
+    with_floor = _always(sampler("greedy"), admirers=QUOTA, capped=True, floor=FLOOR)  # all that the default has, but its draws
+    return [*compared, Arm("greedy + quota + cap + floor", with_floor, ours)]
 
 
 _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", False, True), (" + quota + cap", True, True))
 
 
-def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False) -> Always:
-    return Always(decision=Decision(sampler=chosen, reason="compared", admirers=admirers, capped=capped))
+def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False, floor: float = 0.0) -> Always:
+    return Always(decision=Decision(sampler=chosen, reason="compared", admirers=admirers, capped=capped, floor=floor))
