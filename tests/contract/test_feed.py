@@ -203,3 +203,14 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(context: Context)
     assert not first.take()
     second.let_go()
     assert first.take()
+
+
+def test_a_lease_of_a_clock_that_was_ahead_is_worth_nothing(context: Context) -> None:
+    clock = context.clock
+    assert isinstance(clock, Clock)
+    one, two = Lease(context, "work"), Lease(context, "work")
+    clock.wait(days=2)
+    assert one.take()
+    clock.wait(days=-2)
+    assert two.take()
+    assert not one.take()

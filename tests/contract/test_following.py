@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.services import open_store
 from kaczmatch.service.records import Change
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.world import World
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.backups import back_up, restore
 from town import Town
 
 
@@ -74,3 +77,22 @@ def test_who_keeps_up_loads_nobody_again(town: Town, monkeypatch: pytest.MonkeyP
         Upkeep(town.context).run()
         for world in (town.world, late):
             world.follow()
+
+
+def test_a_log_that_goes_on_a_million_later_is_not_waited_for(tmp_path: Path) -> None:
+    """As it does after a restore: every look would take as long as a million numbers do, for ten seconds."""
+    url, backup = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup"
+    with closing(SqlStore(url)) as store:
+        town = Town(store)
+        town.couples(2)
+        town.swipe("w0", "m0")
+    back_up(url, backup, lambda *_: None)
+    restore(backup, url, lambda *_: None, force=True)
+    with closing(SqlStore(url)) as store:
+        later = Town(store, before=town)
+        later.swipe("w1", "m0")
+        later.people.pause("m1", True).result()
+        later.world.follow()
+        assert known(later.world) == ["w0", "m0"]
+        assert all(trail.read_to > 1_000_000 for trail in (later.world._events, later.world._changes))
+        assert all(len(trail.missing or ()) < 100_000 for trail in (later.world._events, later.world._changes))

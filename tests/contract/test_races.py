@@ -8,17 +8,20 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Thread
+from threading import Event as Signal
 from typing import Any
 
 import pytest
 
 from kaczmatch.service.context import Context
 from kaczmatch.service.decks import Decks
+from kaczmatch.service.matching import Matching
 from kaczmatch.service.people import made
-from kaczmatch.service.records import Dealt, Event, Impression, Match, Message, Standing
+from kaczmatch.service.records import RECORDS, Change, Dealt, Event, Impression, Match, Message, Standing
 from kaczmatch.service.refusals import TooMany
 from kaczmatch.service.rules import Limit
+from kaczmatch.service.safety import Safety
 from kaczmatch.service.store import Store, Unit
 from kaczmatch.service.swiping import Answer, Swipe, Swiping
 from kaczmatch.service.verifying import verify
@@ -180,3 +183,49 @@ def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: t
     at_once(8, act)
     assert not [record for kind in (Event, Match, Standing, Impression) for record in town.find(kind) if "'m0'" in repr(record)]
     assert verify(town.context).problems == ()
+
+
+class Slow:
+    """A store whose works have looked and written when `erased` is waited for, and are committed afterwards."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self.read = store, store.read
+        self.looked, self.erased = Signal(), Signal()
+
+    def write(self, work: Callable[[Unit], Any], **more: Any) -> Any:
+        def slowly(unit: Unit) -> Any:
+            answer = work(unit)
+            self.looked.set()
+            self.erased.wait(0.5)
+            return answer
+
+        return self._store.write(slowly, **more)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+@pytest.mark.parametrize("what", ["outcome", "report"])
+def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back(stores: tuple[Store, Store], what: str) -> None:
+    town = Town(stores[0])
+    town.couples(1)
+    town.swipe("w0", "m0")
+    match = town.swipe("m0", "w0").match or ""
+    report = town.safety.report("w0", "m0", "rude").result().id if what == "report" else ""
+    slow = Slow(stores[1])
+    there = other_process(town, slow)
+
+    def say() -> None:
+        if what == "report":
+            Safety(there).close(report, "talked to them", "operator").result()
+        else:
+            Matching(there).outcome("w0", match, "met").result()
+
+    saying = Thread(target=say)
+    saying.start()
+    slow.looked.wait(30)
+    town.erasing.erase("m0")
+    slow.erased.set()
+    saying.join()
+    known = {Message, Change}  # that somebody was erased
+    assert not [one for kind in RECORDS if kind not in known for one in town.find(kind) if "'m0'" in repr(one)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,4 +147,19 @@ def test_a_session_that_began_with_an_erased_swipe_is_ended_once(town: Town) -> 
     town.erasing.erase("m1")
     assert not town.standing("w0").talking
     assert town.standing("w0").swipes == 0
+    assert verify(town.context).problems == ()
+
+
+def test_an_erasure_that_is_under_way_is_in_order_at_every_step(town: Town) -> None:
+    """So that a backup can be made at any moment."""
+    town.couples(2)
+    town.move_in("m9", man=True)
+    for user in ("w0", "w1"):
+        town.swipe("m9", user)
+        town.swipe(user, "m9")
+    steps = [partial(town.erasing._forget, user="m9", other=other) for other in ("w0", "w1")]
+    for step in (partial(town.erasing._remove, user="m9"), *steps):
+        town.context.store.write(step, people=["m9", "w0", "w1"]).result()
+        assert verify(town.context).problems == ()
+    assert town.erasing.resume() == 1
     assert verify(town.context).problems == ()

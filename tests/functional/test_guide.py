@@ -28,7 +28,7 @@ def script(page: str) -> str:
     parts = ["set -euo pipefail", "trap 'test -z \"${SERVER:-}\" || { kill $SERVER; wait $SERVER || true; }' EXIT"]
     for number, (kind, block) in enumerate(BLOCK.findall(page)):
         if kind == "python":
-            parts.append(f"export KEY\npython3 - <<'PROGRAM{number}'\n{block}PROGRAM{number}")
+            parts.append(f"python3 - <<'PROGRAM{number}'\n{block}PROGRAM{number}")
         elif block.startswith("kaczmatch serve"):
             parts.append(f"{block.rstrip().removesuffix('&')} 2>server.log &\nSERVER=$!")
         else:

@@ -93,6 +93,19 @@ def test_a_match_is_told_to_both_sides_and_signed(context: Context, app: tuple[s
     assert len(Feed(context).read()) == 2  # the feed keeps them until they are acknowledged
 
 
+def test_what_a_clock_that_was_ahead_has_written_is_sent_all_the_same(context: Context, app: tuple[str, Receiver]) -> None:
+    url, received = app
+    received.answer = lambda body: 503 if json.loads(body)["data"]["n"] == 1 and not received.calls else 204
+    with deliverer(context, url) as running:
+        waited(context, days=2)
+        tell(context, "ann", 1)
+        running.step()
+        tell(context, "ann", 2)
+        waited(context, days=-2)
+        assert [running.step(), running.step()] == [1, 1]
+    assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [1, 1, 2]
+
+
 def test_failures_hold_up_one_person_only_and_the_order_is_kept(context: Context, app: tuple[str, Receiver]) -> None:
     url, received = app
     failing = {"ann": 3}

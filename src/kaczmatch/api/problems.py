@@ -125,7 +125,10 @@ async def _invalid(request: Request, error: Any) -> Response:
 
 
 async def _unreadable(request: Request, error: Any) -> Response:
-    errors = [{"field": ".".join(map(str, one["loc"])), "problem": str(one["msg"])} for one in error.errors()[:20]]
+    errors = [
+        {"field": ".".join(map(str, one["loc"])), "problem": str(one["msg"]).removeprefix("Value error, ")}
+        for one in error.errors()[:20]
+    ]
     detail = "; ".join(f"{one['field']}: {one['problem']}" for one in errors[:3])
     return problem(_id(request), HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors=errors)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Callable
@@ -28,6 +29,7 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 def serve(settings: Settings, told: Callable[[str], None]) -> None:
     """Run until it is told to stop; requests in progress are answered first."""
     check(settings)
+    settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     sys.setswitchinterval(TURN_SECONDS)
     told(f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready")
     options = {
@@ -68,6 +70,17 @@ def check(settings: Settings) -> None:
                 raise InvalidInput("host", problem)
         finally:
             store.close()
+
+
+def free_port(host: str, port: int) -> int:
+    """The port itself if it can be listened on, or for 0 any that can; said now, before everything is loaded for nothing."""
+    try:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        why = str(error.strerror).partition(" (")[0].lower()  # the rest repeats the address
+        problem = f"{host}:{port} cannot be listened on ({why}); choose another with --port (0: any free one)"
+        raise InvalidInput("port", problem) from None
 
 
 def has_key(store: SqlStore) -> bool:

@@ -19,6 +19,7 @@ from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_r
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.context import Context
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.world import World
@@ -78,9 +79,13 @@ class System:
             self.world.load()
             collect_rarely()
         except Exception as error:
-            self.status.doing = f"failed to start ({type(error).__name__}); see the log"
+            # Of what people said, settings can refuse only what they have no word for any more, such as a kind.
+            why = (
+                f"the settings do not fit what people said: {error}" if isinstance(error, InvalidInput) else type(error).__name__
+            )
+            self.status.doing = f"failed to start ({why}); see the log"
             self.status.started.set()
-            log.error("start failed", error=type(error).__name__, where=where(error))
+            log.error("start failed", error=why, where=where(error))
             raise
         self.status.followed = time.monotonic()
         self.status.ready.set()

@@ -134,7 +134,9 @@ def _words(found: Comparison) -> list[str]:
         words.append(
             f"{pace.rounds * pace.deck} cards show everybody to everybody, so hardly a policy can differ from another in matches: take more people (--side) or fewer decks (--rounds)."
         )
-    capped = {name: found.mean(name, "matches_per_100") for name in found.outcomes if name == DEFAULT or name.endswith(("cap", "floor"))}
+    capped = {
+        name: found.mean(name, "matches_per_100") for name in found.outcomes if name == DEFAULT or name.endswith(("cap", "floor"))
+    }
     if DEFAULT in capped and len(capped) > 1:
         best = max(capped, key=lambda name: capped[name])
         more = "" if best == DEFAULT else f"; {best} has {capped[best]:.2f}"

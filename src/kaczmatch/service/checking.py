@@ -23,13 +23,17 @@ _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is
 @final
 @dataclass(frozen=True, slots=True)
 class Checking:
-    """`user` and their log, as of one moment; how many records are theirs is added to `seen`."""
+    """`user` and their log, as of one moment; how many records are theirs is added to `seen`.
+
+    Of people who are `leaving`, matches are gone already and decisions are not: that is how far their erasure has come.
+    """
 
     context: Context
     reader: Reader
     user: str
     log: Sequence[Event]
     seen: Counter[type[Record]]
+    leaving: frozenset[str] = frozenset()
 
     def problems(self) -> Iterator[str]:
         pairs = {pair.other: pair for pair in self.reader.find(Pair, user=self.user)}
@@ -68,7 +72,7 @@ class Checking:
     def _matches(self, matches: dict[str, Match]) -> Iterator[str]:
         made = {event.candidate: event for event in self.log if event.match is not None}
         for other, event in made.items():
-            if other not in matches:
+            if other not in matches and other not in self.leaving:
                 yield f"{self.user!r} made match {event.match!r} with {other!r}, which is not there"
         sides = self.reader.many(Match, [(other, self.user) for other in matches])
         for other, match in matches.items():
@@ -89,7 +93,7 @@ class Checking:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
         likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
         back = self.reader.many(Pair, [(other, self.user) for other in likes])
-        apart = kept_apart(self.reader, self.user)
+        apart = kept_apart(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
             if returned is not None and returned.decision == LIKE and other not in apart:

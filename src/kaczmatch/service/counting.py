@@ -14,15 +14,19 @@ def recounted(standing: Standing, events: Iterable[Event]) -> Standing:
     """Somebody's counters as a swiper, anew; how others took to them stays."""
     kept = effective(events)
     swipes = [event for event in kept if event.kind == SWIPED]
-    ended = max((place for place, event in enumerate(kept) if event.kind in (SESSION_ENDED, RESET)), default=-1)
-    session = next((event.id for event in kept[ended + 1 :] if event.kind == SWIPED), None)
+    session, talking = "", False
+    for event in kept:
+        if event.kind == SWIPED and not talking:
+            session, talking = event.id, True
+        elif event.kind in (SESSION_ENDED, RESET):
+            talking = False
     return replace(
         standing,
         swipes=sum(event.decision != SKIP for event in swipes),
         likes=sum(event.decision == LIKE for event in swipes),
         swiped=swipes[-1].at if swipes else NEVER,
-        session=session or standing.session,
-        talking=session is not None,
+        session=session,
+        talking=talking,
     )
 
 

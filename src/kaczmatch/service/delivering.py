@@ -85,7 +85,8 @@ class Deliverer:
             return 0
         self._load()
         now = self.context.clock()
-        due = list(islice((line[0] for line in self._lines.values() if line[0].due <= now), _ROUND))
+        later = now + self.persistence.longest  # no pause is longer: what is due beyond it was written by a clock that was ahead
+        due = list(islice((line[0] for line in self._lines.values() if not now < line[0].due <= later), _ROUND))
         replies = self._loop.run(self._send(due)) if due else 0
         self._mark()
         return replies

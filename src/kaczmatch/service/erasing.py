@@ -11,7 +11,7 @@ from kaczmatch.service.counting import recounted
 from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.liking import less
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import HELD, checked_id
+from kaczmatch.service.people import ERASING, HELD, being_erased, checked_id
 from kaczmatch.service.records import (
     Audit,
     Block,
@@ -34,8 +34,6 @@ from kaczmatch.service.refusals import nobody
 from kaczmatch.service.scrubbing import LOCK, Scrubbing, soiled
 from kaczmatch.service.store import Unit
 from kaczmatch.service.undoing import refold
-
-_JOB = "erasing:"
 
 # Where a person can stand: every field that names one. A test walks all records to see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
@@ -83,7 +81,7 @@ class Erasing:
     def resume(self) -> int:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
-            jobs = [fact.name.removeprefix(_JOB) for fact in reader.find(Fact) if fact.name.startswith(_JOB)]
+            jobs = being_erased(reader)
         for user in jobs:
             self._clean(user)
         self.scrubbing.run()
@@ -92,7 +90,7 @@ class Erasing:
     def _remove(self, unit: Unit, user: str) -> None:
         """From now on nobody meets this person, and nothing new can be said of them."""
         if unit.get(Person, user) is None:
-            if unit.get(Fact, f"{_JOB}{user}") is not None:
+            if unit.get(Fact, ERASING + user) is not None:
                 return  # it was begun, and goes on
             raise nobody(user)
         found: list[Record] = []
@@ -105,7 +103,7 @@ class Erasing:
                 unit.drop(Delivery, record.id)
         self.farewells.note(unit, user)
         unit.drop(Fact, HELD + user)
-        unit.put(Fact(name=f"{_JOB}{user}", value=""))
+        unit.put(Fact(name=ERASING + user, value=""))
         unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
     def _clean(self, user: str) -> None:
@@ -119,9 +117,9 @@ class Erasing:
             self.context.store.write(partial(self._forget, user=user, other=other), people=[user, other]).result()
 
         def finished(unit: Unit) -> None:
-            if unit.get(Fact, f"{_JOB}{user}") is None:
+            if unit.get(Fact, ERASING + user) is None:
                 return  # somebody else was at it too, and has told
-            unit.drop(Fact, f"{_JOB}{user}")
+            unit.drop(Fact, ERASING + user)
             soiled(unit, self.context)
             announce(unit, self.context, "profile.erased", user, {"user": user})
 
@@ -129,6 +127,8 @@ class Erasing:
 
     def _forget(self, unit: Unit, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
+        if unit.get(Fact, ERASING + user) is None:
+            return  # another process has finished it: whoever has the name by now is somebody new
         events = unit.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]

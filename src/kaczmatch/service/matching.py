@@ -59,7 +59,7 @@ class Matching:
             unit.put(told)
             return told
 
-        return self.context.store.write(work, people=[user])
+        return self.context.store.write(work, people=self._both(user, match))
 
     def _of(self, unit: Unit, user: str, match: str) -> Match:
         present(unit, user)

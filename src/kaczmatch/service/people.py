@@ -30,7 +30,12 @@ from kaczmatch.service.store import Reader, Unit
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
+# Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
+_JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
+_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
 HELD = "held:"  # a fact about somebody whom an operator holds back
+ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
 
 @final
@@ -80,6 +85,8 @@ class People:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
                 welcome(unit)
+            if known is None and unit.get(Fact, ERASING + user) is not None:
+                raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(unit)
             words = self.context.catalogue.vocabulary(unit, current.vocabulary)
             if about.paused is False:
@@ -96,7 +103,8 @@ class People:
                     unit.put(fold.written(user, fold.start()))
             return person
 
-        reads = [(Person, (user,)), (Standing, (user,)), (Fact, (HELD + user,)), catalogue.WANTED]
+        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.WANTED]
+        reads = [(Person, (user,)), (Standing, (user,)), *facts]
         return self.context.store.write(work, people=[user], reads=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -132,6 +140,11 @@ def present(unit: Unit, user: str) -> Person:
 def standing(unit: Reader, user: str) -> Standing:
     """Their counters; nothing where nothing was counted yet."""
     return unit.get(Standing, user) or Standing(user=user)
+
+
+def being_erased(reader: Reader) -> list[str]:
+    """Who is gone, and has left traces so far."""
+    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
 
 
 def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:
@@ -246,6 +259,7 @@ def _checked_name(name: str) -> str:
     text = unicodedata.normalize("NFC", name).strip()
     if not text or len(text) > _LONGEST_NAME:
         raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
-    if any(unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") for character in text):
+    shown = _JOINER.sub("", text)
+    if any(unicodedata.category(character) in _UNSHOWN or character in _BLANK for character in shown):
         raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
     return text

@@ -23,7 +23,9 @@ def spend(standing: Standing, what: str, limit: Limit, now: datetime) -> bytes:
         return standing.spent
     place, spent = _PLACES[what], [*_STORED.unpack(standing.spent or bytes(_STORED.size))]
     seconds = (now - _EPOCH) // _SECOND
-    start = seconds - seconds % (limit.window // _SECOND)
+    start = seconds - seconds % (length := limit.window // _SECOND)
+    if spent[place] == start + length:  # begun already, by a clock that was a little ahead
+        start += length
     used = spent[place + 1] if spent[place] == start else 0
     if used >= limit.most:
         wait = max(_EPOCH + timedelta(seconds=start) + limit.window - now, _SECOND)

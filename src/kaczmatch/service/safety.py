@@ -81,7 +81,10 @@ class Safety:
             unit.append(Audit(id=self.context.new_id(), at=now, actor=actor, action=action, user=found.other))
             return closed
 
-        return self.context.store.write(work, reads=[(Report, (report,))])
+        with self.context.store.read() as reader:
+            known = reader.get(Report, report)
+        both = [] if known is None else [known.user, known.other]  # erased meanwhile, neither may come back
+        return self.context.store.write(work, people=both, reads=[(Report, (report,))])
 
     def _block(self, unit: Unit, user: str, other: str, now: datetime) -> None:
         present(unit, user)

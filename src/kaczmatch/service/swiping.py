@@ -15,9 +15,9 @@ from kaczmatch.service.context import Context
 from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.liking import appeal_to, counted, told
 from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import checked_id, columns_of, present, profile_of, standing
+from kaczmatch.service.people import HELD, checked_id, columns_of, present, profile_of, standing
 from kaczmatch.service.quotas import SWIPES, spend
-from kaczmatch.service.records import Block, Event, Impression, Learned, Match, Pair, Person, Standing
+from kaczmatch.service.records import Block, Event, Fact, Impression, Learned, Match, Pair, Person, Standing
 from kaczmatch.service.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.store import Unit, Wanted
 
@@ -207,7 +207,12 @@ class Swiping:
         return unit.get(Block, user, other) is not None or unit.get(Block, other, user) is not None
 
     def _compatible(self, unit: Unit, me: Person, them: Person, card: Impression, now: datetime) -> bool:
-        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at."""
+        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
+
+        Who has paused themselves may still be answered; whom an operator holds back not.
+        """
+        if them.paused and unit.get(Fact, HELD + them.id) is not None:
+            return False
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
         version = self.context.catalogue.current(unit).vocabulary

@@ -33,7 +33,7 @@ class Undoing:
             if done is not None:
                 return done
             event = unit.get(Event, user, swipe)
-            if event is None or event.kind != SWIPED or event.candidate is None:
+            if event is None or event.kind != SWIPED or event.candidate is None or event.candidate not in other:
                 raise NotFound(f"there is no swipe {swipe!r}")
             events = unit.find(Event, user=user)
             last = next((one for one in reversed(events) if one.kind != SESSION_ENDED), None)
@@ -58,6 +58,7 @@ class Undoing:
 
         with self.context.store.read() as reader:
             event = reader.get(Event, user, swipe)
+        # Nobody else works on the candidate then. A swipe that comes after this look was not there when its undo was asked for.
         other = [event.candidate] if event is not None and event.candidate is not None else []
         return self.context.store.write(work, people=[user, *other])
 

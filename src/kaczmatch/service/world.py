@@ -26,6 +26,9 @@ from kaczmatch.service.store import Reader
 from kaczmatch.service.upkeep import changes_dropped
 
 _AT_ONCE = 1_000
+_FURTHEST = (
+    50_000  # lines at a time; a number further behind the last one is not waited for (a restored log goes on a million later)
+)
 _GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
 
 
@@ -45,11 +48,11 @@ class _Trail:
 
     def new(self, reader: Reader, now: datetime) -> list[Change | Event]:
         missing = self.missing or {}
-        lines: list[Change | Event] = [*reader.find(self.kind, after=(self.next - 1,), limit=50 * _AT_ONCE)]
+        lines: list[Change | Event] = [*reader.find(self.kind, after=(self.next - 1,), limit=_FURTHEST)]
         fresh = [line for line in lines if line.number > self.read_to or line.number in missing]
         seen = {line.number for line in lines}
         highest = max((line.number for line in fresh), default=self.read_to)
-        since = dict.fromkeys(range(self.read_to + 1, highest + 1), now) | missing
+        since = dict.fromkeys(range(max(self.read_to, highest - _FURTHEST) + 1, highest + 1), now) | missing
         self.missing = {number: at for number, at in since.items() if number not in seen and now - at < _GIVEN_UP}
         self.read_to = max(highest, self.read_to)
         return fresh

@@ -91,7 +91,10 @@ class Settings(BaseSettings):
     deck_size: int = Field(default=32, ge=1, le=100, description="Cards of a deck, unless asked for otherwise.")
     deck_minutes: Minutes = Field(default=60.0, description="How long a deck stays open.")
     session_minutes: Minutes = Field(default=30.0, description="Silence that ends a session.")
-    cooldown_days: Days = Field(default=14.0, description="How long somebody decided on is not shown again.")
+    cooldown_days: Days = Field(
+        default=14.0,
+        description="How long somebody decided on is not shown again, unless fewer others are left than a deck takes.",
+    )
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 
     # An experiment

@@ -169,16 +169,19 @@ class Sqlite(Database):
             self._too_long = LONG_LOG if self._shorten(PATIENCE) else 2 * length
 
     def _shorten(self, wait: float) -> bool:
-        """Move the whole log into the database, if readers allow it."""
+        """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log."""
         connection = self.writer.raw_connection()
         try:
             cursor = connection.cursor()
             cursor.execute(f"PRAGMA busy_timeout = {round(wait * 1000)}")
-            busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            cursor.execute(f"PRAGMA busy_timeout = {round(WAIT * 1000)}")
+            try:
+                return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            except sqlite3.OperationalError:  # a full disk, mostly
+                return False
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {round(WAIT * 1000)}")
         finally:
             connection.close()
-        return not busy
 
     def survived(self) -> bool | None:
         return None
@@ -194,7 +197,7 @@ class Sqlite(Database):
     def scrub(self) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         if not self._shorten(WAIT):
-            raise Unavailable("somebody reads the database for too long")
+            raise Unavailable("somebody reads the database for too long, or its disk is full")
 
     def alone(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE saw to that."""

@@ -222,6 +222,17 @@ def test_import_and_export(service: Any, client: Client) -> None:
     assert client.export_rows("swipes", "parquet").startswith(b"PAR1")
 
 
+def test_an_import_that_meets_a_bad_row_while_it_writes_says_what_was_written(service: Any, client: Client) -> None:
+    one, two = service.couple()
+    moment = "2026-01-01T12:00:00Z"
+    rows = (
+        f"user,candidate,decision,at,id\n{one},{two},like,{moment},a\n{one},{two},pass,{moment},a\n{one},{two},pass,{moment},b\n"
+    )
+    told = client.import_rows("swipes", rows.encode(), "csv")
+    assert (told.written, told.bad, told.complete) == (2, 1, True)
+    assert told.problems[0].row == 2
+
+
 def test_tokens_health_and_refusals(service: Any, client: Client) -> None:
     one, two = service.couple()
     url = str(service.client.base_url)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import stat
 from datetime import date
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
 
+from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.system import compose
 from kaczmatch.app.vocabulary import GENERAL
@@ -113,3 +115,16 @@ def test_without_the_demo_its_key_ends(opened: Opened) -> None:
     system = compose(Settings(data=data), service.system.store)
     with pytest.raises(Denied):
         system.parts.access.caller(key)
+
+
+def test_the_demo_works_again_after_the_service_ran_without_it(opened: Opened, tmp_path: Path) -> None:
+    """Every run without it ends the demo's key; none of those that ended signs a visitor's token."""
+    chosen = Settings(data=tmp_path, demo_people=10)
+    store = open_store(chosen)
+    for _ in range(6):
+        compose(chosen.model_copy(update={"demo": True}), store)
+        compose(chosen, store)
+    store.close()
+    demo = opened("sqlite", data=tmp_path, demo=True, demo_people=10)
+    token = demo.client.post("/v1/demo/tokens/somebody", headers={"X-Kaczmatch-Demo": "1"}).json()["token"]
+    assert demo.call("GET", "/vocabulary", by=token).status_code == 200

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import stat
+from datetime import date
 from pathlib import Path
 
 import httpx
@@ -11,10 +13,11 @@ import pytest
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composing import context_of, kept_secret, open_store
-from kaczmatch.app.serving import check
+from kaczmatch.app.serving import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access import Access
+from kaczmatch.service.people import About, People
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
@@ -44,6 +47,21 @@ def test_loopback_needs_no_key(tmp_path: Path, host: str) -> None:
 def test_the_demo_is_for_this_machine_alone(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="this machine alone"):
         check(Settings(data=tmp_path, host="192.0.2.1", demo=True))
+
+
+def test_a_port_that_is_taken_is_said_before_anything_starts(tmp_path: Path) -> None:
+    host = "127.0.0.1"
+    with socket.create_server((host, 0)) as taken:
+        port = taken.getsockname()[1]
+        told: list[str] = []
+        with pytest.raises(
+            InvalidInput, match=rf"{port} cannot be listened on \(address already in use\); choose another with --port"
+        ):
+            serve(Settings(data=tmp_path, host=host, port=port), told.append)
+        assert told == []
+        assert list(tmp_path.iterdir()) == []
+    assert free_port(host, port) == port
+    assert free_port(host, 0) > 0
 
 
 def test_several_processes_need_postgresql(tmp_path: Path) -> None:
@@ -77,6 +95,22 @@ def test_until_it_is_ready_requests_are_told_to_come_back(tmp_path: Path) -> Non
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": True, "detail": ""}
     system.stop()
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": False, "detail": "stopping"}
+
+
+def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path)
+    store = open_store(settings)
+    about = About(name="Ann", born=date(1990, 1, 1), i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}))
+    People(context_of(settings, store)).put("ann", about).result()
+    store.close()
+    fewer = Settings(data=tmp_path, kinds=("man", "mentor"))
+    system = compose(fewer, open_store(fewer))
+    system.start()
+    system.wait_started()
+    why = system.status.why()
+    system.stop()
+    assert "the settings do not fit what people said: i_am: there is no 'woman'" in why
+    assert "ann" not in why
 
 
 def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:

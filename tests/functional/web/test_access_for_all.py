@@ -56,3 +56,50 @@ def test_colours_can_be_chosen_and_are_kept(visiting: Visiting, site: Site) -> N
     page.reload()
     expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
     expect(body).not_to_have_css("background-color", light)
+
+
+@pytest.mark.parametrize("width", [320, 590])
+def test_a_narrow_or_enlarged_page_hides_nothing(visiting: Visiting, site: Site, width: int) -> None:
+    """590 pixels are a window of 1,180 at twice the size."""
+    visitor = visiting(viewport={"width": width, "height": 640})
+    page = visitor.be(site.person()).page
+    assert visitor.first()
+    name, ask = page.locator("#me-name").bounding_box(), visitor.card.get_by_role("button", name="Tell me more").bounding_box()
+    title = visitor.card.locator(".why-title").bounding_box()
+    assert name
+    assert ask
+    assert title
+    assert name["width"] > 20  # not squeezed to nothing, nor cut short
+    assert page.locator("#me-name").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert ask["y"] < title["y"] + title["height"]  # beside it, not below
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_the_keyboard_goes_through_a_profile_in_sight(visiting: Visiting, site: Site) -> None:
+    """What has the focus is neither above the dialog's edge nor behind its buttons."""
+    visitor = visiting(viewport={"width": 390, "height": 640})
+    page = visitor.be(site.person()).page
+    assert visitor.first()
+    page.locator("#me-edit").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
+    hidden, passed = [], set()
+    for _ in range(80):
+        told = page.evaluate(
+            """() => {
+              const one = document.activeElement, seen = (one.closest(".choice") ?? one).getBoundingClientRect();
+              const edge = document.getElementById("profile").getBoundingClientRect();
+              const ends = document.querySelector(".profile-ends");
+              const free = ends.contains(one) || (seen.top >= edge.top && seen.bottom <= ends.getBoundingClientRect().top + 1);
+              return [`${one.name}${one.value}${one.id}`, free];
+            }"""
+        )
+        passed.add(told[0])
+        if not told[1]:
+            hidden.append(told[0])
+        if "profile-save" in told[0]:
+            break
+        page.keyboard.press("Tab")
+    assert {"profile-cancel", "profile-save"} <= passed
+    assert len(passed) > 50
+    assert hidden == []

@@ -103,6 +103,7 @@ def test_whoever_is_reported_is_blocked_and_cannot_come_back(visitor: Visitor, s
     report = page.locator(".report", has_text=two)
     report.get_by_role("button", name="Block").click()
     expect(report).to_have_count(0)
+    expect(page.locator("#reports-title")).to_be_focused()  # the button is gone: the keyboard goes on from here
     assert site.ok("GET", f"/people/{two}")["paused"]
     assert site.api.post(f"/v1/people/{two}/resume").status_code == 409
     assert {"held back"} < set(looks(site, two))
@@ -111,6 +112,7 @@ def test_whoever_is_reported_is_blocked_and_cannot_come_back(visitor: Visitor, s
     expect(page.locator("#person-name")).to_contain_text("blocked by an operator")
     page.get_by_role("button", name="Unblock").click()
     expect(page.get_by_role("button", name="Block", exact=True)).to_be_visible()
+    expect(page.locator("#person-name")).to_be_focused()
     assert not site.ok("POST", f"/people/{two}/resume")["paused"]
 
 
@@ -127,6 +129,7 @@ def test_erasing_asks_for_the_id(visitor: Visitor, site: Site) -> None:
     dialog.get_by_label("Id").fill(two)
     dialog.get_by_role("button", name="Erase for good").click()
     expect(report).to_have_count(0)
+    expect(page.locator("#reports-title")).to_be_focused()
     assert site.api.get(f"/v1/people/{two}").status_code == 404
 
 
@@ -161,6 +164,10 @@ def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
     for chart in ("minutes", "policies", "lorenz", "conditions", "stability"):
         expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
     expect(page.locator("#told-lorenz")).to_contain_text("Gini")
+    figures = site.ok("GET", "/operator/figures")
+    cards, people = figures["sample"]["cards"], figures["people"]
+    least = f"cannot be below {1 - cards / people:.2f}" if cards < people else "cards."
+    expect(page.locator("#told-lorenz")).to_contain_text(least)
     expect(page.locator("#told-minutes")).to_contain_text("likes")
     with page.expect_download() as download:
         page.get_by_role("button", name="profiles.csv").click()

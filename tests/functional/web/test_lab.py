@@ -80,6 +80,23 @@ def test_learners_and_noise_are_chosen_and_keys_suffice(visitor: Visitor, site: 
     expect(page.locator("#count")).to_have_text("0 of 640 swipes")
 
 
+def test_the_seed_shown_is_the_seed_used_and_an_absent_service_is_said(visitor: Visitor, site: Site) -> None:
+    page = visitor.page
+    page.goto(f"{site.address}/lab")
+    expect(page.locator("#count")).to_have_text("0 of 640 swipes", timeout=60_000)
+    for typed, used in [("-5", "0"), ("", "0"), ("12345", "9999"), ("3.7", "3")]:
+        page.get_by_label("Seed").fill(typed)
+        page.get_by_label("Seed").blur()
+        expect(page.get_by_label("Seed")).to_have_value(used)
+    page.route("**/lab/run", lambda route: route.abort())
+    page.get_by_label("Paper’s condition").check()
+    expect(page.locator("#trouble")).to_contain_text("the service cannot be reached")
+    page.unroute("**/lab/run")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#trouble")).to_be_hidden()
+    visitor.wrong[:] = [words for words in visitor.wrong if "Failed to load resource" not in words]
+
+
 def test_the_report_is_linked_once_it_was_made(visitor: Visitor, site: Site) -> None:
     page = visitor.page
     page.goto(f"{site.address}/lab")

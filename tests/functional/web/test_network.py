@@ -55,7 +55,7 @@ def test_decisions_wait_and_are_sent_once(visitor: Visitor, site: Site, fail: Ca
     expect(page.locator("#trouble")).to_contain_text("1 decision waits here")
     second = visitor.first()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#trouble")).to_contain_text("2 decisions wait here")
+    expect(page.locator("#trouble")).to_contain_text("2 decisions wait here and are sent again by themselves")
     weather.clear()
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#trouble")).to_be_hidden()
@@ -96,4 +96,39 @@ def test_what_is_taken_back_meanwhile_is_taken_back(visitor: Visitor, site: Site
     expect(page.locator("#trouble")).to_be_hidden()
     assert [one.kind for one in visitor.settled(user, 2)] == ["swiped", "undone"]
     assert visitor.first() == first
+    only_network_errors(visitor)
+
+
+def test_who_one_is_survives_a_reload_while_the_network_fails(visitor: Visitor, site: Site) -> None:
+    """Somebody new would otherwise be lost: nobody else knows their id."""
+    user = site.person()
+    page = visitor.be(user).page
+    assert visitor.first()
+    page.route("**/matches*", lose_the_request)
+    page.reload()
+    expect(page.locator("#trouble")).to_contain_text("goes on by itself")
+    page.unroute("**/matches*")
+    assert visitor.first()
+    expect(page.locator("#trouble")).to_be_hidden()
+    only_network_errors(visitor)
+
+
+def test_a_token_that_has_expired_is_replaced(visitor: Visitor, site: Site) -> None:
+    user = site.person()
+    page = visitor.be(user).page
+    stale: list[str] = []
+
+    def expire(route: Route) -> None:
+        token = route.request.headers["authorization"]
+        if token in stale or not stale:
+            stale.append(token)
+            route.continue_(headers=route.request.headers | {"authorization": "Bearer kmu_gone"})
+        else:
+            route.continue_()
+
+    page.route("**/swipes/**", expire)
+    first = visitor.first()
+    page.keyboard.press("ArrowLeft")
+    assert [one.candidate for one in visitor.settled(user, 1)] == [first]
+    expect(page.locator("#trouble")).to_be_hidden()
     only_network_errors(visitor)

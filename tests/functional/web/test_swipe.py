@@ -175,10 +175,15 @@ def test_somebody_new_is_created(visitor: Visitor, site: Site) -> None:
     form.get_by_label("Born").fill("1994-02-03")
     form.get_by_role("button", name="Save").click()
     expect(form.get_by_role("alert")).to_have_text("I am: choose at least one; I look for: choose at least one")
+    expect(form.get_by_role("alert")).to_be_in_viewport()  # however far down the form goes
+    form.get_by_label("Name").fill("  ")
     form.get_by_role("group", name="I am").get_by_text("woman", exact=True).click()
     form.get_by_role("group", name="I look for").get_by_text("man", exact=True).click()
     for tag in ("jazz", "opera", "poetry"):
         form.get_by_text(tag, exact=True).click()
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_have_text("Name: write one")
+    form.get_by_label("Name").fill("Nova")
     form.get_by_role("button", name="Save").click()
     expect(page.locator("#me-name")).to_have_text("Nova")
     expect(visitor.card).to_be_visible()
@@ -186,6 +191,53 @@ def test_somebody_new_is_created(visitor: Visitor, site: Site) -> None:
     kept = site.ok("GET", f"/people/{user}")
     assert (kept["born"], kept["i_am"], kept["i_look_for"]) == ("1994-02-03", ["woman"], ["man"])
     assert sorted(kept["tags"]) == ["jazz", "opera", "poetry"]
+    page.get_by_role("button", name="Switch").click()  # and is not lost
+    page.get_by_role("button", name="Nova").click()
+    expect(page.locator("#me-name")).to_have_text("Nova")
+    expect(visitor.card).to_be_visible()
+    page.get_by_role("button", name="Switch").click()
+    expect(page.locator(".face-button")).to_have_count(10)
+    page.get_by_role("button", name="Others").click()
+    expect(page.get_by_role("button", name="Nova")).to_have_count(0)
+
+
+def test_keys_scroll_what_scrolls(visitor: Visitor, site: Site) -> None:
+    """Who goes through their matches by the arrow keys decides on nobody."""
+    place = {"location": {"latitude": 72.0, "longitude": 20.0}, "within_km": 20}
+    one = site.person("Ada", i_look_for=["man"], **place)
+    two = site.person("Bo", i_am=["man"], i_look_for=["woman"], **place)
+    site.like(two, one)
+    site.like(one, two)
+    site.person("Cy", i_am=["man"], i_look_for=["woman"], **place)
+    page = visitor.be(one).page
+    assert visitor.first()
+    page.get_by_role("list", name="People you matched with").focus()
+    page.keyboard.press("ArrowRight")
+    page.locator("#stack").focus()
+    page.keyboard.press("ArrowLeft")
+    assert [decision for _, _, decision in decisions(visitor, one, 2)] == ["like", "pass"]
+
+
+def test_two_windows_of_one_person_agree(visitor: Visitor, site: Site) -> None:
+    """A card that was decided on in the other one is not asked about again."""
+    user = site.person()
+    one, other = visitor.be(user), visitor.context.new_page()
+    other.goto(site.address)
+    other.evaluate("user => sessionStorage.setItem('kaczmatch.me', user)", user)
+    other.reload()
+    card = other.locator(".card[data-depth='0']:not(.leaving)")
+    expect(card).to_have_attribute("data-id", one.first())
+    for swipes in (1, 2, 3):
+        one.page.keyboard.press("ArrowLeft")
+        expect(one.page.locator("#moment")).to_have_text(f"Now, after {swipes} swipe{'s' * (swipes > 1)}")
+    other.keyboard.press("ArrowLeft")
+    expect(other.locator("#trouble")).to_contain_text("changed elsewhere")
+    expect(card).to_have_attribute("data-id", one.first())
+    expect(other.locator("#moment")).to_have_text("Now, after 3 swipes")
+    other.get_by_role("button", name="All right").click()
+    other.keyboard.press("ArrowLeft")
+    expect(other.locator("#moment")).to_have_text("Now, after 4 swipes")
+    expect(other.locator("#trouble")).to_be_hidden()
 
 
 def test_a_name_is_text_wherever_it_is_shown(visitor: Visitor, site: Site) -> None:
@@ -200,6 +252,21 @@ def test_a_name_is_text_wherever_it_is_shown(visitor: Visitor, site: Site) -> No
     expect(page.locator("#matched bdi")).to_have_text(name)
     assert page.locator("img[src=x]").count() == 0
     assert page.locator("body script").count() == 0
+
+
+def test_somebody_of_many_tags_has_a_card_to_scroll(visiting: Visiting, site: Site) -> None:
+    visitor = visiting(viewport={"width": 320, "height": 640})
+    place = {"location": {"latitude": 73.0, "longitude": 20.0}, "within_km": 20}
+    names = [name["name"] for name in site.ok("GET", "/vocabulary")["names"]]
+    one = site.person("Ada", i_look_for=["man"], **place)
+    two = site.person("Bo", i_am=["man"], i_look_for=["woman"], tags=names, **place)
+    page = visitor.be(one).page
+    assert visitor.first() == two
+    last = visitor.card.locator(".tag").last
+    expect(last).not_to_be_in_viewport()
+    visitor.card.locator(".tag").first.hover()
+    page.mouse.wheel(0, 3_000)
+    expect(last).to_be_in_viewport()
 
 
 def test_on_a_phone_nothing_is_cut_off(visiting: Visiting, site: Site) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from kaczmatch.service.erasing import TRACES, Erasing
 from kaczmatch.service.farewells import Farewells
 from kaczmatch.service.personal import export
 from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
-from kaczmatch.service.refusals import NotFound
+from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.store import Unavailable
 from kaczmatch.service.swiping import Swipe
@@ -102,6 +103,32 @@ def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkey
     assert not town.find(Event, candidate="canary")
     assert not [fact for fact in town.find(Fact) if "canary" in fact.name]
     assert town.erasing.resume() == 0
+
+
+def test_nobody_comes_back_before_their_erasure_is_finished(town: Town) -> None:
+    """What the newcomer did would be taken for traces of who was before."""
+    busy(town)
+    town.context.store.write(lambda unit: town.erasing._remove(unit, "canary"), people=["canary"]).result()
+    with pytest.raises(Conflict, match="is being erased"):
+        town.move_in("canary", man=True)
+    town.erasing.resume()
+    town.move_in("canary", man=True)
+    town.swipe("canary", "w4")
+    late = partial(town.erasing._forget, user="canary", other="w4")  # of another process that was at it, too
+    town.context.store.write(late, people=["canary", "w4"]).result()
+    assert verify(town.context).problems == ()
+
+
+def test_an_id_of_a_swipe_that_names_the_person_goes_with_it(town: Town) -> None:
+    """A client chooses ids, and a session is called by that of its first swipe."""
+    town.couples(2)
+    town.swipe("w0", "m0", id="first")
+    town.wait(hours=1)
+    town.swipe("w0", "m1", id="w0-and-canary")
+    town.erasing.erase("m1")
+    assert everywhere(town, "canary") == []
+    assert town.standing("w0").session == "first"
+    assert verify(town.context).problems == ()
 
 
 def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:

@@ -233,3 +233,16 @@ def test_blocks_of_another_length_are_told_apart() -> None:
     )
     found = Experimenting(changed).report()
     assert (found.strays, sum(arm.units + arm.waiting for arm in found.arms)) == (8, 0)
+
+
+def test_decks_that_were_assigned_otherwise_under_the_same_name_do_not_count() -> None:
+    town = Town(MemoryStore(), experiment=trial())
+    town.couples(2)
+    town.deck("w0")
+    by_time = {"assigned": Assigned.TIME}
+    for way in ({"assigned": Assigned.CLUSTER}, by_time, by_time | {"block": timedelta(days=9_999)}, {"assigned": Assigned.USER}):
+        town.wait(hours=2)
+        town = Town(town.context.store, before=town, experiment=trial(**way))
+        before = sum(arm.decks for arm in report(town).arms)
+        town.deck("w0")
+        assert (before, sum(arm.decks for arm in report(town).arms)) == ((1, 2) if way["assigned"] is Assigned.USER else (0, 1))

@@ -33,6 +33,10 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
         ({"name": "x" * 81}, "characters"),
         ({"name": "nul\x00"}, "control"),
         ({"name": "evil\u202egnp.exe"}, "direction"),
+        ({"name": "A\u200dda"}, "invisible"),
+        ({"name": "\u3164"}, "invisible"),
+        ({"name": "علی\u200c\u200cرضا"}, "invisible"),
+        ({"name": "علی\u200c"}, "invisible"),
         ({"born": date(2008, 11, 16)}, "18"),
         ({"tags": frozenset({"jaz"})}, "did you mean 'jazz'"),
         ({"i_am": frozenset({"womann"})}, "woman"),
@@ -46,6 +50,12 @@ def test_profiles_that_cannot_be_are_refused(town: Town, wrong: dict[str, Any], 
     about = {"name": "Ann", "tags": ("jazz",)} | wrong
     with pytest.raises(InvalidInput, match=words):
         town.people.put("ann", town.about(**about)).result()
+
+
+@pytest.mark.parametrize("name", ["علی\u200cرضا", "ශ්\u200dරී", "👩\u200d🚀 Ada", "❤\ufe0f\u200d🔥"])
+def test_names_that_are_written_with_joiners_are_names(town: Town, name: str) -> None:
+    town.move_in("ann", name=name)
+    assert town.people.get("ann").name == name
 
 
 def test_somebody_may_take_part_on_the_eighteenth_birthday(town: Town) -> None:

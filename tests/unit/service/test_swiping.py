@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.folding import SESSION_ENDED
+from kaczmatch.service.operating import Operating
 from kaczmatch.service.records import Event, Impression, Match, Message, Pair
 from kaczmatch.service.refusals import Conflict, NotFound, Reused, TooMany
 from kaczmatch.service.rules import Limit
@@ -127,6 +129,20 @@ def test_blocked_erased_and_unfitting_people_look_like_people_who_never_were(tow
     assert len(problems) == 1
 
 
+def test_who_is_held_back_by_an_operator_gets_no_match_from_decks_that_were_dealt_before(town: Town) -> None:
+    town.couples(2)
+    town.swipe("m0", "w0")
+    town.swipe("m1", "w0")
+    deck = town.shown("w0", "m0")
+    town.people.pause("m1", True).result()  # of their own accord
+    Operating(town.context).hold("m0", "operator", True).result()
+    with pytest.raises(NotFound, match="there is no card"):
+        town.swipe("w0", "m0", deck=deck)
+    assert town.swipe("w0", "m1", deck=deck).match is not None
+    Operating(town.context).hold("m0", "operator", False).result()
+    assert town.swipe("w0", "m0", deck=deck).match is not None
+
+
 def test_nobody_swipes_on_themselves_or_with_another_word(town: Town) -> None:
     town.couples(1)
     with pytest.raises(InvalidInput, match="themselves"):
@@ -165,6 +181,18 @@ def test_a_quota_ends_swiping_until_its_window_is_over() -> None:
     assert timedelta(0) < refused.value.wait <= timedelta(hours=1)
     town.wait(hours=1)
     town.swipe("w0", "m2", deck=deck)
+
+
+def test_a_clock_that_steps_back_over_midnight_gives_no_second_quota() -> None:
+    """Two processes whose clocks differ by a moment do so every night."""
+    town = Town(MemoryStore(), swipes=Limit(2, timedelta(days=1)))
+    town.couples(5)
+    deck = town.shown("w0", "m0")
+    town.now = town.now.replace(hour=23, minute=59, second=58)
+    for place in range(5):
+        town.wait(seconds=2 if place % 2 == 0 else -4)  # and one more for the swipe itself
+        with pytest.raises(TooMany) if place >= 2 else nullcontext():
+            town.swipe("w0", f"m{place}", deck=deck)
 
 
 def test_silence_ends_a_session(town: Town) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch.service.records import Event, Impression, Pair, Standing
 from kaczmatch.service.refusals import Conflict, NotFound
+from kaczmatch.service.store import Unit
+from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
@@ -147,3 +153,23 @@ def test_memory_weighs_a_candidate_again_after_an_undo(town: Town) -> None:
     town.world.follow()
     town.undoing.undo("w0", "mistake").result()
     assert town.world.follow() == 2  # both sides
+
+
+def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> None:
+    """Whom it is about was not known when the undo asked for its locks."""
+    town.couples(1)
+    deck, store = town.shown("w0", "m0"), town.context.store
+
+    class Overtaken:
+        read = staticmethod(store.read)
+
+        def write(self, work: Callable[[Unit], Any], people: Collection[str]) -> Any:
+            town.swipe("w0", "m0", id="s", deck=deck)
+            assert list(people) == ["w0"]
+            return store.write(work, people=people)
+
+    undoing = Undoing(replace(town.context, store=Overtaken()))
+    with pytest.raises(NotFound):
+        undoing.undo("w0", "s").result()
+    assert [event.kind for event in town.events("w0")] == ["swiped"]
+    town.undoing.undo("w0", "s").result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -294,6 +295,36 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
     reading.join()
     store.close()
     assert longest < 4 * limit
+
+
+def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Path) -> None:
+    """What is committed is in the log already: it was written, and is not written again."""
+    file = tmp_path / "store.db"
+    with closing(SqlStore(f"sqlite:///{file}")) as store:
+        store.write(lambda unit: [unit.put(Fact(name=str(i), value="x" * 3_000)) for i in range(300)]).result()
+        store.scrub()
+        ran: list[str] = []
+
+        def work(name: str) -> Callable[[Unit], None]:
+            def one(unit: Unit) -> None:
+                ran.append(name)
+                unit.put(Fact(name=name, value="x" * 50_000))
+
+            return one
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        store.database._too_long = 0  # type: ignore[attr-defined]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, hard))  # the database cannot grow, its log can
+        try:
+            with held(store):
+                futures = [store.write(work(name)) for name in ("a", "b")]
+            assert [future.result() for future in futures] == [None, None]
+            with pytest.raises(Unavailable):
+                store.scrub()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert ran == ["a", "b"]
+        store.scrub()
 
 
 def test_a_disk_that_fails_while_committing_leaves_the_outcome_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ async def bring(
         file.flush()
         asked = Asked(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
         result = await to_thread.run_sync(_imported, use.context, what, asked, limiter=_turns(request))
-    if result.bad and not (dry_run or skip_bad):
+    if not (dry_run or result.complete):
         errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
         detail = f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written"
         return problem(request.scope["request_id"], HTTPStatus.UNPROCESSABLE_ENTITY, "bad-rows", detail, errors=errors)

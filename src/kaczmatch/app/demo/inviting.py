@@ -11,6 +11,7 @@ import structlog
 from fastapi import APIRouter
 
 from kaczmatch.app.demo.crowd import Crowd
+from kaczmatch.app.demo.key import demo_key
 from kaczmatch.app.demo.past import complaints, past
 from kaczmatch.app.demo.population import Invented, invent
 from kaczmatch.app.demo.routes import demo_router
@@ -39,7 +40,8 @@ def with_demo(system: System) -> tuple[APIRouter, ...]:
     system.before_ready.append(lambda: invite(context, invented, settings.demo_seed))
     crowd = Crowd(context, invented, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((CROWD_SECONDS, "crowd", crowd.answer))
-    return (demo_router(invented),)
+    access = system.parts.access
+    return (demo_router(invented, access.caller(demo_key(access, settings.data / "demo-key"))),)
 
 
 def invite(context: Context, invented: Invented, seed: int) -> int:

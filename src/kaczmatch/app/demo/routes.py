@@ -44,8 +44,8 @@ class Taste(BaseModel):
     weights: dict[str, float] | None
 
 
-def demo_router(invented: Invented) -> APIRouter:
-    """Answers this machine alone, and no other site's page: those cannot send the header."""
+def demo_router(invented: Invented, host: Caller) -> APIRouter:
+    """Answers this machine alone, and no other site's page: those cannot send the header. `host` signs visitors' tokens."""
     router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
 
     @router.get("/people", response_model=DemoPeople)
@@ -79,8 +79,7 @@ def demo_router(invented: Invented) -> APIRouter:
         check_local(request)
         if x_kaczmatch_demo != "1":
             raise Forbidden("the demo's own pages send a header with this")
-        key = next(iter(use.loopback_keys))
-        minted, expires = use.access.mint(Caller(key, frozenset()), user, _LIFE)
+        minted, expires = use.access.mint(host, user, _LIFE)
         return DemoToken(token=minted, expires=expires)
 
     @router.get("/people/{user}/taste", response_model=Taste)

@@ -32,9 +32,14 @@ export function told(figures) {
     policies: figures.policies.length ? `Most of all: ${why(figures.policies[0])} (${whole(figures.policies[0].decks)} decks).` : "No deck was dealt in the last hour.",
     stability: figures.stability.length ? `Median ${middle(figures.stability).toFixed(2)} over ${whole(figures.stability.length)} people ${looked}.` : "Nobody has finished two sessions yet.",
     conditions: figures.conditions.length ? `Median ${middle(figures.conditions).toFixed(0)} ${looked}; ${whole(figures.singular)} have none without damping.` : "Nobody has swiped eight times yet.",
-    lorenz: figures.exposure_gini === null ? "Nobody was shown yet." : `Gini ${figures.exposure_gini.toFixed(2)}; the most shown 1 % get ${percent(figures.exposure_top)} of the last ${whole(figures.sample.cards)} cards.`,
+    lorenz: figures.exposure_gini === null ? "Nobody was shown yet." : `Gini ${figures.exposure_gini.toFixed(2)}; the most shown 1 % get ${percent(figures.exposure_top)} of the last ${whole(figures.sample.cards)} cards.${tooFew(figures)}`,
   };
   for (const [name, said] of Object.entries(words)) byId(`told-${name}`).textContent = said;
+}
+
+/** A card goes to one person: where there are fewer cards than people, even the most equal way leaves most with none. */
+function tooFew({ people, sample }) {
+  return sample.cards < people ? ` With fewer cards than people it cannot be below ${(1 - sample.cards / people).toFixed(2)}.` : "";
 }
 
 export const why = (policy) => `${policy.sampler}: ${policy.reason}`;

@@ -27,7 +27,7 @@ export class Person {
     byId("person-name").replaceChildren(make("bdi", {}, seen.name), ` (${user})${state}`);
     byId("person-acts").replaceChildren(
       make("button", { type: "button", click: () => this.#hold(user, !seen.held) }, seen.held ? "Unblock" : "Block"),
-      make("button", { type: "button", class: "danger", click: () => erase(user, this.act, () => (byId("person").hidden = true)) }, "Erase…"),
+      make("button", { type: "button", class: "danger", click: () => erase(user, this.act, () => this.#gone()) }, "Erase…"),
     );
     byId("moments").replaceChildren(
       ...seen.moments.map((moment) =>
@@ -38,14 +38,20 @@ export class Person {
     say(`Timeline of ${seen.name}: ${seen.moments.length} lines`);
   }
 
+  #gone() {
+    byId("person").hidden = true;
+    byId("user").focus();
+  }
+
   #link(user) {
     return user ? make("button", { type: "button", class: "quiet", click: () => this.show(user) }, user) : "";
   }
 
-  #hold(user, held) {
-    return this.act(async () => {
+  async #hold(user, held) {
+    const done = await this.act(async () => {
       await (held ? operator.put(`${path(user)}/hold`) : operator.delete(`${path(user)}/hold`));
       await this.#look(user);
     }, held ? "Could not block" : "Could not unblock");
+    if (done) byId("person-name").focus();
   }
 }

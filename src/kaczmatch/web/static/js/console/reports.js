@@ -4,6 +4,9 @@ import { byId, make, say } from "../dom.js";
 import { erase } from "./erasing.js";
 import { operator } from "./session.js";
 
+/** The button that was pressed is gone with its report: the keyboard goes on from the title. */
+const here = () => byId("reports-title").focus();
+
 export class Reports {
   constructor(show, act, report) {
     this.show = show;
@@ -45,7 +48,7 @@ export class Reports {
         { class: "row" },
         button("Timeline", () => this.show(report.other)),
         button("Block", () => this.#block(report)),
-        button("Erase…", () => erase(report.other, this.act), "danger"),
+        button("Erase…", () => erase(report.other, this.act, here), "danger"),
         button("Close", () => this.#close(report, "no action")),
       ),
     );
@@ -55,12 +58,12 @@ export class Reports {
     return this.#close(report, "blocked", () => operator.put(`/operator/people/${encodeURIComponent(report.other)}/hold`));
   }
 
-  #close(report, resolution, first = async () => {}) {
-    return this.act(async () => {
+  async #close(report, resolution, first = async () => {}) {
+    const done = await this.act(async () => {
       await first();
       await operator.post(`/operator/reports/${encodeURIComponent(report.id)}/close`, { resolution });
       say(`Report closed: ${resolution}`);
-      byId("reports-title").scrollIntoView({ block: "nearest" });
     }, "The report is still open");
+    if (done) here();
   }
 }

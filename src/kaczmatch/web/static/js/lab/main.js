@@ -24,7 +24,9 @@ const chosen = () => [...document.querySelectorAll("[name=learner]:checked")].ma
 const condition = () => document.querySelector("[name=condition]:checked").value;
 const seed = () => Math.min(9999, Math.max(0, Math.trunc(byId("seed").valueAsNumber) || 0));
 
+/** What is asked for; the seed as it is used, whatever was typed. */
 function asked() {
+  byId("seed").value = String(seed());
   return { condition: condition(), noise: byId("noise").valueAsNumber, seed: seed(), people: Number(byId("people").value) };
 }
 
@@ -88,11 +90,14 @@ function again() {
   return safely(() => show(shown));
 }
 
+/** What comes of a run that was left meanwhile is no news, good or bad. */
 async function safely(work) {
+  const mine = run;
   try {
     await work();
-    trouble("");
+    if (mine === run) trouble("");
   } catch (error) {
+    if (mine !== run) return;
     pause();
     trouble(`That did not work: ${error.message}.`, "Try again", again);
   }

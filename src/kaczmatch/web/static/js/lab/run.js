@@ -1,5 +1,7 @@
 // One run: what was fetched of it so far, learner by learner.
 
+import { Unreachable } from "../api.js";
+
 const AHEAD = 128; // swipes a request
 const TOTAL = 640;
 
@@ -30,6 +32,8 @@ export class Run {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ ...this.asked, learners, first, last: Math.min(TOTAL, first + AHEAD) }),
+    }).catch(() => {
+      throw new Unreachable();
     });
     if (!answer.ok) throw new Error(`the service answered ${answer.status}`);
     return answer.json();

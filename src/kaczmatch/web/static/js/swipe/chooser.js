@@ -3,7 +3,7 @@
 import { patiently } from "../api.js";
 import { avatar } from "../avatar.js";
 import { byId, make, trouble } from "../dom.js";
-import { invented } from "./people.js";
+import { created, invented } from "./people.js";
 
 const FACES = 9;
 
@@ -42,16 +42,17 @@ export class Chooser {
       () => invented(find, this.#skip, FACES),
       (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`),
     );
+    const mine = find || this.#skip ? [] : await created();
     if (asked !== this.#asked) return; // somebody typed on
     this.place = place;
     if (!more) this.#skip = -FACES; // from the start again
-    byId("faces").replaceChildren(...people.map((one) => this.#face(one)), this.#create);
+    byId("faces").replaceChildren(...[...mine, ...people].map((one) => this.#face(one)), this.#create);
     byId("nobody-found").hidden = people.length > 0;
   }
 
   #face(one) {
     const looks = `${one.i_am.join(" and ")}, looks for ${one.i_look_for.length > 2 ? "anybody" : one.i_look_for.join(" or ")}`;
-    const past = one.swipes ? `${one.swipes} swipes so far` : "has not swiped yet";
+    const past = one.swipes === undefined ? "created here" : one.swipes ? `${one.swipes} swipes so far` : "has not swiped yet";
     return make(
       "li",
       {},

@@ -45,15 +45,19 @@ export class Game {
   /** Become somebody, and get cards. */
   async start(user) {
     const waiting = (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`);
-    const client = as(user);
-    this.me = await patiently(() => client.get(`/people/${user}`), waiting);
-    this.taste = await tasteOf(user);
+    [this.me, this.taste] = await patiently(() => Promise.all([as(user).get(`/people/${user}`), tasteOf(user)]), waiting);
+    this.#decided.clear();
+    await this.#outbox.retry();
+    await patiently(() => this.#anew(), waiting);
+  }
+
+  /** Everything as the service has it: at the start, and where another window of the same person has decided meanwhile. */
+  async #anew() {
+    const user = this.me.id;
     this.cards = [];
     this.#past = [];
-    this.#decided.clear();
     this.#stage.clear();
-    await this.#outbox.retry();
-    await Promise.all([this.#matches.load(client, user), this.#learned.load(client, user, this.taste, this.#nameOf)]);
+    await Promise.all([this.#matches.load(as(user), user), this.#learned.load(as(user), user, this.taste, this.#nameOf)]);
     await this.deal();
   }
 
@@ -188,6 +192,11 @@ export class Game {
 
   #failed(one, problem) {
     if (one.user !== this.me?.id) return;
+    if (problem.code === "conflict") {
+      trouble("Something has changed elsewhere, in another window perhaps. This is how it stands now.", "All right", () => trouble(""));
+      this.#anew().catch(() => {}); // the next swipe tells
+      return;
+    }
     if (one.kind === "undo") {
       this.cards = this.cards.filter((card) => card.id !== one.candidate);
       this.#show();
@@ -206,8 +215,8 @@ export class Game {
       say("Everything was sent.");
       return;
     }
-    const waits = count === 1 ? "1 decision waits here and is" : `${count} decisions wait here and are`;
-    trouble(`${sentence(why)} ${waits} sent again by itself.`, "Try now", () => this.#outbox.retry());
+    const waits = count === 1 ? "1 decision waits here and is sent again by itself" : `${count} decisions wait here and are sent again by themselves`;
+    trouble(`${sentence(why)} ${waits}.`, "Try now", () => this.#outbox.retry());
   }
 }
 

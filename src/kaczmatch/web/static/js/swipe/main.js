@@ -6,7 +6,7 @@ import { Autopilot } from "./autopilot.js";
 import { Chooser } from "./chooser.js";
 import { Game } from "./game.js";
 import { listen } from "./keys.js";
-import { as, remember, remembered } from "./people.js";
+import { as, keep, remember, remembered } from "./people.js";
 import { ProfileForm } from "./profile.js";
 
 const form = new ProfileForm();
@@ -65,6 +65,7 @@ async function create() {
   form.words(await client.get("/vocabulary"));
   const save = async (profile) => {
     await client.put(`/people/${user}`, profile, { "If-None-Match": "*" });
+    keep(user);
     await play(user);
   };
   form.edit("Somebody new", { youngest: 18, oldest: 99, within_km: 100, location: chooser.place }, save);

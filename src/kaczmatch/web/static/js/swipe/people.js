@@ -4,6 +4,8 @@ import { Client } from "../api.js";
 
 const DEMO = { "X-Kaczmatch-Demo": "1" };
 const KEY = "kaczmatch.me";
+const MINE = "kaczmatch.mine";
+const MOST = 5; // created people who are offered again
 const anybody = new Client();
 const tokens = new Map();
 
@@ -20,6 +22,27 @@ export const invented = (find, skip, limit) => anybody.get(`/demo/people?limit=$
 
 /** What a simulated person really likes; null for real ones. */
 export const tasteOf = async (user) => (await anybody.get(`/demo/people/${encodeURIComponent(user)}/taste`)).weights;
+
+/** The ids of those who were created in this browser. */
+const mine = () => {
+  try {
+    return JSON.parse(localStorage.getItem(MINE) ?? "[]");
+  } catch {
+    return [];
+  }
+};
+
+/** Somebody was created; nobody else would find them again. */
+export const keep = (user) => {
+  try {
+    localStorage.setItem(MINE, JSON.stringify([user, ...mine()].slice(0, MOST)));
+  } catch {
+    // found as long as the page is not left
+  }
+};
+
+/** The profiles of those who were created here and are still there. */
+export const created = async () => (await Promise.all(mine().map((user) => as(user).get(`/people/${user}`).catch(() => null)))).filter(Boolean);
 
 /** Who one was when the page was left. */
 export const remembered = () => {

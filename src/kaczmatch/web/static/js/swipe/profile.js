@@ -1,4 +1,4 @@
-// A profile to fill in: somebody new, or one's own to change. What is wrong stands beside its field.
+// A profile to fill in: somebody new, or one's own to change. What is wrong is said above the buttons, which are always in sight.
 
 import { byId, make } from "../dom.js";
 
@@ -81,6 +81,7 @@ export class ProfileForm {
   async #submit() {
     const profile = this.#read();
     const missing = [
+      ...(profile.name ? [] : [{ field: "name", problem: "write one" }]),
       ...(profile.i_am.length ? [] : [{ field: "i_am", problem: "choose at least one" }]),
       ...(profile.i_look_for.length ? [] : [{ field: "i_look_for", problem: "choose at least one" }]),
       ...(profile.youngest <= profile.oldest ? [] : [{ field: "oldest", problem: "must not be below the youngest" }]),
