@@ -1,6 +1,6 @@
 """Do off-policy intervals cover the truth? Simulated people use the real service; then its log judges policies it never dealt by.
 
-python benchmarks/off_policy.py [--studies 100] [--couples 30] [--days 2]
+python benchmarks/off_policy.py [--studies 100] [--couples 30] [--days 2] [--floor 0.3]
 
 The truth of a study is the likes a card that the policy would have earned at the very occasions that were dealt for, by the
 people's own probabilities to like, which the service never sees.
@@ -18,14 +18,17 @@ from rich.progress import track
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, Policy
+from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.service.judging import Judging, Target
 from studies import logged
 
 CHANCE = Always(decision=Decision(sampler=Uniform(), reason="judged"))
-POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirers=0.0)}
+BEST = Always(decision=Decision(sampler=Greedy(), reason="judged"))
+POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirers=0.0), "greedy": BEST}
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
 
 
@@ -34,18 +37,27 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=100)
     parser.add_argument("--couples", type=int, default=30)
     parser.add_argument("--days", type=int, default=2)
+    parser.add_argument("--floor", type=float, default=0.3)
     options = parser.parse_args()
     found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
+    refused = dict.fromkeys(POLICIES, 0)
     for seed in track(range(options.studies), "studies", console=Console(stderr=True)):
-        town = logged(seed, options.couples, options.days)
+        town = logged(seed, options.couples, options.days, options.floor)
         for name, policy in POLICIES.items():
+            try:
+                told = Judging(town.context).judge(Target(policy), np.random.default_rng(seed))
+            except InvalidInput:
+                refused[name] += 1
+                continue
             truth = town.truth(policy, deals=3)
-            told = Judging(town.context).judge(Target(policy), np.random.default_rng(seed))
             found.setdefault((name, "as logged, for comparison"), []).append((told.logged, truth))
             for words, field in ESTIMATES.items():
                 found.setdefault((name, words), []).append((getattr(told, field), truth))
     people, decks = 2 * options.couples, 2 * options.couples * options.days
-    print(f"\n{options.studies} studies of {people} people and {decks} decks of 6; dealt by mutual with a floor of 0.3\n")
+    print(
+        f"\n{options.studies} studies of {people} people and {decks} decks of 6; dealt by mutual with a floor of {options.floor}"
+    )
+    print("refused: " + ", ".join(f"{name} in {number}" for name, number in refused.items()) + "\n")
     print("| policy judged | estimate | covers the truth | mean error | root mean square error | mean half width | truth |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for (name, words), studies in found.items():

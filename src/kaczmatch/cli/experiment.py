@@ -68,6 +68,11 @@ def _words(report: ExperimentReport) -> list[str]:
             f"The arms have numbers of units that chance would hardly give (p = {report.balance:.1g}): something assigns or logs "
             "them unevenly. Find it before you believe a difference."
         )
+    if report.strays:
+        words.append(
+            f"{report.strays:,} decks of this name were assigned by other settings than those of now and are left out. A change "
+            "that moves units between arms spoils a comparison: give an experiment that changes a new name."
+        )
     if report.assigned == "user":
         words.append("Where people meet each other across arms, differences between users are biased: see docs/experiments.md.")
     return words

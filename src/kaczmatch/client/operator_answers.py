@@ -216,6 +216,7 @@ class Experiment:
     arms: tuple[Arm, ...]
     contrasts: tuple[Contrast, ...]
     balance: float | None
+    strays: int
 
 
 @final

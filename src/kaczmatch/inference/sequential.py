@@ -23,6 +23,7 @@ from kaczmatch.inference.clustered import Estimate
 ALPHA: Final = 0.05
 PLANNED: Final = 500  # units for which intervals are narrowest
 FEWEST: Final = 30  # units of an arm before anything is said: the theory is for many
+TELLING: Final = 8.0  # as many of them, effectively, must make up the variance: one match in thirty people is no measure of it
 
 
 class Course(NamedTuple):
@@ -55,14 +56,16 @@ def difference(values: Vector, treated: NDArray[np.bool_], *, alpha: float = ALP
 def _moments(values: Vector, counted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
     """Mean and squared standard error of what is counted, after each unit.
 
-    Nothing is said of a few, nor as long as all are alike: how far the next might be off is not known then.
+    Nothing is said of a few, nor as long as nearly all are alike: how far the next might be off is not known then. With d how
+    far each unit is from the mean, (Σd²)²/Σd⁴ is how many make up the variance: n/3 of a normal, the rare ones where few differ.
     """
     n = np.cumsum(counted).astype(np.float64)
-    total, squares = np.cumsum(np.where(counted, values, 0.0)), np.cumsum(np.where(counted, values**2, 0.0))
-    scatter = squares - total**2 / np.maximum(n, 1.0)
-    known = (n >= FEWEST) & (scatter > 1e-9 * squares)
-    average = np.divide(total, n, out=np.full(len(n), np.nan), where=known)
-    return average, np.divide(scatter, n * (n - 1.0), out=np.full(len(n), np.nan), where=known)
+    total, squares, cubes, fourths = (np.cumsum(np.where(counted, values**power, 0.0)) for power in (1, 2, 3, 4))
+    average = total / np.maximum(n, 1.0)
+    scatter = squares - total * average
+    tails = fourths - 4.0 * average * cubes + 6.0 * average**2 * squares - 3.0 * n * average**4
+    known = (n >= FEWEST) & (scatter > 1e-9 * squares) & (scatter**2 >= TELLING * tails)
+    return np.where(known, average, np.nan), np.divide(scatter, n * (n - 1.0), out=np.full(len(n), np.nan), where=known)
 
 
 def _course(value: Vector, squared_error: Vector, units: NDArray[np.int64], alpha: float) -> Course:

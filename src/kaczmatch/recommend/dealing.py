@@ -16,7 +16,7 @@ import numpy as np
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.index.membership import Numbers, among, places
 from kaczmatch.recommend.policy import Decision
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Rows
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, Rows
 
 
 @final
@@ -54,20 +54,16 @@ def deal(
     liked = decision.sampler.draw(admirers.pool, quota, rng) if quota else _NOTHING
     drawn = decision.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[liked.rows]
-    # How far down the sampler's order one has to go for so many who are not chosen already.
-    fresh = ~among(main.numbers[drawn.rows], chosen)
-    reached = np.append(0, np.cumsum(fresh))
-
-    def depth(cards: int) -> int:
-        return int(np.searchsorted(reached, max(min(size - cards - quota, int(reached[-1])), 0)))
-
-    down = depth(explore)
-    chosen = np.concatenate([chosen, main.numbers[drawn.rows[:down][fresh[:down]]]])
+    # Given who came in by the quota, the sampler fills the places that are left with its best of the others.
+    taken = places(main.numbers, chosen) if quota else NO_ROWS
+    by_sampler = drawn.beside(taken[taken >= 0])
+    fresh = drawn.rows[~among(main.numbers[drawn.rows], chosen)] if quota else drawn.rows
+    chosen = np.concatenate([chosen, main.numbers[fresh[: size - explore - quota]]])
     uniform = at_random[~among(at_random, chosen)][: size - len(chosen)] if len(at_random) else at_random
     numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
     # What the sampler and the uniform cards give, for as many uniform cards as there may be, and how likely that is.
     ways = [
-        (likely, drawn.chances(depth(cards)), min(cards / max(uniformly - (size - cards), 1), 1.0))
+        (likely, by_sampler(max(size - cards - quota, 0)), min(cards / max(uniformly - (size - cards), 1), 1.0))
         for cards, likely in ((explored, 1.0 - more), (explored + 1, more))
         if likely > 0.0
     ]
@@ -77,8 +73,8 @@ def deal(
     def chances(asked: Numbers, entry: Vector, missing: float) -> Vector:
         in_main = places(main.numbers, asked)
         found = np.zeros(len(asked))
-        for likely, by_sampler, alone in ways:
-            found += likely * _any(_taken(by_sampler, in_main, 0.0), alone)
+        for likely, sampled, alone in ways:
+            found += likely * _any(_taken(sampled, in_main, 0.0), alone)
         found = _taken(entry, in_main, missing) * np.maximum(found, rest)
         if quota:
             found = _any(found, _taken(liked.chances(quota), places(admirers.numbers, asked), 0.0))
@@ -96,7 +92,7 @@ def deal(
     return Hand(numbers, chances(numbers, main.entry, 1.0), uniform, least, foreseen)
 
 
-_NOTHING = Draw(np.empty(0, np.int64), lambda _: np.empty(0))
+_NOTHING = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
 
 
 def _taken(values: Vector, rows: Rows, missing: float) -> Vector:

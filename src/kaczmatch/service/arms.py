@@ -15,7 +15,7 @@ from typing import final
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.recommend.location import GRID_DEGREES
 from kaczmatch.recommend.policy import Policy
-from kaczmatch.service.records import Person
+from kaczmatch.service.records import Dealt, Person
 
 _KM_A_CELL = GRID_DEGREES * 111.2
 _NOWHERE = "nowhere"
@@ -75,18 +75,19 @@ class Experiment:
     def place(self, person: Person, now: datetime) -> Place:
         """The arm of a deck for somebody at a moment."""
         if self.assigned is Assigned.TIME:
-            unit = self._block(now)
+            unit = self._block_at(now)
         elif self.assigned is Assigned.CLUSTER:
             unit = self._region(person)
         else:
             return Place(self.arm(person.id), "")
         return Place(self.arm(unit), unit)
 
-    def assigned_so(self, unit: str, at: datetime) -> bool:
-        """Whether the unit of a deck is one of ours: settings may have changed under the same name."""
-        if self.assigned is Assigned.TIME:
-            return unit == self._block(at)
-        return (unit == "") == (self.assigned is Assigned.USER) and not unit.isdecimal()
+    def dealt(self, deck: Dealt) -> bool:
+        """Whether a deck of this name was dealt as these settings say; not so where they have been changed since."""
+        by_time, by_user = self.assigned is Assigned.TIME, self.assigned is Assigned.USER
+        same = deck.unit == self._block_at(deck.at) if by_time else (deck.unit == "") == by_user and not deck.unit.isdigit()
+        arm = self.arm(deck.unit or deck.user)
+        return same and (arm.name, arm.policy.slug) == (deck.arm, deck.policy)
 
     def over(self, unit: str, first: datetime) -> datetime:
         """When a unit has been watched long enough, given its first deck."""
@@ -104,8 +105,8 @@ class Experiment:
                 return arm
         return self.arms[-1]
 
-    def _block(self, at: datetime) -> str:
-        return str((at - _EPOCH) // self.block)
+    def _block_at(self, moment: datetime) -> str:
+        return str((moment - _EPOCH) // self.block)
 
     def _region(self, person: Person) -> str:
         if person.row is None or person.column is None:

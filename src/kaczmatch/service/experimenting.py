@@ -54,13 +54,15 @@ class Contrast:
 @final
 @dataclass(frozen=True, slots=True)
 class ExperimentReport:
-    """`balance` is the probability of numbers of units as uneven as these or more, if they were assigned as they should be."""
+    """`balance` is the probability of numbers of units as uneven as these or more, if they were assigned as they should be.
+    `strays` are decks of this name that other settings assigned; nothing of them is counted."""
 
     name: str
     assigned: str
     arms: tuple[ArmReport, ...]
     contrasts: tuple[Contrast, ...]
     balance: float | None
+    strays: int
 
 
 @final
@@ -87,38 +89,39 @@ class Experimenting:
         """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
         experiment, now = self.context.rules.experiment, self.context.clock()
         if experiment is None:
-            return ExperimentReport("", "", (), (), None)
+            return ExperimentReport("", "", (), (), None, 0)
         with self.context.store.read() as reader:
-            units = self._units(reader, experiment, watch)
+            units, strays = self._units(reader, experiment, watch)
         closed = now - self.context.rules.deck_life  # until then the last deck of a unit could be answered
         # In the order of their first decks, which does not depend on what came of them.
         done = sorted((one for one in units if one.over <= closed), key=lambda one: one.first)
         arms = tuple(self._arm(arm, done, units) for arm in experiment.arms)
-        alpha = sequential.ALPHA / (len(arms) - 1)
+        alpha = sequential.ALPHA / (len(OUTCOMES) * (len(arms) - 1))
         contrasts = tuple(
             _contrast(arm.name, experiment.arms[0].name, place, done, alpha)
             for arm in experiment.arms[1:]
             for place in range(len(OUTCOMES))
         )
-        return ExperimentReport(experiment.name, experiment.assigned, arms, contrasts, _balance(experiment.arms, units))
+        return ExperimentReport(experiment.name, experiment.assigned, arms, contrasts, _balance(experiment.arms, units), strays)
 
-    def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> list[_Unit]:
+    def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> tuple[list[_Unit], int]:
         units: dict[str, _Unit] = {}
-        total, seen = reader.count(Dealt, experiment=experiment.name), 0
+        total, seen, strays = reader.count(Dealt, experiment=experiment.name), 0, 0
         for decks in _pages(reader, experiment.name):
             for deck in decks:
-                if not experiment.assigned_so(deck.unit, deck.at):
+                if not experiment.dealt(deck):
+                    strays += 1
                     continue
                 key = deck.unit or deck.user
                 unit = units.get(key)
                 if unit is None:
                     unit = units[key] = _Unit(deck.at, experiment.over(deck.unit, deck.at), deck.arm)
-                if deck.arm == unit.arm and deck.at < unit.over:
-                    _count(reader, deck, unit)
+                if deck.at < unit.over:
+                    _count(reader, deck, unit, unit.over + self.context.rules.deck_life)
             seen += len(decks)
             if watch is not None:
                 watch(seen, total)
-        return list(units.values())
+        return list(units.values()), strays
 
     def _arm(self, arm: Arm, done: Sequence[_Unit], units: Sequence[_Unit]) -> ArmReport:
         mine, all_mine = [one for one in done if one.arm == arm.name], [one for one in units if one.arm == arm.name]
@@ -134,14 +137,15 @@ class Experimenting:
         )
 
 
-def _count(reader: Reader, deck: Dealt, unit: _Unit) -> None:
-    """A deck's cards, the likes among them, and the likes that made a match."""
+def _count(reader: Reader, deck: Dealt, unit: _Unit, until: datetime) -> None:
+    """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
     cards = reader.find(Impression, user=deck.user, deck=deck.id)
     liked = [(card.user, card.answer) for card in cards if card.decision == LIKE]
+    swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
     unit.decks += 1
     unit.cards += len(cards)
-    unit.hits[0] += len(liked)
-    unit.hits[1] += sum(swipe.match is not None for swipe in reader.many(Event, liked).values()) if liked else 0
+    unit.hits[0] += len(swipes)
+    unit.hits[1] += sum(swipe.match is not None for swipe in swipes)
 
 
 def _pages(reader: Reader, experiment: str) -> Iterator[list[Dealt]]:

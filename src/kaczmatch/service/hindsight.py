@@ -79,8 +79,8 @@ class Hindsight:
         decks = self._reader.find(Dealt)
         events = deque(effective(self._reader.find(Event)))
         for number, deck in enumerate(decks):
-            # Events are in the order of their commits. One that was imported says an older time, and counts from its commit on.
-            while events and (events[0].imported or events[0].at < deck.at):
+            # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
+            while events and events[0].at < deck.at:
                 self._happened(events.popleft())
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:

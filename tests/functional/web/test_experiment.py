@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from kaczmatch.recommend.policy import MutualPolicy
 from kaczmatch.service.arms import Arm, Experiment
 from kaczmatch.service.context import Context
-from kaczmatch.service.records import Dealt, Impression
+from kaczmatch.service.records import Dealt, Event, Impression
 from kaczmatch.service.store import Unit
 
 from .conftest import Site, Visiting, Visitor
@@ -24,13 +24,14 @@ TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm
 
 @pytest.fixture
 def running(site: Site) -> Iterator[Context]:
-    """An experiment that has been watched to the end: eighty people, half of them in each arm, and the bold like more."""
+    """An experiment that has been watched to the end: eighty people, some of them in each arm, and the bold like more."""
     context = site.system.context
     rules, before = replace(context.rules, experiment=TRIAL), context.clock() - timedelta(days=30)
 
     def work(unit: Unit) -> None:
         for place in range(80):
-            user, arm, at = f"past-{place}", ("usual", "bold")[place % 2], before + timedelta(minutes=place)
+            user, at = f"past-{place}", before + timedelta(minutes=place)
+            arm = TRIAL.arm(user).name
             unit.put(
                 Dealt(
                     user=user,
@@ -49,6 +50,8 @@ def running(site: Site) -> Iterator[Context]:
             )
             for card in range(10):
                 liked = card < (6 + place % 3 if arm == "bold" else 2 + place % 3)
+                decision = "like" if liked else "pass"
+                unit.append(Event(user=user, id=f"s{card}", kind="swiped", at=at, candidate=f"{card}", decision=decision))
                 unit.put(
                     Impression(
                         user=user,
@@ -60,7 +63,7 @@ def running(site: Site) -> Iterator[Context]:
                         score=0.0,
                         reason="",
                         answer=f"s{card}",
-                        decision="like" if liked else "pass",
+                        decision=decision,
                     )
                 )
 
@@ -68,6 +71,7 @@ def running(site: Site) -> Iterator[Context]:
         for place in range(80):
             unit.drop(Dealt, f"past-{place}", "d")
             for card in range(10):
+                unit.drop(Event, f"past-{place}", f"s{card}")
                 unit.drop(Impression, f"past-{place}", "d", f"{card}")
 
     context.store.write(work).result()

@@ -76,3 +76,14 @@ def test_the_last_interval_is_about_half_as_wide_again_as_a_usual_one() -> None:
     assert found is not None
     assert found.value == pytest.approx(values.mean())
     assert found.high - found.value == pytest.approx(3.04 * values.std(ddof=1) / np.sqrt(500), rel=0.01)
+
+
+def test_a_rare_outcome_in_a_small_arm_is_not_spoken_of_too_soon() -> None:
+    """One match in thirty people is no measure of how far thirty people may be off."""
+    rng = np.random.default_rng(5)
+    missed = {"difference": 0, "mean": 0}
+    for _ in range(STUDIES):
+        values = rng.binomial(20, 0.005, 1_000) / 20.0
+        missed["difference"] += ever_missed(difference(values, rng.random(1_000) < 0.1), 0.0)
+        missed["mean"] += ever_missed(mean(values), 0.005)
+    assert max(missed.values()) <= 0.05 * STUDIES + 2.0 * np.sqrt(0.05 * 0.95 * STUDIES), missed

@@ -177,6 +177,64 @@ def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
     assert sum(arm.units for arm in found.arms) == len({deck.unit for deck in town.find(Dealt)}) >= 4
 
 
+def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> None:
+    """Cards can be answered for ever, but what has been looked at must not move."""
+    town = Studied(4, couples=40, experiment=trial(window=timedelta(hours=2)))
+    hands = {user: town.deck(user) for user in town.ids}
+
+    def answer(place: int) -> None:
+        for user, hand in hands.items():
+            card, person = hand.cards[place]
+            town.swipe(user, person.id, "like" if town.tags[person.id][0] else "pass", deck=card.deck)
+
+    answer(0)
+    town.wait(minutes=150)  # the decks have expired; the units are still open, as a deck of their last minute would be
+    answer(1)
+    town.wait(hours=1)
+    before = report(town)
+    assert all(arm.outcomes[0] is not None for arm in before.arms)
+    swipes = [event for user in town.ids for event in town.events(user) if event.decision == "like"]
+    counted = sum(arm.units * arm.outcomes[0].value * 6 for arm in before.arms if arm.outcomes[0] is not None)
+    assert counted == pytest.approx(len(swipes))
+    answer(2)
+    assert report(town) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"assigned": Assigned.TIME},
+        {"assigned": Assigned.CLUSTER},
+        {"arms": (Arm("new", MutualPolicy()), Arm("b", MutualPolicy()))},
+        {"arms": (Arm("a", PaperPolicy()), Arm("b", PaperPolicy()))},
+        {"arms": (Arm("a", MutualPolicy(), 0.001), Arm("b", MutualPolicy()))},
+    ],
+    ids=["by-time", "by-cluster", "renamed", "another-policy", "other-shares"],
+)
+def test_decks_of_other_settings_under_the_same_name_are_told_apart(change: dict[str, Any]) -> None:
+    town = Studied(5, couples=8, experiment=trial())
+    town.day()
+    town.wait(days=7)
+    alike = {deck.user for deck in town.find(Dealt) if deck.arm == "b"}
+    changed = replace(town.context, rules=replace(town.context.rules, experiment=trial(**change)))
+    found = Experimenting(changed).report()
+    stay = len(alike) if "arms" in change and change["arms"][0].policy != PaperPolicy() else 0
+    assert found.strays == 16 - stay > 0
+    assert sum(arm.decks for arm in found.arms) == stay
+    assert report(town).strays == 0
+
+
+def test_blocks_of_another_length_are_told_apart() -> None:
+    town = Studied(6, couples=4, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
+    town.day()
+    town.wait(days=7)
+    changed = replace(
+        town.context, rules=replace(town.context.rules, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
+    )
+    found = Experimenting(changed).report()
+    assert (found.strays, sum(arm.units + arm.waiting for arm in found.arms)) == (8, 0)
+
+
 def test_decks_that_were_assigned_otherwise_under_the_same_name_do_not_count() -> None:
     town = Town(MemoryStore(), experiment=trial())
     town.couples(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from kaczmatch.service.decks import Hand, Sight, look
 from kaczmatch.service.hindsight import Hindsight
 from kaczmatch.service.judging import Judging, Target
 from kaczmatch.service.records import Dealt
+from kaczmatch.service.swiping import Swipe, Swiping
 from studies import Studied, logged
 
 
@@ -72,6 +74,19 @@ def test_hindsight_is_what_was_seen_then() -> None:
     assert any(one.admirers for one in met)
     assert any(one.blocked for one in met)
     assert {one.deck.model for one in met} == {1, 2}
+
+
+def test_swipes_that_were_imported_later_are_not_known_before() -> None:
+    """They say when they were made; a deck that was dealt before that cannot have known them."""
+    town = Studied(8, couples=4)
+    town.deck("w0")
+    town.wait(days=2)
+    swipe = Swipe(user="w0", id="i", candidate="m1", decision="like", deck="")
+    Swiping(town.context).imported(swipe, town.now - timedelta(days=1)).result()
+    town.deck("w0")
+    with town.context.store.read() as reader:
+        swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).occasions()]
+    assert swipes == [0, 1]
 
 
 def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:

@@ -66,13 +66,15 @@ class ContrastOut(BaseModel):
 
 
 class ExperimentOut(BaseModel):
-    """Exposure and outcomes of each arm. `balance`: the probability of numbers of units as uneven as these, if all is well."""
+    """Exposure and outcomes of each arm. `balance`: the probability of numbers of units as uneven as these, if all is well;
+    `strays`: decks of this name that other settings assigned, which are left out."""
 
     name: str
     assigned: str
     arms: list[ArmOut]
     contrasts: list[ContrastOut]
     balance: float | None
+    strays: int
 
     @classmethod
     def of(cls, report: ExperimentReport) -> ExperimentOut:
@@ -100,7 +102,14 @@ class ExperimentOut(BaseModel):
             )
             for one in report.contrasts
         ]
-        return cls(name=report.name, assigned=report.assigned, arms=arms, contrasts=contrasts, balance=report.balance)
+        return cls(
+            name=report.name,
+            assigned=report.assigned,
+            arms=arms,
+            contrasts=contrasts,
+            balance=report.balance,
+            strays=report.strays,
+        )
 
 
 @router.get("/experiment", response_model=ExperimentOut)

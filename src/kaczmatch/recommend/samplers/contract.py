@@ -22,6 +22,9 @@ from kaczmatch.recommend.scoring import Fusion
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
+Chances = Callable[[int], Vector]
+
+NO_ROWS: Rows = np.empty(0, np.int64)
 
 
 class Reach(Enum):
@@ -95,11 +98,16 @@ class Pool:
 class Draw:
     """Rows of a pool in the order they were drawn, as many as were asked for or as there are.
 
-    ``chances(n)`` are the probabilities with which each row of the pool is among the first n, given that it is in the pool.
+    ``beside(taken)(n)`` are the probabilities with which each row of the pool is among the first n who are not `taken`, which
+    have a place already; of a taken row, as if it had none.
     """
 
     rows: Rows
-    chances: Callable[[int], Vector]
+    beside: Callable[[Rows], Chances]
+
+    def chances(self, n: int) -> Vector:
+        """The probability of each row of the pool to be among the first n."""
+        return self.beside(NO_ROWS)(n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import Draw, Rows
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Rows
 
 _ROUNDS = 60
 _CLOSE = 1e-8
@@ -21,21 +21,22 @@ _NEGLIGIBLE = 1e-12  # of the largest weight
 
 def race(weights: Vector, size: int, rng: np.random.Generator) -> Draw:
     """The first `size` to arrive. Rows of weight 0 come only when the others are used up, all alike; so do all if all are 0."""
-    return Draw(_arrivals(weights, size, rng), lambda n: chances(weights, n))
+    return Draw(_arrivals(weights, size, rng), lambda taken: lambda n: chances(weights, n, taken))
 
 
-def chances(weights: Vector, size: int) -> Vector:
-    """The probability of each row to be among the first `size`."""
-    running = _running(weights)
-    runners = int(np.count_nonzero(running))
-    if size >= len(weights):
+def chances(weights: Vector, size: int, taken: Rows = NO_ROWS) -> Vector:
+    """The probability of each row to be among the first `size` who are not `taken`; of a taken row, as if it were not."""
+    running, free = _running(weights), np.ones(len(weights), np.bool_)
+    free[taken] = False
+    runners, rows = int(np.count_nonzero(running & free)), len(weights) - len(taken)
+    if size >= rows:
         return np.ones(len(weights))
     if size >= runners:
-        return np.where(running, 1.0, (size - runners) / (len(weights) - runners))
+        return np.where(running, 1.0, (size - runners) / (rows - runners))
     weights = np.where(running, weights, 0.0) / weights.max()
     if size == 1:
-        return np.asarray(weights / weights.sum())
-    return np.asarray(-np.expm1(-weights * _time(weights, size)))
+        return np.asarray(weights / (weights[free].sum() + np.where(free, 0.0, weights)))
+    return np.asarray(-np.expm1(-weights * _time(weights[free], size)))
 
 
 def _running(weights: Vector) -> NDArray[np.bool_]:

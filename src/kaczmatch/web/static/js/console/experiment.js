@@ -26,7 +26,8 @@ export async function redrawn() {
 
 function words(report) {
   const uneven = report.balance !== null && report.balance < UNEVEN ? " The arms have numbers of units that chance would hardly give: find out why before you believe a difference." : "";
-  return `Arms are assigned to ${UNITS[report.assigned]}; each counts once, when it has been watched long enough. Intervals hold at all looks together.${uneven}`;
+  const strays = report.strays ? ` ${report.strays.toLocaleString()} decks of this name were assigned by other settings and are left out: give an experiment that changes a new name.` : "";
+  return `Arms are assigned to ${UNITS[report.assigned]}; each counts once, when it has been watched long enough. Intervals hold at all looks together.${uneven}${strays}`;
 }
 
 function row(arm, report) {
