@@ -26,9 +26,7 @@ from kaczmatch.service.store import Reader
 from kaczmatch.service.upkeep import changes_dropped
 
 _AT_ONCE = 1_000
-_FURTHEST = (
-    50_000  # lines at a time; a number further behind the last one is not waited for (a restored log goes on a million later)
-)
+_FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later
 _GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
 
 
