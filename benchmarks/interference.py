@@ -48,7 +48,9 @@ def main() -> None:
 def _with_error(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
     """Mean and standard error over towns, without those where an experiment gave everybody one arm."""
     known = values[~np.isnan(values)]
-    return f"{known.mean():+.2f} ± {known.std(ddof=1) / np.sqrt(len(known)):.2f}"
+    left_out = len(values) - len(known)
+    more = f" ({left_out} towns left out: one arm for all)" if left_out else ""
+    return f"{known.mean():+.2f} ± {known.std(ddof=1) / np.sqrt(len(known)):.2f}{more}"
 
 
 if __name__ == "__main__":
