@@ -26,7 +26,7 @@ from kaczmatch.storage.errors import Taken
 
 PAUSES: Final = (0.01, 0.1, 0.5)  # seconds before a commit is tried again
 CROWD: Final = 8  # works in a commit from which on as many are expected again
-LINGER: Final = 0.003  # seconds that they are waited for
+LINGER: Final = 0.008  # seconds that they are waited for
 
 
 @final
