@@ -28,16 +28,16 @@ import numpy as np
 
 import kaczmatch
 from kaczmatch.core.vectors import unit_rows
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.filters import Candidates
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.location import NO_LIMIT, Location, reach
 from kaczmatch.recommend.policy import Always, Decision
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import geometric
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 D, DECK, VIEWERS, MET = 60, 32, 24, 50

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import track
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm
-from kaczmatch.service.rules import Rules
+from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.experiment import Arm
 from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town

@@ -23,7 +23,7 @@ from kaczmatch.inference.clustered import Estimate
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
-from kaczmatch.service.judging import Judging, Target
+from kaczmatch.service.experiments.off_policy import Judging, Target
 from studies import logged
 
 CHANCE = Always(decision=Decision(sampler=Uniform(), reason="judged"))

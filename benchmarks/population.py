@@ -21,15 +21,15 @@ import polars as pl
 from rich.progress import track
 
 import kaczmatch
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure, gini, top_share
 from kaczmatch.recommend.filters import Candidates, allowed
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -31,9 +31,9 @@ from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
 from kaczmatch.app.composing import access_of, context_of
-from kaczmatch.service.people import About, made
-from kaczmatch.service.records import Event, Impression, Person, Standing
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Event, Impression, Person, Standing
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.meeting.profiles import About, made
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import altair as alt
 import numpy as np
 
-from kaczmatch.service.records import Impression
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Impression
+from kaczmatch.service.domain.store import Unit
 from kaczmatch.storage import SqlStore
 from service import CONNECTIONS, TAGS, deck_requests, drive, free_port, prepare, serving
 

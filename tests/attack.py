@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.service.decks import look
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.domain.config import Limit
+from kaczmatch.service.meeting.decks import look
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Upkeep
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 

@@ -56,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         "the idempotency check",
-        "service/swiping.py",
+        "service/meeting/swipes.py",
         "        known = unit.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"
         "            return _again(known, swipe)\n        now, me",
         "        now, me",
@@ -64,14 +64,14 @@ FAULTS = (
     ),
     Fault(
         "blocks, when a card is answered",
-        "service/swiping.py",
+        "service/meeting/swipes.py",
         "or self._kept_apart(unit, swipe) or",
         "or",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
         "that only shown people can be swiped on",
-        "service/swiping.py",
+        "service/meeting/swipes.py",
         "if card is None or them",
         "if them",
         "tests/unit/service/test_swiping.py",
@@ -85,7 +85,7 @@ FAULTS = (
     ),
     Fault(
         "the limit of a quota",
-        "service/quotas.py",
+        "service/domain/quotas.py",
         "if used >= limit.most:",
         "if used > limit.most:",
         "tests/unit/service tests/contract/test_races.py -k 'quota and not postgres'",
@@ -106,21 +106,21 @@ FAULTS = (
     ),
     Fault(
         "the end of a token's life",
-        "service/access.py",
+        "service/access/credentials.py",
         "<= self.context.clock().timestamp()",
         "<= 0",
         "tests/unit/service/test_access.py",
     ),
     Fault(
         "the re-fold after an undo",
-        "service/undoing.py",
+        "service/meeting/undo.py",
         "            refold(unit, self.context, current, user, [*events, undone])\n",
         "",
         "tests/unit/service/test_undoing.py",
     ),
     Fault(
         "the re-fold of other people after an erasure",
-        "service/erasing.py",
+        "service/privacy/erasure.py",
         "            refold(unit, self.context,",
         "            (lambda *_: None)(unit, self.context,",
         "tests/unit/service/test_erasing.py",
@@ -134,14 +134,14 @@ FAULTS = (
     ),
     Fault(
         "the look into the store after a deck was dealt from memory",
-        "service/decks.py",
+        "service/meeting/decks.py",
         "            if len(people) == len(ids):",
         "            if True:",
         "tests/unit/service/test_decks.py",
     ),
     Fault(
         "leaving one's own part out of an appeal",
-        "service/liking.py",
+        "service/domain/appeal.py",
         "mine = _NOTHING if own is None or own.weighed is None else _parts(own)",
         "mine = _NOTHING",
         "tests/unit/service/test_swiping.py",
@@ -155,7 +155,7 @@ FAULTS = (
     ),
     Fault(
         "decks in the order of the viewer's side alone",
-        "service/world.py",
+        "service/meeting/serving_index.py",
         "            discreet=True,\n",
         "",
         "tests/functional/abuse/test_trilateration.py",

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from kaczmatch import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.models import Models
-from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import About, People
-from kaczmatch.service.records import Impression
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.records import Impression
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.profiles import About, People
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.operations.models import Models
 from kaczmatch.storage import MemoryStore, SqlStore
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.recommend.policy import MutualPolicy, Policy
-from kaczmatch.service.hindsight import Hindsight
-from kaczmatch.service.store import Store
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.storage import MemoryStore
 from town import TAGS, Town
 

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks, Hand
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.models import Models
-from kaczmatch.service.people import About, People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.records import Event, Learned, Record, Standing
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Event, Learned, Record, Standing
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.decks import Decks, Hand
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import About, People
+from kaczmatch.service.meeting.ranking import RankingPeople
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.meeting.swipes import Answer, Swipe, Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.privacy.erasure import Erasing
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kaczmatch.core.errors import InvalidInput
     from kaczmatch.core.swipes import Seen, SwipeLog
-    from kaczmatch.learners.appeal import Appeal
     from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
-    from kaczmatch.learners.hinge import Hinge
-    from kaczmatch.learners.influence import Influence, influence
-    from kaczmatch.learners.monitors import watch
-    from kaczmatch.learners.population import fit_population, population_prior
+    from kaczmatch.learners.logs.influence import Influence, influence
+    from kaczmatch.learners.logs.monitors import watch
+    from kaczmatch.learners.logs.progressive import progressive
+    from kaczmatch.learners.logs.replay import States, replay
+    from kaczmatch.learners.logs.threshold import calibrated_hinge
+    from kaczmatch.learners.population.appeal import Appeal
+    from kaczmatch.learners.population.fit import fit_population, population_prior
     from kaczmatch.learners.prior import Prior
-    from kaczmatch.learners.progressive import progressive
     from kaczmatch.learners.registry import LEARNERS, learner
-    from kaczmatch.learners.replay import States, replay
+    from kaczmatch.learners.rules.hinge import Hinge
     from kaczmatch.learners.state import State
-    from kaczmatch.learners.threshold import calibrated_hinge
-    from kaczmatch.recommend.both_ways import Viewer
-    from kaczmatch.recommend.cards import Card, Deck, Opening, Reason
-    from kaczmatch.recommend.deck import Recommender
+    from kaczmatch.recommend.deck import Card, Deck, Opening, Reason
     from kaczmatch.recommend.explanation import explain
     from kaczmatch.recommend.exposure import Exposure, gini, top_share
     from kaczmatch.recommend.index.candidate_index import CandidateIndex
@@ -33,8 +31,10 @@ if TYPE_CHECKING:
     from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
     from kaczmatch.recommend.profile import Profile
     from kaczmatch.recommend.rank import rank
+    from kaczmatch.recommend.recommender import Recommender
     from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
     from kaczmatch.recommend.schema import DATING, MENTORING, Schema
+    from kaczmatch.recommend.viewer import Viewer
     from kaczmatch.recommend.vocabulary import Vocabulary
 
 __version__ = "0.1.0"

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.leasing import Lease
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.records import Delivery, Message
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leases import Lease
+from kaczmatch.service.domain.records import Delivery, Message
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Upkeep
+from kaczmatch.service.privacy.erasure import Erasing
 from kaczmatch.storage import SqlStore
 
 

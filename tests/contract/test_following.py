@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.services import open_store
 
-from kaczmatch.service.records import Change
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.records import Change
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.operations.maintenance import Upkeep
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
 from town import Town

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.people import made
-from kaczmatch.service.records import RECORDS, Change, Dealt, Event, Impression, Match, Message, Standing
-from kaczmatch.service.refusals import TooMany
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.store import Store, Unit
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.config import Limit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import RECORDS, Change, Dealt, Event, Impression, Match, Message, Standing
+from kaczmatch.service.domain.refusals import TooMany
+from kaczmatch.service.domain.store import Store, Unit
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.profiles import made
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.swipes import Answer, Swipe, Swiping
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from town import NOON, Town
 

@@ -14,13 +14,13 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from kaczmatch.service.decks import Hand
-from kaczmatch.service.records import Block, Match, Pair
-from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Block, Match, Pair
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.decks import Hand
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Upkeep
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
 from town import Town
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import (
+from kaczmatch.service.domain.records import (
     RECORDS,
     Block,
     Event,
@@ -26,7 +26,7 @@ from kaczmatch.service.records import (
     Report,
     Standing,
 )
-from kaczmatch.service.store import Store, Unavailable, Unit
+from kaczmatch.service.domain.store import Store, Unavailable, Unit
 from kaczmatch.storage import MemoryStore, SqlStore, Taken, WrittenAlready
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

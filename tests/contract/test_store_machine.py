@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kaczmatch.service.records import Event, Fact, Logged, Message, Pair, Record
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Event, Fact, Logged, Message, Pair, Record
+from kaczmatch.service.domain.store import Unit
 from kaczmatch.storage import MemoryStore, SqlStore, Taken
 from kaczmatch.storage.schema import TABLES
 

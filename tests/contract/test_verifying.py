@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.services import open_store
 
-from kaczmatch.service.records import Event, Impression, Learned, Match, Pair, Record, Standing
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, Learned, Match, Pair, Record, Standing
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.verification import verify
 from town import Town
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kaczmatch.service.records import Event, Standing
+from kaczmatch.service.domain.records import Event, Standing
 from kaczmatch.storage import SqlStore
 
 WRITER = Path(__file__).with_name("writer.py")

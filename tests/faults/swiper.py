@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from itertools import count
 from threading import Thread
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.rules import Limit, Rules
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
+from kaczmatch.service.domain.config import Limit, Rules
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.meeting.swipes import Answer, Swipe, Swiping
 from kaczmatch.storage import SqlStore
 
 PEOPLE, THREADS = 24, 4

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from kaczmatch.app.composing import scrubbing_of
 from kaczmatch.cli.app import app
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.personal import export
-from kaczmatch.service.records import RECORDS
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.records import RECORDS
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Upkeep
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import Erasing
+from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage import SqlStore
 from town import Town
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.people import made
-from kaczmatch.service.records import Event, Impression, Standing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, Standing
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.meeting.profiles import made
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from swiper import PEOPLE
 from town import NOON, Town

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import Fact
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.domain.records import Fact
+from kaczmatch.service.domain.store import Unavailable
 from kaczmatch.storage import SqlStore
 
 from .processes import kept, verify, writer

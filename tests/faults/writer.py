@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import event
 
-from kaczmatch.service.records import Event, Standing
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.domain.records import Event, Standing
+from kaczmatch.service.domain.store import Unavailable, Unit
 from kaczmatch.storage import SqlStore
 
 TOGETHER = 5

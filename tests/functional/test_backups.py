@@ -15,14 +15,14 @@ import pytest
 from tests.services import dealt, in_context, populate, swiped
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.records import RECORDS, Event, Learned, Record
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import RECORDS, Event, Learned, Record
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import Erasing
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
 

@@ -20,16 +20,16 @@ from tests.services import TAGS, about, in_context, open_store, populate, swiped
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
-from kaczmatch.service.context import Context
-from kaczmatch.service.exporting import COLUMNS, exported
-from kaczmatch.service.importing import MOST_PROBLEMS, Asked, Imported, Importing
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.people import People, tags_of
-from kaczmatch.service.records import Event, Message, Person
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Event, Message, Person
+from kaczmatch.service.meeting.profiles import People, tags_of
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.timeline import Operating
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.transfer.exporting import COLUMNS, exported
+from kaczmatch.service.transfer.importing import MOST_PROBLEMS, Asked, Imported, Importing
+from kaczmatch.service.transfer.profiles import Profiles
+from kaczmatch.service.transfer.swipes import Swipes
 from kaczmatch.storage import MemoryStore, SqlStore
 
 KINDS = ("csv", "jsonl", "parquet")
@@ -211,7 +211,7 @@ def test_repeating_changes_nothing_and_a_changed_table_only_what_changed(context
 
 @pytest.mark.parametrize("what", ["profiles", "swipes"])
 def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.service.importing._SAVED_EVERY", 500)
+    monkeypatch.setattr("kaczmatch.service.transfer.importing._SAVED_EVERY", 500)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     context = in_context(store)
     if what == "swipes":

@@ -21,15 +21,15 @@ from tests.services import START, Clock, Receiver, dealt, in_context, open_store
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.delivering import Deliverer
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.records import Delivery, Message
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.sending import Persistence, Reply
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Delivery, Message
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Unavailable
+from kaczmatch.service.messages.delivery import Deliverer
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.messages.sender import Persistence, Reply
+from kaczmatch.service.privacy.erasure import Erasing
 from kaczmatch.storage import SqlStore
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()

@@ -21,8 +21,8 @@ import httpx
 
 from kaczmatch.adapters.addresses import public
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.records import Message
-from kaczmatch.service.sending import Reply, told
+from kaczmatch.service.domain.records import Message
+from kaczmatch.service.messages.sender import Reply, told
 
 PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64  # bytes of a secret, as the standard has it

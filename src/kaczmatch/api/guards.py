@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.api.parts import Parts, parts
 from kaczmatch.api.problems import Forbidden
-from kaczmatch.service.access import APP, OPERATOR, Access, Caller, Denied
-from kaczmatch.service.refusals import nobody
+from kaczmatch.service.access.credentials import APP, OPERATOR, Access, Caller, Denied
+from kaczmatch.service.domain.refusals import nobody
 
 _REMEMBERED = 10_000
 _FOR_SECONDS = 1.0  # on top of the second that `Access` remembers a key for

@@ -9,22 +9,22 @@ from typing import final
 import numpy as np
 from fastapi import Request
 
-from kaczmatch.service.access import Access
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.models import Models
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.people import People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.swiping import Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.access.credentials import Access
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import People
+from kaczmatch.service.meeting.ranking import RankingPeople
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.meeting.swipes import Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.timeline import Operating
+from kaczmatch.service.privacy.erasure import Erasing
 
 
 def _nothing() -> str:

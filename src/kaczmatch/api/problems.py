@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.access import Denied
-from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
-from kaczmatch.service.store import Unavailable, Uncertain
+from kaczmatch.service.access.credentials import Denied
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
+from kaczmatch.service.domain.store import Unavailable, Uncertain
 
 MEDIA: Final = "application/problem+json"
 

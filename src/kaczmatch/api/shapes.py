@@ -11,8 +11,8 @@ from kaczmatch.api.guards import ID
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import OLDEST, age_on
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.people import About, tags_of
-from kaczmatch.service.records import Person
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.meeting.profiles import About, tags_of
 
 MOST_TAGS: Final = 500
 

@@ -9,13 +9,13 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.vectors import unit
-from kaczmatch.recommend.cards import Reason
+from kaczmatch.recommend.deck import Reason
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.people import features_of
-from kaczmatch.service.preferences import surely_liked
-from kaczmatch.service.records import Learned, Person
-from kaczmatch.service.world import grown
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Learned, Person
+from kaczmatch.service.meeting.preferences import surely_liked
+from kaczmatch.service.meeting.profiles import features_of
+from kaczmatch.service.meeting.serving_index import grown
 
 _MOST = 3
 # Who was drawn at random looks like who was chosen: the difference would tell that they have not liked the viewer.

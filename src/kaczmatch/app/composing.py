@@ -18,15 +18,15 @@ from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
-from kaczmatch.service.access import Access
-from kaczmatch.service.arms import Arm, Assigned, Experiment
-from kaczmatch.service.context import Context
-from kaczmatch.service.delivering import Deliverer
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.models import Models
-from kaczmatch.service.rules import Limit, Rules
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Store
+from kaczmatch.service.access.credentials import Access
+from kaczmatch.service.domain.config import Limit, Rules
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.messages.delivery import Deliverer
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.migrating import migrate

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from kaczmatch.api.guards import is_local
 from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
-from kaczmatch.service.access import Caller
-from kaczmatch.service.sessions import Sessions
+from kaczmatch.service.access.console_sessions import Sessions
+from kaczmatch.service.access.credentials import Caller
 from kaczmatch.web.arena import LAB, lab_router
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.console import CONSOLE, Console

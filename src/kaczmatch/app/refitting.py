@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Fact, Learned, Model
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Fact, Learned, Model
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 
 _FACT = "refit"

@@ -17,7 +17,7 @@ from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.records import Key
+from kaczmatch.service.domain.records import Key
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 

@@ -20,9 +20,9 @@ from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.operations.maintenance import Upkeep
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 

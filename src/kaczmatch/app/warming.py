@@ -7,17 +7,17 @@ from datetime import UTC, date, datetime, timedelta
 
 from kaczmatch.app.composing import fresh_rng, new_id, rules_of
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.arms import Assigned
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.models import Models
-from kaczmatch.service.people import About, People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.swiping import Swipe, Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.config import Limit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Assigned
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import About, People
+from kaczmatch.service.meeting.ranking import RankingPeople
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 

@@ -19,7 +19,7 @@ from kaczmatch.evaluation.split import BY_USER
 from kaczmatch.evaluation.trial import TIMES, Protocol, Trial
 from kaczmatch.formats.configuration import read_configuration
 from kaczmatch.formats.swipe_table import Columns, read_swipes
-from kaczmatch.learners.appeal import Appeal
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.report.page import Page
 

@@ -12,7 +12,7 @@ from kaczmatch.cli.session import show
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
 from kaczmatch.report.results import Part, Table
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
+from kaczmatch.service.experiments.report import OUTCOMES, Experimenting, ExperimentReport
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
 _UNEVEN = 0.001

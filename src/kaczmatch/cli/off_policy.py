@@ -15,7 +15,7 @@ from kaczmatch.cli.session import show
 from kaczmatch.inference.off_policy import Judged
 from kaczmatch.learners.registry import learner as make_learner
 from kaczmatch.report.results import Part, Table
-from kaczmatch.service.judging import Judging, Target
+from kaczmatch.service.experiments.off_policy import Judging, Target
 
 Named = tuple[str, str]  # a slug and its settings as JSON
 

@@ -18,15 +18,15 @@ from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settin
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.learners.registry import learner
-from kaczmatch.service.catalogue import neutral_prior
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.exporting import COLUMNS, Batch, exported
-from kaczmatch.service.importing import Asked, Imported, Importing
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Person
-from kaczmatch.service.verifying import verify as replayed
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.verification import verify as replayed
+from kaczmatch.service.privacy.erasure import Erasing
+from kaczmatch.service.transfer.exporting import COLUMNS, Batch, exported
+from kaczmatch.service.transfer.importing import Asked, Imported, Importing
+from kaczmatch.service.transfer.profiles import Profiles
+from kaczmatch.service.transfer.swipes import Swipes
 from kaczmatch.settings.reading import without_password
 from kaczmatch.storage import backups, migrating
 

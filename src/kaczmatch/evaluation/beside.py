@@ -22,7 +22,7 @@ from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.standing import Standing
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive
 from kaczmatch.report.results import Table
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"

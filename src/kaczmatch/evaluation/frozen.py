@@ -15,7 +15,7 @@ from kaczmatch.core.ranking import auc, ndcg
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.trial import Places, Trial
-from kaczmatch.learners.replay import States, replay
+from kaczmatch.learners.logs.replay import States, replay
 
 TOP = 10  # nDCG looks at so many
 APPEAL, OWN_RATE, RANDOM = "appeal alone", "own like rate", "random"

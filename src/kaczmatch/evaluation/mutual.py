@@ -21,7 +21,7 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, RANDOM
 from kaczmatch.evaluation.trial import Places, Trial, at_most
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.replay import replay
+from kaczmatch.learners.logs.replay import replay
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
 _VIEWERS_AT_ONCE = 25

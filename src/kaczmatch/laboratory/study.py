@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners import monitors
-from kaczmatch.learners.block import BlockLearner
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs import monitors
 from kaczmatch.learners.registry import LEARNERS, learner
+from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from kaczmatch.recommend.cooldown import cooling
-from kaczmatch.recommend.index.fused import Lens
 from kaczmatch.recommend.index.membership import Bits, Numbers, among
+from kaczmatch.recommend.index.search_kernel import Lens
 from kaczmatch.recommend.index.view import Found, Sought, View
 from kaczmatch.recommend.profile import Profile
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
-from kaczmatch.learners.influence import without_each
+from kaczmatch.learners.logs.influence import without_each
 from kaczmatch.learners.prior import Prior
-from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 

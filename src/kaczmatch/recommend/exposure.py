@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.vectors import Vector, as_vector
+from kaczmatch.recommend.index.id_numbers import Roster
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, marks
-from kaczmatch.recommend.index.roster import Roster
 
 _DAY = 86_400.0
 _UNKNOWN, _ABSENT = -2, -1

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer, usual_fusion
 from kaczmatch.recommend.cooldown import COOLDOWN, cooling
 from kaczmatch.recommend.filters import Candidates, passing
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.samplers.contract import in_order
 from kaczmatch.recommend.scoring import fusion
+from kaczmatch.recommend.viewer import Viewer, usual_fusion
 
 
 @final

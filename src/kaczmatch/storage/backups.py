@@ -18,11 +18,11 @@ from typing import Final, final
 from sqlalchemy.engine import make_url
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.catalogue import Current
-from kaczmatch.service.context import Context
-from kaczmatch.service.records import Person
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.catalogue import Current
+from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
 from kaczmatch.storage.errors import OutOfDate

@@ -9,7 +9,7 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, Logged, Record
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database, number_of, search
 from kaczmatch.storage.errors import Taken, WrittenAlready

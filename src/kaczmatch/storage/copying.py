@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, Logged, Record
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.database import Database, number_of, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres

@@ -17,8 +17,8 @@ from typing import Any, Final, final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable, Uncertain
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import Unavailable, Uncertain
 from kaczmatch.storage.batch import Batch, SqlUnit
 from kaczmatch.storage.codec import Row
 from kaczmatch.storage.database import Database, Trouble

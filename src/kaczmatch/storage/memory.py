@@ -12,8 +12,8 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar, cast, final
 
-from kaczmatch.service.records import RECORDS, Logged, Record
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.domain.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.store import Unavailable, Wanted
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.errors import Taken, WrittenAlready
 

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, Larg
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, Logged, Record
 from kaczmatch.storage.codec import codec
 
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # only an INTEGER key counts by itself there

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import Unavailable, Wanted
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database, Trouble, number_of, search

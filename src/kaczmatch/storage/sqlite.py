@@ -17,8 +17,8 @@ from typing import Any, Final, final
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import Unavailable
 from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.service.access import Caller, Denied
-from kaczmatch.service.sessions import LIFE, Sessions
+from kaczmatch.service.access.console_sessions import LIFE, Sessions
+from kaczmatch.service.access.credentials import Caller, Denied
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.pages import STRICT, Page, Site, headers_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kaczmatch.service.figures import Suspect
-from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.overview import Suspect
+from kaczmatch.service.operations.timeline import Operating
 from kaczmatch.storage.memory import MemoryStore
 from town import TAGS, Town
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.people import made
-from kaczmatch.service.records import RECORDS, Change, Message
+from kaczmatch.service.domain.records import RECORDS, Change, Message
+from kaczmatch.service.meeting.profiles import made
 
 from .conftest import NUMBERS, Opened, Service
 
@@ -91,7 +91,7 @@ def test_the_minimum_age_counts_birthdays(
         *before, _, known = values
         return made(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
 
-    monkeypatch.setattr("kaczmatch.service.people.made", made_then)
+    monkeypatch.setattr("kaczmatch.service.meeting.profiles.made", made_then)
     body = {"name": "Ada", "born": born, "i_am": ["woman"], "i_look_for": ["man"]}
     assert one_service.call("PUT", f"/people/age-{next(NUMBERS)}", json=body).status_code == status
 

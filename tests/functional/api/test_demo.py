@@ -15,7 +15,7 @@ from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.system import compose
 from kaczmatch.app.vocabulary import GENERAL
-from kaczmatch.service.access import Denied
+from kaczmatch.service.access.credentials import Denied
 from kaczmatch.settings.model import Settings
 
 from .conftest import Opened, Service

@@ -12,9 +12,9 @@ import pytest
 
 from kaczmatch.api.problems import MEDIA
 from kaczmatch.api.routes import transfer
-from kaczmatch.service.importing import Imported
-from kaczmatch.service.store import Unavailable, Uncertain
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.store import Unavailable, Uncertain
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.transfer.importing import Imported
 
 from .conftest import NUMBERS, Opened, Service
 

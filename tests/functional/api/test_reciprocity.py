@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kaczmatch.api.words import told_reason
-from kaczmatch.recommend.cards import Reason
-from kaczmatch.service.personal import export
+from kaczmatch.recommend.deck import Reason
+from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryUnit
 from town import Town
 

@@ -16,8 +16,8 @@ from kaczmatch.app.composing import context_of, kept_secret, open_store
 from kaczmatch.app.serving import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.access import Access
-from kaczmatch.service.people import About, People
+from kaczmatch.service.access.credentials import Access
+from kaczmatch.service.meeting.profiles import About, People
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 

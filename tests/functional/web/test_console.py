@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import FloatRect, expect
 
-from kaczmatch.service.records import Audit
+from kaczmatch.service.domain.records import Audit
 from kaczmatch.settings.model import ArmSettings, Settings
 
 from .conftest import PHONE, Site, Visiting, Visitor, serving

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import expect
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm, Experiment
-from kaczmatch.service.context import Context
-from kaczmatch.service.records import Dealt, Event, Impression
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Experiment
+from kaczmatch.service.domain.records import Dealt, Event, Impression
+from kaczmatch.service.domain.store import Unit
 
 from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check

@@ -11,9 +11,9 @@ from kaczmatch.app.demo.inviting import invite
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.vocabulary import GENERAL
-from kaczmatch.service.catalogue import Current
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.catalogue import Current
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import SqlStore
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kaczmatch.recommend.dealing import Hand, Part, deal
 from kaczmatch.recommend.policy import Decision
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.race import chances, race
-from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.ranked_draw import one_of_many
+from kaczmatch.recommend.samplers.weighted_draw import chances, race
 
 SIZE, PEOPLE, ROWS = 5, 12, 16
 

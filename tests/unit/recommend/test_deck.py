@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.cards import Reason
 from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.deck import Recommender
+from kaczmatch.recommend.deck import Reason
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, allowed
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.recommend.schema import DATING, MENTORING
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.index.id_numbers import Roster
 from kaczmatch.recommend.index.membership import all_marked
-from kaczmatch.recommend.index.roster import Roster
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.gate import Gate
+from kaczmatch.recommend.index.read_write_lock import Gate
 
 TODAY = date(2026, 11, 15)
 

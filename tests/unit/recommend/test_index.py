@@ -21,15 +21,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scipy.special import ndtr
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.filters import Candidates, compatible, every
-from kaczmatch.recommend.index import columns, crew
+from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.index.search_kernel import Lens
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import FUSIONS
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 TODAY = date(2026, 11, 15)
@@ -397,7 +397,7 @@ def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(crew, "idle", lambda: 1)
+    monkeypatch.setattr(search_threads, "idle", lambda: 1)
     people = crowd(50)
     profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
     expected = everybody(people.index, profile)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.explanation import explain
 from kaczmatch.recommend.filters import Candidates, passing
 from kaczmatch.recommend.rank import rank
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import FUSIONS
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kaczmatch import InvalidInput, learner
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.registry import LEARNERS
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.scoring import FUSIONS, fusion
+from kaczmatch.recommend.viewer import Viewer
 
 scores = st.floats(-1.0, 1.0)
 

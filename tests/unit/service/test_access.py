@@ -10,12 +10,12 @@ import jwt
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.access import APP, OPERATOR, TOKENS, Access, Caller, Denied
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.records import RECORDS, Fact
-from kaczmatch.service.refusals import Conflict, NotFound
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.access.credentials import APP, OPERATOR, TOKENS, Access, Caller, Denied
+from kaczmatch.service.domain.records import RECORDS, Fact
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.operations.maintenance import Upkeep
+from kaczmatch.service.privacy.erasure import Erasing
 from town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"

@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from kaczmatch.service.records import Dealt, Impression
-from kaczmatch.service.refusals import Conflict, NotFound, TooMany
-from kaczmatch.service.rules import Limit
+from kaczmatch.service.domain.config import Limit
+from kaczmatch.service.domain.records import Dealt, Impression
+from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
@@ -94,7 +94,7 @@ def test_memory_follows_the_store(town: Town) -> None:
 
 
 def test_another_process_comes_to_the_same_memory(town: Town) -> None:
-    from kaczmatch.service.world import World
+    from kaczmatch.service.meeting.serving_index import World
 
     town.couples(3)
     other = World(town.context)

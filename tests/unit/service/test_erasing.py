@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.erasing import TRACES, Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.personal import export
-from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
-from kaczmatch.service.refusals import Conflict, NotFound
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unavailable
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.domain.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Unavailable
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Upkeep
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import TRACES, Erasing
+from kaczmatch.service.privacy.personal_data import export
 from town import Town
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy
-from kaczmatch.service.arms import Arm, Assigned, Experiment
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
-from kaczmatch.service.records import Dealt, Person
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
+from kaczmatch.service.domain.records import Dealt, Person
+from kaczmatch.service.experiments.report import OUTCOMES, Experimenting, ExperimentReport
 from kaczmatch.storage import MemoryStore
 from studies import Studied
 from town import NOON, Town

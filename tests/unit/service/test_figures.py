@@ -7,10 +7,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from kaczmatch.service import figures
-from kaczmatch.service.figures import overview
-from kaczmatch.service.records import Learned
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.domain.records import Learned
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations import overview as figures
+from kaczmatch.service.operations.overview import overview
 from town import NOON, Town
 
 

@@ -11,11 +11,11 @@ import pytest
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.service.decks import Hand, Sight, look
-from kaczmatch.service.hindsight import Hindsight
-from kaczmatch.service.judging import Judging, Target
-from kaczmatch.service.records import Dealt
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.domain.records import Dealt
+from kaczmatch.service.experiments.hindsight import Hindsight
+from kaczmatch.service.experiments.off_policy import Judging, Target
+from kaczmatch.service.meeting.decks import Hand, Sight, look
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
 from studies import Studied, logged
 
 

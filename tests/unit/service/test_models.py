@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.catalogue import Current, neutral_prior
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Learned, Model
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.catalogue import Current, neutral_prior
+from kaczmatch.service.domain.records import Learned, Model
+from kaczmatch.service.meeting.serving_index import World
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.verification import verify
 from town import Town
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.app.composing import rules_of
-from kaczmatch.service.people import tags_of
-from kaczmatch.service.records import Audit, Block, Dealt, Impression, Match, Message, Record, Report
-from kaczmatch.service.refusals import Conflict, NotFound, Stale, TooMany
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.domain.records import Audit, Block, Dealt, Impression, Match, Message, Record, Report
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.operations.maintenance import Upkeep
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
@@ -218,7 +218,7 @@ def test_likes_and_history_by_pages(town: Town) -> None:
 
 def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
     from kaczmatch.recommend.filters import Candidates
-    from kaczmatch.service.people import columns_of, profile_of
+    from kaczmatch.service.meeting.profiles import columns_of, profile_of
 
     town.move_in("ann", latitude=48.1, longitude=11.5, within_km=30.0)
     town.move_in("bob", man=True, youngest=20, oldest=44)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kaczmatch.service.access import APP, DATA, OPERATOR, TOKENS, Access, Caller, Denied
-from kaczmatch.service.records import RECORDS, Audit, Fact
-from kaczmatch.service.sessions import LIFE, TOKEN_LIFE, Sessions
+from kaczmatch.service.access.console_sessions import LIFE, TOKEN_LIFE, Sessions
+from kaczmatch.service.access.credentials import APP, DATA, OPERATOR, TOKENS, Access, Caller, Denied
+from kaczmatch.service.domain.records import RECORDS, Audit, Fact
 from town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"

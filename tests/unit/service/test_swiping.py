@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.folding import SESSION_ENDED
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.records import Event, Impression, Match, Message, Pair
-from kaczmatch.service.refusals import Conflict, NotFound, Reused, TooMany
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.sparse import packed, unpacked
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.config import Limit
+from kaczmatch.service.domain.folding import SESSION_ENDED
+from kaczmatch.service.domain.records import Event, Impression, Match, Message, Pair
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused, TooMany
+from kaczmatch.service.domain.sparse_features import packed, unpacked
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.timeline import Operating
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.service.records import Event, Impression, Pair, Standing
-from kaczmatch.service.refusals import Conflict, NotFound
-from kaczmatch.service.store import Unit
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, Pair, Standing
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 

@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from kaczmatch.service.records import Change, Fact, Message, Standing
-from kaczmatch.service.store import Unavailable, Uncertain, Unit
+from kaczmatch.service.domain.records import Change, Fact, Message, Standing
+from kaczmatch.service.domain.store import Unavailable, Uncertain, Unit
 from kaczmatch.storage import SqlStore, Taken
 from kaczmatch.storage.group import CROWD
 from kaczmatch.storage.postgres import MOST_LOCKS

@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
-from kaczmatch.service.records import RECORDS, Fact
+from kaczmatch.service.domain.records import RECORDS, Fact
 from kaczmatch.storage import OutOfDate, SqlStore
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from kaczmatch.service.records import Fact, Pair, Standing
-from kaczmatch.service.store import Uncertain, Unit
+from kaczmatch.service.domain.records import Fact, Pair, Standing
+from kaczmatch.service.domain.store import Uncertain, Unit
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.postgres import _select

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import Event, Fact, Pair
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.domain.records import Event, Fact, Pair
+from kaczmatch.service.domain.store import Unavailable, Unit
 from kaczmatch.storage import SqlStore
 
 CANARY = "canary-7f3a"

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.inference.clustered import Estimate
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.experiments.report import OUTCOMES, Experimenting, ExperimentReport
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.shapes import Shape
-from kaczmatch.service.access import DATA, Caller
-from kaczmatch.service.feed import LARGEST_PAGE
-from kaczmatch.service.records import Message
-from kaczmatch.service.sending import told
+from kaczmatch.service.access.credentials import DATA, Caller
+from kaczmatch.service.domain.records import Message
+from kaczmatch.service.messages.feed import LARGEST_PAGE
+from kaczmatch.service.messages.sender import told
 
 router = APIRouter(prefix="/feed", tags=["feed"])
 

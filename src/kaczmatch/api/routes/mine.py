@@ -12,8 +12,8 @@ from kaczmatch.api.guards import Use, User
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded, encoded
 from kaczmatch.api.shapes import Id
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.preferences import Preference, Weight
-from kaczmatch.service.records import Event
+from kaczmatch.service.domain.records import Event
+from kaczmatch.service.meeting.preferences import Preference, Weight
 
 router = APIRouter(prefix="/people/{user}", tags=["what was learned"])
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from kaczmatch.api.guards import Somebody, Use, scoped
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
 from kaczmatch.api.shapes import Id, Shape, Text
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.figures import Overview
-from kaczmatch.service.records import Report
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.domain.records import Report
+from kaczmatch.service.operations.overview import Overview
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 

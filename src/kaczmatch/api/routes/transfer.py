@@ -20,12 +20,12 @@ from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.problems import problem
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import pieces
-from kaczmatch.service.access import DATA, Caller
-from kaczmatch.service.context import Context
-from kaczmatch.service.exporting import COLUMNS, exported
-from kaczmatch.service.importing import Asked, Imported, Importing, shown
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
+from kaczmatch.service.access.credentials import DATA, Caller
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.transfer.exporting import COLUMNS, exported
+from kaczmatch.service.transfer.importing import Asked, Imported, Importing, shown
+from kaczmatch.service.transfer.profiles import Profiles
+from kaczmatch.service.transfer.swipes import Swipes
 
 router = APIRouter(tags=["import and export"])
 

@@ -11,8 +11,8 @@ from kaczmatch.api.guards import Asker, Use, scoped
 from kaczmatch.api.shapes import Shape, Word
 from kaczmatch.api.words import current_words
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.context import Context
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.domain.context import Context
 
 router = APIRouter(prefix="/vocabulary", tags=["vocabulary"])
 

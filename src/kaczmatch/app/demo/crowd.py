@@ -10,14 +10,14 @@ import numpy as np
 
 from kaczmatch.app.demo.population import Invented
 from kaczmatch.recommend.filters import Candidates, allowed
-from kaczmatch.service.context import Context
-from kaczmatch.service.folding import LIKE, SWIPED
-from kaczmatch.service.people import profile_of
-from kaczmatch.service.records import Event, Match, Pair, Person
-from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.sparse import unpacked
-from kaczmatch.service.store import Reader
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE, SWIPED
+from kaczmatch.service.domain.records import Event, Match, Pair, Person
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
 
 _ADMIRERS = 12
 _LOOKED_AT = 400

@@ -16,12 +16,12 @@ from kaczmatch.app.demo.past import complaints, past
 from kaczmatch.app.demo.population import Invented, invent
 from kaczmatch.app.demo.routes import demo_router
 from kaczmatch.app.system import System
-from kaczmatch.service.context import Context
-from kaczmatch.service.people import People
-from kaczmatch.service.records import Fact, Person
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.store import Unit
-from kaczmatch.service.swiping import Swiping
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Fact, Person
+from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.meeting.profiles import People
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.swipes import Swiping
 
 CROWD_SECONDS = 2.0
 _FACT = "demo"

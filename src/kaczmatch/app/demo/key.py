@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kaczmatch.service.access import SCOPES, Access, Denied
+from kaczmatch.service.access.credentials import SCOPES, Access, Denied
 
 NAME: Final = "demo (this machine only)"
 

@@ -12,8 +12,8 @@ from kaczmatch.recommend.filters import Candidates, allowed
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import Schema
-from kaczmatch.service.people import About
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.meeting.profiles import About
+from kaczmatch.service.meeting.swipes import Swipe
 
 _ACTIVE = 0.4  # share of people who swiped
 _SESSIONS, _SWIPES = 3, 8  # of each of them, a session a day

@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.recommend.schema import DATING, Schema
-from kaczmatch.service.people import About
+from kaczmatch.service.meeting.profiles import About
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
     "woman": (

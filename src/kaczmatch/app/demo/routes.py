@@ -13,8 +13,8 @@ from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.shapes import Face, Place
 from kaczmatch.api.words import current_words
 from kaczmatch.app.demo.population import TOWN, Invented
-from kaczmatch.service.access import Caller
-from kaczmatch.service.records import Person, Standing
+from kaczmatch.service.access.credentials import Caller
+from kaczmatch.service.domain.records import Person, Standing
 
 _LIFE = timedelta(hours=12)
 

@@ -16,18 +16,18 @@ from kaczmatch.core.vectors import Matrix, as_matrix, as_vector, problem_with, u
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.filters import Candidates
 from kaczmatch.recommend.index import storage
+from kaczmatch.recommend.index.chunks import Table
 from kaczmatch.recommend.index.columns import DTYPES, Columns, packed
-from kaczmatch.recommend.index.fused import Lens
-from kaczmatch.recommend.index.gate import Gate
-from kaczmatch.recommend.index.outlook import Outlook, lens, typical_spread
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.compact_state import Outlook, lens, typical_spread
+from kaczmatch.recommend.index.id_numbers import Roster
+from kaczmatch.recommend.index.read_write_lock import Gate
+from kaczmatch.recommend.index.search_kernel import Lens
 from kaczmatch.recommend.index.view import View
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Name, Vocabulary
 
 _LARGEST = 1e15  # of a feature: float32 holds its square

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.index.chunks import Table
 from kaczmatch.recommend.index.columns import DTYPES, Array, Columns
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.id_numbers import Roster
 
 _FORMAT = 1
 _ABOUT = "index.json"

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.filters import Candidates, as_number
-from kaczmatch.recommend.index import filtering, fused
+from kaczmatch.recommend.index import filtering, search_kernel
+from kaczmatch.recommend.index.chunks import Table
 from kaczmatch.recommend.index.columns import Array, Columns, described
-from kaczmatch.recommend.index.crew import CORES, together
 from kaczmatch.recommend.index.filtering import Query
-from kaczmatch.recommend.index.fused import Floats, Lens
+from kaczmatch.recommend.index.id_numbers import Roster
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.search_kernel import Floats, Lens
+from kaczmatch.recommend.index.search_threads import CORES, together
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
@@ -122,11 +122,13 @@ class View:
         turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
 
         def best() -> tuple[Floats, NDArray[np.int64]]:
-            return fused.best(table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts)
+            return search_kernel.best(
+                table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts
+            )
 
         parts = together(best, _helpers(chunks))
         scores, ranks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-        return Found(Sought(sought.query, chunks), counts, fused.first(scores, ranks, chunks, table.columns.who, want))
+        return Found(Sought(sought.query, chunks), counts, search_kernel.first(scores, ranks, chunks, table.columns.who, want))
 
     def everybody(self, sought: Sought) -> Numbers:
         """Everybody who passes the filters."""

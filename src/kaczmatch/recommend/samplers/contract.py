@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.scoring import Fusion
+from kaczmatch.recommend.viewer import Viewer
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]

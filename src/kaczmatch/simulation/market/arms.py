@@ -9,7 +9,7 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.policy import Always, Decision, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
-from kaczmatch.service.rules import Rules
+from kaczmatch.service.domain.config import Rules
 from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
 from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town

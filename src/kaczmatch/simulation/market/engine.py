@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import whole
-from kaczmatch.learners.appeal import Appeal
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.service.catalogue import neutral_prior
-from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SWIPED, Fold
-from kaczmatch.service.records import Event
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.sparse import packed
+from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SWIPED, Fold
+from kaczmatch.service.domain.records import Event
+from kaczmatch.service.domain.sparse_features import packed
 from kaczmatch.simulation.market.town import START, Town
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
