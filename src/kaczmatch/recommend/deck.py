@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import final
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.policy import Decision
+from kaczmatch.recommend.policy import DeckPlan
 
 
 class Reason(StrEnum):
@@ -28,13 +28,13 @@ class Card:
     id: Hashable
     reason: Reason
     why: str
-    chance: float = field(repr=False)
+    propensity: float = field(repr=False)
     score: float = field(repr=False)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Opening:
+class FilterHint:
     """How many people could be shown if the viewer's own side of a filter were opened."""
 
     filter: str
@@ -49,16 +49,16 @@ class Deck:
 
     cards: tuple[Card, ...]
     policy: str
-    decision: Decision
+    plan: DeckPlan
     eligible: int
     empty: str = ""
-    openings: tuple[Opening, ...] = ()
-    least: float = 1.0
+    hints: tuple[FilterHint, ...] = ()
+    min_propensity: float = 1.0
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Foresight:
+class SimulatedDeck:
     """One deck that would have been dealt, and some people who were asked about: the probability of each to be in such a
     deck, and how the viewer takes to each. Who may not be shown has neither."""
 

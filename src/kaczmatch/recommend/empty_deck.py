@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from kaczmatch.recommend.deck import Opening
+from kaczmatch.recommend.deck import FilterHint
 from kaczmatch.recommend.eligible import Eligible
 from kaczmatch.recommend.profile import OLDEST
 
 
-def excuse(who: Eligible) -> tuple[str, tuple[Opening, ...]]:
+def explain_empty(who: Eligible) -> tuple[str, tuple[FilterHint, ...]]:
     """The reason, and what each of the viewer's own filters costs; all of them together if none alone helps.
 
     Whether somebody is blocked, or blocked the viewer, makes no difference to the words.
@@ -30,11 +30,11 @@ def excuse(who: Eligible) -> tuple[str, tuple[Opening, ...]]:
     def people(change: dict[str, Any]) -> int:
         return len(who.everybody_with(replace(profile, **change)))
 
-    single = [Opening(name, people(change)) for name, change in wider.items()]
+    single = [FilterHint(name, people(change)) for name, change in wider.items()]
     helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)
     if helpful:
         return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
     together = people({name: value for change in wider.values() for name, value in change.items()})
     if together:
-        return "nobody passes the filters; only widening several of them would help", (Opening("several", together),)
+        return "nobody passes the filters; only widening several of them would help", (FilterHint("several", together),)
     return "nobody is left who fits and looks for somebody like you", ()

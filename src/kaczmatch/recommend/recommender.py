@@ -13,15 +13,15 @@ from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.cooldown import COOLDOWN
-from kaczmatch.recommend.dealing import Hand, Part, deal, most_explored
-from kaczmatch.recommend.deck import Card, Deck, Foresight, Reason
+from kaczmatch.recommend.dealing import Deal, WeightedPool, deal, most_explored
+from kaczmatch.recommend.deck import Card, Deck, Reason, SimulatedDeck
 from kaczmatch.recommend.eligible import Eligible
-from kaczmatch.recommend.empty_deck import excuse
+from kaczmatch.recommend.empty_deck import explain_empty
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
-from kaczmatch.recommend.index.view import People, View
-from kaczmatch.recommend.policy import Decision, Experience, MutualPolicy, Policy
+from kaczmatch.recommend.index.view import CandidateRows, IndexView
+from kaczmatch.recommend.policy import DeckPlan, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
 from kaczmatch.recommend.scoring import fusion
 from kaczmatch.recommend.viewer import Viewer, usual_fusion
@@ -43,7 +43,7 @@ class Recommender:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the usual one of the learner where none is named
     cooldown: timedelta = COOLDOWN
-    discreet: bool = False
+    private_order: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
@@ -74,22 +74,25 @@ class Recommender:
         decision = self._decided(experience)
         with self.index.reading() as view:
             who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            table = _Table(self, viewer, decision, size, self._over(view, decision, exposure, now))
+            table = _DeckInProgress(self, viewer, decision, size, self._over(view, decision, exposure, now))
             table.lay(who, admirers, rng)
             if not table.eligible and not len(who.cooled):
-                return Deck((), self.policy.slug, decision, 0, *excuse(who))
+                return Deck((), self.policy.slug, decision, 0, *explain_empty(who))
         # The index has been let go: nobody who wants to change it waits for the states to be looked up.
         shown, hand = table.dealt(rng)
         scores, own = table.scores(shown)
-        explored, chances = among(shown.numbers, hand.explored).tolist(), [*hand.chances.tolist(), *[1.0] * len(table.cooled)]
+        explored, chances = (
+            among(shown.numbers, hand.explored).tolist(),
+            [*hand.propensities.tolist(), *[1.0] * len(table.cooled)],
+        )
         listed, dealt = scores.tolist(), len(hand.numbers)
         cards = [
             _card(shown.ids[i], decision, chances[i], listed[i], explored[i], i >= dealt)
-            for i in in_order(own if self.discreet else scores, rng).tolist()
+            for i in in_order(own if self.private_order else scores, rng).tolist()
         ]
-        return Deck(tuple(cards), self.policy.slug, decision, table.eligible, least=hand.least)
+        return Deck(tuple(cards), self.policy.slug, decision, table.eligible, min_propensity=hand.min_propensity)
 
-    def foresee(
+    def simulate(
         self,
         viewer: Viewer,
         size: int,
@@ -102,7 +105,7 @@ class Recommender:
         admirers: Collection[Hashable] = (),
         experience: Experience = Experience(),  # noqa: B008
         exposure: Exposure | None = None,
-    ) -> Foresight:
+    ) -> SimulatedDeck:
         """A deck that `deck` could deal, and how likely some people, dealt or not, were to be in it.
 
         The mean of those probabilities over several calls is that of the policy: what chance decides is drawn anew each time.
@@ -111,26 +114,28 @@ class Recommender:
         decision = self._decided(experience)
         with self.index.reading() as view:
             who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            table = _Table(self, viewer, decision, size, self._over(view, decision, exposure, now))
+            table = _DeckInProgress(self, viewer, decision, size, self._over(view, decision, exposure, now))
             table.lay(who, admirers, rng)
             known = view.people(who.of_these(asked))
         shown, hand = table.dealt(rng)
-        chances = dict(zip(known.ids, hand.foreseen(known.numbers).tolist(), strict=True)) | dict.fromkeys(table.cooled.ids, 1.0)
+        chances = dict(zip(known.ids, hand.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(
+            table.cooled.ids, 1.0
+        )
         known = known.joined(table.cooled)
-        likes = dict(zip(known.ids, viewer.likes(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
-        return Foresight(
+        likes = dict(zip(known.ids, viewer.forward(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
+        return SimulatedDeck(
             tuple(shown.ids),
-            viewer.likes(shown.features, shown.appeal) if len(shown) else np.empty(0),
+            viewer.forward(shown.features, shown.appeal) if len(shown) else np.empty(0),
             np.array([chances.get(one, 0.0) for one in asked]),
             np.array([likes.get(one, 0.0) for one in asked]),
         )
 
-    def _over(self, view: View, decision: Decision, exposure: Exposure | None, now: datetime) -> Bits:
+    def _over(self, view: IndexView, decision: DeckPlan, exposure: Exposure | None, now: datetime) -> Bits:
         """Who comes last, since they have had their share of exposure."""
         return view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
 
-    def _decided(self, experience: Experience) -> Decision:
-        decision = self.policy.decide(experience)
+    def _decided(self, experience: Experience) -> DeckPlan:
+        decision = self.policy.plan(experience)
         if isinstance(decision.sampler, BeliefSampler):
             decision.sampler.belief(self.index.learner)
         return decision
@@ -148,19 +153,19 @@ class Recommender:
 
 
 @final
-class _Table:
+class _DeckInProgress:
     """One deck in the making: who could be dealt is laid out from the index, then dealt from without it."""
 
-    main: People
-    liked: People
-    spare: People  # drawn uniformly from all who are eligible
-    cooled: People  # who comes by relaxing the cooldown
+    main: CandidateRows
+    liked: CandidateRows
+    spare: CandidateRows  # drawn uniformly from all who are eligible
+    cooled: CandidateRows  # who comes by relaxing the cooldown
     entry: Vector  # the probability with which each of `main` came to lie here
     eligible: int
 
-    def __init__(self, recommender: Recommender, viewer: Viewer, decision: Decision, size: int, over: Bits) -> None:
+    def __init__(self, recommender: Recommender, viewer: Viewer, decision: DeckPlan, size: int, over: Bits) -> None:
         self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
-        self._hand: Hand | None = None
+        self._hand: Deal | None = None
         self._pool: Pool | None = None
         self._states: dict[Hashable, State] = {}
 
@@ -185,28 +190,28 @@ class _Table:
             spare = rng.permutation(main)
         elif self.eligible > size and everybody:  # such a sampler asks for nothing but norms: deal at once
             pools = [self._of_norms(some, view.squared_norms(some)) for some in (main, liked)]
-            parts = Part(main, pools[0], self.entry), Part(liked, pools[1], np.ones(len(liked)))
+            parts = WeightedPool(main, pools[0], self.entry), WeightedPool(liked, pools[1], np.ones(len(liked)))
             self._hand = deal(self.decision, size, self.eligible, *parts, rng.permutation(main), rng)
             main, liked = self._hand.numbers, _NOBODY
         cooled = who.cooled[: max(size - self.eligible, 0)]
         self.main, self.liked, self.spare, self.cooled = (view.people(some) for some in (main, liked, spare, cooled))
 
-    def dealt(self, rng: np.random.Generator) -> tuple[People, Hand]:
+    def dealt(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
         """The people of the deck, whoever comes by relaxing the cooldown last; and the others' probabilities."""
         if self.eligible <= self.size:
-            certain = Hand(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
+            certain = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
             return self.main.joined(self.cooled), certain
         hand = self._hand
         if hand is None:
             self._pool = self.pool(self.main)
-            main = Part(self.main.numbers, self._pool, self.entry)
-            liked = Part(self.liked.numbers, self.pool(self.liked), np.ones(len(self.liked)))
+            main = WeightedPool(self.main.numbers, self._pool, self.entry)
+            liked = WeightedPool(self.liked.numbers, self.pool(self.liked), np.ones(len(self.liked)))
             uniformly = len(self.main) if isinstance(self.decision.sampler, TwoStageSampler) else self.eligible
             hand = deal(self.decision, self.size, uniformly, main, liked, self.spare.numbers, rng)
         laid = self.main.joined(self.liked, self.spare)
         return laid.taken(places(laid.numbers, hand.numbers)), hand
 
-    def scores(self, shown: People) -> tuple[Vector, Vector]:
+    def scores(self, shown: CandidateRows) -> tuple[Vector, Vector]:
         """Both-way scores and the viewer's side of them, those of the pool where it was scored both ways anyway."""
         if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
             rows = places(self.main.numbers, shown.numbers)
@@ -215,7 +220,7 @@ class _Table:
         pool = self.pool(shown)
         return pool.score, pool.forward
 
-    def pool(self, people: People) -> Pool:
+    def pool(self, people: CandidateRows) -> Pool:
         return Pool(
             self.viewer,
             fusion(self.recommender.fusion),
@@ -227,7 +232,7 @@ class _Table:
 
     def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:
         """A pool of so many people that nothing else is read of them."""
-        nobody = People(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
+        nobody = CandidateRows(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
         return self.pool(nobody)
 
     def _known(self, ids: list[Hashable]) -> list[State]:
@@ -252,7 +257,7 @@ def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.G
     return np.concatenate([liked, drawn]), np.append(np.ones(len(liked)), np.full(some, some / len(others)))
 
 
-def _card(identifier: Hashable, decision: Decision, chance: float, score: float, explored: bool, relaxed: bool) -> Card:
+def _card(identifier: Hashable, decision: DeckPlan, chance: float, score: float, explored: bool, relaxed: bool) -> Card:
     if relaxed:
         return Card(identifier, Reason.RELAXED, "met before, the longest ago first: nobody new is left", chance, score)
     if explored:

@@ -35,14 +35,14 @@ class Viewer:
             raise InvalidInput("state", f"{problem}; grow it with learner.grow(state, vocabulary.dimensions)")
         self.learner.direction(self.state)  # refuses a state of another rule
 
-    def likes(self, features: Matrix, appeal: Vector) -> Vector:
+    def forward(self, features: Matrix, appeal: Vector) -> Vector:
         """How the viewer takes to each row."""
         if isinstance(self.learner, BeliefLearner):
             return np.asarray(self.learner.probability(self.state, features, appeal))
         cosines = _cosines(as_matrix(features, "features"), self.learner.direction(self.state))
         return np.asarray(self.learner.score(self.state, features)) if np.isnan(cosines).any() else cosines
 
-    def liked_by(self, states: Sequence[State]) -> Vector:
+    def backward(self, states: Sequence[State]) -> Vector:
         """How each of many takes to the viewer."""
         if isinstance(self.learner, BeliefLearner):
             return self.learner.probabilities_by(states, self.profile.features, self.appeal)

@@ -135,7 +135,7 @@ def test_no_two_threads_get_the_same_turn() -> None:
 class TestCrew:
     def test_everybody_who_is_free_helps(self) -> None:
         together = threading.Barrier(4)
-        assert search_threads.together(lambda: together.wait(10) >= 0, 3) == [True] * 4
+        assert search_threads.run_shared(lambda: together.wait(10) >= 0, 3) == [True] * 4
 
     def test_nobody_waits_for_helpers_that_are_busy(self) -> None:
         release, begun = threading.Event(), threading.Semaphore(0)
@@ -144,17 +144,17 @@ class TestCrew:
             begun.release()
             release.wait(10)
 
-        holder = threading.Thread(target=search_threads.together, args=(hold, 3))
+        holder = threading.Thread(target=search_threads.run_shared, args=(hold, 3))
         holder.start()
         for _ in range(4):
             assert begun.acquire(timeout=10)
-        assert search_threads.together(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
+        assert search_threads.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
         release.set()
         holder.join()
 
     def test_nobody_is_asked_where_no_core_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(search_threads, "idle", lambda: 0)
-        assert search_threads.together(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
+        assert search_threads.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
 
     def test_a_problem_of_a_helper_is_not_lost(self) -> None:
         me, both = threading.current_thread(), threading.Barrier(2)
@@ -165,7 +165,7 @@ class TestCrew:
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            search_threads.together(work, 1)
+            search_threads.run_shared(work, 1)
 
 
 @pytest.mark.parametrize(("running", "free"), [(1, 3), (3, 1), (4, 0), (90, 0), (0, 3)])

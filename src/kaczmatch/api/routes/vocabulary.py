@@ -65,6 +65,6 @@ def change(body: ChangeIn, use: Use, caller: Annotated[Caller, Depends(scoped(OP
 
 
 def _told(words: Vocabulary, context: Context) -> VocabularyOut:
-    names = [NameOut(name=one.name, is_tag=one.is_tag, retired=one.retired) for one in words.names]
-    schema = context.rules.schema
+    names = [NameOut(name=one.name, is_tag=one.is_tag, retired=one.retired) for one in words.terms]
+    schema = context.config.schema
     return VocabularyOut(version=words.version, names=names, kinds=list(schema.kinds), minimum_age=schema.minimum_age)

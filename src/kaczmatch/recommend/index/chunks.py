@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.recommend.index.columns import CHUNK, Array, Columns
+from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns
 
 _FILL = CHUNK * 9 // 10  # rows of a chunk when it is laid out anew, which leaves room to put people in
 _SPARSE = 0.65  # the share of its chunks below which a kind is laid out anew,
@@ -19,12 +19,12 @@ _BEFORE_ALL = -(2**31)
 
 
 @final
-class Table:
+class ChunkTable:
     """Chunks of rows; `home` says where a person's first row stands, `copies` where the others do."""
 
     def __init__(self, tags: int, features: int) -> None:
         self.tags, self.features = tags, features
-        self.columns = Columns.empty(0, tags, features)
+        self.columns = IndexColumns.empty(0, tags, features)
         self.used = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)
         self.home = np.zeros(0, np.int64)
@@ -45,7 +45,7 @@ class Table:
         begins = self.begins[kind]
         return self.chunks[kind][max(bisect_left(begins, first) - 1, 0) : bisect_right(begins, last)]
 
-    def insert(self, rows: Columns) -> None:
+    def insert(self, rows: IndexColumns) -> None:
         """Put people in, each into the chunks of all they are."""
         highest = int(rows.who.max(initial=-1)) + 1
         if highest > len(self.home):
@@ -100,12 +100,12 @@ class Table:
         for name, values in columns.items():
             getattr(self.columns, name)[chunk, ..., row] = np.moveaxis(values, -1, 0)
 
-    def rows(self, numbers: NDArray[np.int32]) -> Columns:
+    def rows(self, numbers: NDArray[np.int32]) -> IndexColumns:
         """A copy of the first row of each person."""
         chunk, row = np.divmod(self.home[numbers], CHUNK)
-        return Columns(*(np.moveaxis(column[chunk, ..., row], 0, -1) for column in self.columns))
+        return IndexColumns(*(np.moveaxis(column[chunk, ..., row], 0, -1) for column in self.columns))
 
-    def _insert(self, kind: int, rows: Columns) -> None:
+    def _insert(self, kind: int, rows: IndexColumns) -> None:
         begins, chunks = self.begins[kind], self.chunks[kind]
         if not chunks:
             begins.append(_BEFORE_ALL)
@@ -115,7 +115,7 @@ class Table:
         for first, last in reversed(list(pairwise(limits.tolist()))):  # later chunks first: places stay valid
             self._merge(kind, int(target[first]), rows.taken(slice(first, last)))
 
-    def _merge(self, kind: int, at: int, rows: Columns) -> None:
+    def _merge(self, kind: int, at: int, rows: IndexColumns) -> None:
         chunk = self.chunks[kind][at]
         used, coming = int(self.used[chunk]), len(rows.who)
         if used + coming <= CHUNK:
@@ -123,7 +123,7 @@ class Table:
             self.used[chunk] = used + coming
             return
         there = self.columns.chunk(chunk, slice(0, used))
-        both = Columns(*(np.concatenate(pair, axis=-1) for pair in zip(there, rows, strict=True)))
+        both = IndexColumns(*(np.concatenate(pair, axis=-1) for pair in zip(there, rows, strict=True)))
         parts = np.array_split(np.argsort(both.born, kind="stable"), -(-(used + coming) // _FILL))
         self._reserve(len(parts) - 1)
         homes = [chunk, *(self._new_chunk(kind) for _ in parts[1:])]
@@ -140,7 +140,7 @@ class Table:
         if len(chunks) < _FEW or rows > _SPARSE * CHUNK * len(chunks):
             return
         full = [self.columns.chunk(chunk, slice(0, self.used[chunk])) for chunk in chunks]
-        everybody = Columns(*(np.concatenate(parts, axis=-1) for parts in zip(*full, strict=True)))
+        everybody = IndexColumns(*(np.concatenate(parts, axis=-1) for parts in zip(*full, strict=True)))
         for column in self.columns:
             column[chunks] = 0
         self.free.extend(reversed(chunks))
@@ -151,7 +151,7 @@ class Table:
             self._write(chunk, 0, everybody.taken(part))
             self.used[chunk] = len(part)
 
-    def _write(self, chunk: int, row: int, rows: Columns) -> None:
+    def _write(self, chunk: int, row: int, rows: IndexColumns) -> None:
         coming = len(rows.who)
         for column, values in zip(self.columns, rows, strict=True):
             column[chunk][..., row : row + coming] = values
@@ -174,7 +174,7 @@ class Table:
             return
         old = len(self.used)
         more = max(chunks - len(self.free), old // 8, 1)
-        room = Columns.empty(more, self.tags, self.features)
-        self.columns = Columns(*(np.concatenate(pair) for pair in zip(self.columns, room, strict=True)))
+        room = IndexColumns.empty(more, self.tags, self.features)
+        self.columns = IndexColumns(*(np.concatenate(pair) for pair in zip(self.columns, room, strict=True)))
         self.used, self.kind = (np.append(array, np.zeros(more, np.int32)) for array in (self.used, self.kind))
         self.free.extend(range(old + more - 1, old - 1, -1))

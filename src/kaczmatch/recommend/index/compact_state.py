@@ -13,7 +13,7 @@ from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.columns import Array, packed
-from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, Lens
+from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
@@ -23,7 +23,7 @@ _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "m
 _TYPICAL = 64  # made-up profiles that say how sure a typical score is
 
 
-class Outlook(NamedTuple):
+class CompactState(NamedTuple):
     """What many people like, a row each, before it is rounded."""
 
     mean: Matrix
@@ -33,7 +33,7 @@ class Outlook(NamedTuple):
     careless: Vector
 
     @classmethod
-    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> Outlook:
+    def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
         """The uncertainty is that of a `typical` score, as `typical_spread` has it."""
         n, d = len(states), states[0].dimensions
         if not isinstance(learner, GaussianLearner):
@@ -58,10 +58,10 @@ class Outlook(NamedTuple):
 
 def lens(
     viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
-) -> Lens:
+) -> ViewerWeights:
     """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
     learner = viewer.learner
-    own = Outlook.of(learner, [viewer.state], typical)
+    own = CompactState.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
     of_tags = weights[tag_places]
@@ -70,7 +70,7 @@ def lens(
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
-    return Lens(
+    return ViewerWeights(
         packed((eight >> _BITS & 1).astype(np.bool_)),
         np.float32(scale),
         weights[feature_places].astype(np.float32),
@@ -93,7 +93,7 @@ def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
     if not isinstance(learner, GaussianLearner):
         return np.empty(0)
     rng = np.random.default_rng(0)
-    tags = np.array([name.is_tag for name in vocabulary.names])
+    tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
     return np.asarray(learner.quadratic(learner.coordinates(profiles)).mean(axis=0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 @final
-class Roster:
+class IdNumbers:
     """A number a person; the number of who left goes to the next who comes."""
 
     def __init__(self, ids: Iterable[Hashable] = ()) -> None:

@@ -9,7 +9,7 @@ from typing import final
 
 
 @final
-class Gate:
+class ReadWriteLock:
     """A lock of two sides. A thread that reads may read again, but not write: it would wait for itself."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
-from kaczmatch.recommend.index.columns import CHUNK, Columns
+from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 from kaczmatch.recommend.index.filtering import Kinds, Places, Query, Used, admitted
 from kaczmatch.recommend.index.membership import Bits, marked
 
@@ -24,7 +24,7 @@ _LAST = np.float32(4.0)  # less for who comes last: more than scores differ by
 Floats = NDArray[np.float32]
 
 
-class Lens(NamedTuple):
+class ViewerWeights(NamedTuple):
     """How a viewer is scored both ways, own side first, over the spread of a typical score.
 
     Probabilities are c/2 + (1 − c)Φ(score), c the share of careless swipes; where the learner has none, scores are cosines.
@@ -47,12 +47,12 @@ class Lens(NamedTuple):
 
 @compiled
 def best(
-    c: Columns,
+    c: IndexColumns,
     chunks: Places,
     kinds: Kinds,
     used: Used,
     q: Query,
-    lens: Lens,
+    lens: ViewerWeights,
     want: int,
     last: Bits,
     turns: Places,
@@ -143,7 +143,7 @@ def _fuse(fusion: int, used: int, forward: Floats, backward: Floats) -> None:
 
 
 @compiled
-def _backward(c: Columns, chunk: int, used: int, lens: Lens, backward: Floats) -> None:
+def _backward(c: IndexColumns, chunk: int, used: int, lens: ViewerWeights, backward: Floats) -> None:
     """How every row's person takes to the viewer: a probability, or a cosine clamped at 0."""
     _liked_back(c.mean[chunk], lens, used, backward)
     unit, offset, pull, careless = c.unit[chunk], c.offset[chunk], c.pull[chunk], c.careless[chunk]
@@ -160,7 +160,7 @@ def _backward(c: Columns, chunk: int, used: int, lens: Lens, backward: Floats) -
 
 
 @compiled
-def _forward(c: Columns, chunk: int, used: int, lens: Lens, forward: Floats) -> None:
+def _forward(c: IndexColumns, chunk: int, used: int, lens: ViewerWeights, forward: Floats) -> None:
     """How the viewer takes to every row: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for i in range(used):
@@ -200,7 +200,7 @@ def _add_worth(words: NDArray[np.uint64], planes: NDArray[np.uint64], unit: np.f
 
 
 @compiled
-def _liked_back(mean: NDArray[np.int8], lens: Lens, used: int, backward: Floats) -> None:
+def _liked_back(mean: NDArray[np.int8], lens: ViewerWeights, used: int, backward: Floats) -> None:
     """What every row's person likes times the viewer's profile, in each row's units.
 
     Tags are all worth the same, so their likes are added up as whole numbers, four at a time and twice as many in a register;

@@ -49,7 +49,7 @@ class _Job(Generic[T]):
         return self._result
 
 
-def together(work: Callable[[], T], helpers: int) -> list[T]:
+def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
     """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
     jobs = [_Job(work) for _ in range(min(helpers, idle()))] if helpers > 0 else []
     for job in jobs:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, final
 
-from kaczmatch.service.access.credentials import DATA, OPERATOR, Access, Caller, Denied
-from kaczmatch.service.domain.records import Audit, Fact
-from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.access.credentials import DATA, OPERATOR, Caller, Credentials, Unauthenticated
+from kaczmatch.service.domain.records import AuditEntry, Fact
+from kaczmatch.service.domain.store import Transaction
 
 LIFE: Final = timedelta(hours=1)
 TOKEN_LIFE: Final = timedelta(minutes=2)
@@ -22,27 +22,27 @@ _SCOPES: Final = frozenset({OPERATOR, DATA})  # what a page may ask for, of what
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Sessions:
+class ConsoleSessions:
     """The store knows a session by a hash of its secret, which the browser alone has."""
 
-    access: Access
+    access: Credentials
     random: Callable[[], str] = secrets.token_urlsafe
 
     def begin(self, credential: str) -> tuple[str, Caller]:
         """A session's secret, for a key with the operator's scope."""
         caller = self.access.caller(credential)
         if caller.user is not None or OPERATOR not in caller.scopes or not credential.startswith("kz_"):
-            raise Denied(f"this needs a key with the scope {OPERATOR!r}")
+            raise Unauthenticated(f"this needs a key with the scope {OPERATOR!r}")
         context, secret = self.access.context, self.random()
         now = context.clock()
         value = json.dumps({"key": caller.key, "until": (now + LIFE).isoformat()})
 
-        def work(unit: Unit) -> None:
-            ended = [one.name for one in unit.find(Fact, after=(_SESSION,), limit=1_000) if _ended(one, now)]
+        def work(transaction: Transaction) -> None:
+            ended = [one.name for one in transaction.find(Fact, after=(_SESSION,), limit=1_000) if _ended(one, now)]
             for name in ended:
-                unit.drop(Fact, name)
-            unit.put(Fact(name=_name(secret), value=value))
-            unit.append(Audit(id=context.new_id(), at=now, actor=caller.key, action="logged in to the console"))
+                transaction.drop(Fact, name)
+            transaction.put(Fact(name=_name(secret), value=value))
+            transaction.append(AuditEntry(id=context.new_id(), at=now, actor=caller.key, action="logged in to the console"))
 
         context.store.write(work).result()
         return secret, caller
@@ -61,12 +61,12 @@ class Sessions:
         """What the session's page asks the API with, for a moment."""
         caller = self.caller(secret)
         if caller is None:
-            raise Denied("the session has ended")
+            raise Unauthenticated("the session has ended")
         lent = Caller(caller.key, caller.scopes & _SCOPES)
         return *self.access.lend(lent, TOKEN_LIFE), lent
 
     def end(self, secret: str) -> None:
-        self.access.context.store.write(lambda unit: unit.drop(Fact, _name(secret))).result()
+        self.access.context.store.write(lambda tx: tx.drop(Fact, _name(secret))).result()
 
 
 def _name(secret: str) -> str:

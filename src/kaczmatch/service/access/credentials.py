@@ -19,11 +19,11 @@ from typing import final
 import jwt
 
 from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, Farewells
+from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, ErasedTokens
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Audit, Key
+from kaczmatch.service.domain.records import AuditEntry, ServiceKey
 from kaczmatch.service.domain.refusals import Conflict, NotFound
-from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import checked_id
 
 APP, TOKENS, DATA, OPERATOR = "app", "tokens", "data", "operator"
@@ -37,7 +37,7 @@ _PREFIX = "kz"
 _KNOWN_FOR = timedelta(seconds=1)  # how long a process may take a key for valid after it was revoked
 
 
-class Denied(Exception):
+class Unauthenticated(Exception):
     """No valid credential."""
 
 
@@ -57,20 +57,20 @@ class Caller:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Access:
+class Credentials:
     """Keys and tokens. `secret` signs tokens, and is kept outside the store."""
 
     context: Context
     secret: bytes
     random: Callable[[int], bytes] = secrets.token_bytes
-    farewells: Farewells = field(init=False)
-    _cache: dict[str, tuple[Key, datetime]] = field(default_factory=dict, repr=False)
+    farewells: ErasedTokens = field(init=False)
+    _cache: dict[str, tuple[ServiceKey, datetime]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "farewells", Farewells(self.context, self.secret))
+        object.__setattr__(self, "farewells", ErasedTokens(self.context, self.secret))
 
-    def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[Key, str]:
+    def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[ServiceKey, str]:
         """A new key, and its text, which nobody can show again."""
         for scope in scopes:
             if scope not in SCOPES:
@@ -78,7 +78,7 @@ class Access:
         if not scopes:
             raise InvalidInput("scopes", f"at least one of {', '.join(SCOPES)}")
         identifier, secret = self.random(6).hex(), self.random(32).hex()
-        key = Key(
+        key = ServiceKey(
             id=identifier,
             name=name,
             hash=_hashed(secret),
@@ -87,49 +87,49 @@ class Access:
             expires=expires,
         )
 
-        def work(unit: Unit) -> None:
-            unit.put(key)
-            unit.append(self._audit(f"created key {identifier} ({', '.join(key.scopes)})"))
+        def work(transaction: Transaction) -> None:
+            transaction.put(key)
+            transaction.append(self._audit(f"created key {identifier} ({', '.join(key.scopes)})"))
 
         self.context.store.write(work).result()
         return key, f"{_PREFIX}_{identifier}_{secret}"
 
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[ServiceKey]:
         with self.context.store.read() as reader:
-            return reader.find(Key)
+            return reader.find(ServiceKey)
 
-    def revoke(self, identifier: str) -> Future[Key]:
+    def revoke(self, identifier: str) -> Future[ServiceKey]:
         """End a key, and every token minted with it."""
 
-        def work(unit: Unit) -> Key:
-            key = unit.get(Key, identifier)
+        def work(transaction: Transaction) -> ServiceKey:
+            key = transaction.get(ServiceKey, identifier)
             if key is None:
                 raise NotFound(f"there is no key {identifier!r}")
             revoked = replace(key, revoked=key.revoked or self.context.clock())
-            unit.put(revoked)
-            unit.append(self._audit(f"revoked key {identifier}"))
+            transaction.put(revoked)
+            transaction.append(self._audit(f"revoked key {identifier}"))
             return revoked
 
         self._cache.pop(identifier, None)
-        return self.context.store.write(work, people=[f"~key:{identifier}"])
+        return self.context.store.write(work, locks=[f"~key:{identifier}"])
 
-    def rotate(self, identifier: str, *, grace: timedelta = timedelta(0)) -> tuple[Key, str]:
+    def rotate(self, identifier: str, *, grace: timedelta = timedelta(0)) -> tuple[ServiceKey, str]:
         """A new key like an old one, which ends after `grace`."""
         made, secret = self.random(6).hex(), self.random(32).hex()
 
-        def work(unit: Unit) -> Key:
-            old, now = unit.get(Key, identifier), self.context.clock()
+        def work(transaction: Transaction) -> ServiceKey:
+            old, now = transaction.get(ServiceKey, identifier), self.context.clock()
             if old is None:
                 raise NotFound(f"there is no key {identifier!r}")
             if old.revoked is not None or (old.expires is not None and old.expires <= now):
                 raise Conflict(f"key {identifier!r} has ended; create another one")
             new = replace(old, id=made, hash=_hashed(secret), created=now)
-            unit.put(new)
-            unit.put(replace(old, expires=min(now + grace, old.expires or now + grace)))
-            unit.append(self._audit(f"rotated key {identifier} to {made}"))
+            transaction.put(new)
+            transaction.put(replace(old, expires=min(now + grace, old.expires or now + grace)))
+            transaction.append(self._audit(f"rotated key {identifier} to {made}"))
             return new
 
-        new = self.context.store.write(work, people=[f"~key:{identifier}"]).result()
+        new = self.context.store.write(work, locks=[f"~key:{identifier}"]).result()
         self._cache.pop(identifier, None)
         return new, f"{_PREFIX}_{made}_{secret}"
 
@@ -160,7 +160,7 @@ class Access:
         # Compared in any case, so that the time it takes does not tell whether there is such a key.
         right = hmac.compare_digest(_hashed(secret), key.hash if key is not None else _hashed(""))
         if key is None or not right:
-            raise Denied("no such key, or it was revoked")
+            raise Unauthenticated("no such key, or it was revoked")
         return Caller(key.id, frozenset(key.scopes))
 
     def _by_token(self, credential: str) -> Caller:
@@ -172,32 +172,32 @@ class Access:
                 options={"require": ["kid", "exp"], "verify_exp": False, "verify_iat": False},
             )
         except jwt.InvalidTokenError as error:
-            raise Denied("not a valid token") from error
+            raise Unauthenticated("not a valid token") from error
         if not isinstance(claims["exp"], int) or claims["exp"] <= self.context.clock().timestamp():
-            raise Denied("the token has expired")
+            raise Unauthenticated("the token has expired")
         key = self._valid(str(claims["kid"]))
         if "sub" not in claims:
             return self._lent(key, claims.get("scopes"))
         if key is None or TOKENS not in key.scopes:
-            raise Denied("the key that minted this token was revoked")
+            raise Unauthenticated("the key that minted this token was revoked")
         user, iat = str(claims["sub"]), claims.get("iat")
         minted = datetime.fromtimestamp(iat, UTC) if isinstance(iat, float | int) else None
         if minted is None or self.farewells.ended(user, minted):
             raise _left()
         return Caller(key.id, frozenset(), user, minted)
 
-    def welcome(self, caller: Caller, user: str) -> Callable[[Unit], None]:
+    def welcome(self, caller: Caller, user: str) -> Callable[[Transaction], None]:
         """Asked before somebody new is added: a device that does not know yet brings nobody back who has left."""
 
-        def check(unit: Unit) -> None:
-            if caller.minted is not None and self.farewells.ended_by_now(unit, user, caller.minted):
+        def check(transaction: Transaction) -> None:
+            if caller.minted is not None and self.farewells.ended_by_now(transaction, user, caller.minted):
                 raise _left()
 
         return check
 
-    def _lent(self, key: Key | None, scopes: object) -> Caller:
+    def _lent(self, key: ServiceKey | None, scopes: object) -> Caller:
         if key is None or not isinstance(scopes, list):
-            raise Denied("the key that lent this token was revoked")
+            raise Unauthenticated("the key that lent this token was revoked")
         return Caller(key.id, frozenset(key.scopes).intersection(scopes))
 
     def by_id(self, identifier: str) -> Caller | None:
@@ -205,14 +205,14 @@ class Access:
         key = self._valid(identifier)
         return None if key is None else Caller(key.id, frozenset(key.scopes))
 
-    def _valid(self, identifier: str) -> Key | None:
+    def _valid(self, identifier: str) -> ServiceKey | None:
         """A key that is neither revoked nor expired; looked up again at least every second."""
         now = self.context.clock()
         with self._lock:
             cached = self._cache.get(identifier)
         if cached is None or not timedelta(0) <= now - cached[1] < _KNOWN_FOR:
             with self.context.store.read() as reader:
-                key = reader.get(Key, identifier)
+                key = reader.get(ServiceKey, identifier)
             if key is None:
                 return None
             cached = key, now
@@ -222,12 +222,12 @@ class Access:
         ended = key.revoked is not None or (key.expires is not None and key.expires <= now)
         return None if ended else key
 
-    def _audit(self, action: str) -> Audit:
-        return Audit(id=self.context.new_id(), at=self.context.clock(), actor="keys", action=action)
+    def _audit(self, action: str) -> AuditEntry:
+        return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor="keys", action=action)
 
 
-def _left() -> Denied:
-    return Denied("the person of this token has left; mint another one")
+def _left() -> Unauthenticated:
+    return Unauthenticated("the person of this token has left; mint another one")
 
 
 def _hashed(secret: str) -> str:

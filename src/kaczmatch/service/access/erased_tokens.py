@@ -14,7 +14,7 @@ from typing import Final, final
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Fact
-from kaczmatch.service.domain.store import Reader, Unit
+from kaczmatch.service.domain.store import Reader, Transaction
 
 LONGEST_TOKEN: Final = timedelta(days=1)
 _PREFIX = "left:"
@@ -24,7 +24,7 @@ _AT_ONCE = 1_000
 
 @final
 @dataclass(slots=True, eq=False)
-class Farewells:
+class ErasedTokens:
     """Who has left, as of a second ago at most; a work sees it as of now."""
 
     context: Context
@@ -33,9 +33,9 @@ class Farewells:
     _read: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, unit: Unit, user: str) -> None:
+    def note(self, transaction: Transaction, user: str) -> None:
         """Somebody is being erased."""
-        unit.put(Fact(name=self._name(user), value=self.context.clock().isoformat()))
+        transaction.put(Fact(name=self._name(user), value=self.context.clock().isoformat()))
 
     def ended(self, user: str, minted: datetime) -> bool:
         """Whether somebody has left since."""
@@ -47,23 +47,23 @@ class Farewells:
                 self._read = now
         return _before(minted, self._left.get(self._name(user)))
 
-    def ended_by_now(self, unit: Unit, user: str, minted: datetime) -> bool:
-        fact = unit.get(Fact, self._name(user))
+    def ended_by_now(self, transaction: Transaction, user: str, minted: datetime) -> bool:
+        fact = transaction.get(Fact, self._name(user))
         return _before(minted, None if fact is None else datetime.fromisoformat(fact.value))
 
     def _name(self, user: str) -> str:
         return _PREFIX + hmac.digest(self.secret, user.encode(), "sha256").hex()
 
 
-def forget_farewells(context: Context) -> int:
+def drop_expired(context: Context) -> int:
     """Those whose last token has expired."""
     limit = context.clock() - LONGEST_TOKEN
     with context.store.read() as reader:
         old = [fact.name for fact in _facts(reader) if datetime.fromisoformat(fact.value) < limit]
 
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         for name in old:
-            unit.drop(Fact, name)
+            transaction.drop(Fact, name)
 
     if old:
         context.store.write(work).result()

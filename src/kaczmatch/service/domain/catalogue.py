@@ -12,17 +12,17 @@ import numpy as np
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.vocabulary import Name, Vocabulary
-from kaczmatch.service.domain.folding import Fold
-from kaczmatch.service.domain.records import Fact, Model, StoredPrior, Words
-from kaczmatch.service.domain.store import Reader, Unit, Wanted
+from kaczmatch.recommend.vocabulary import Term, Vocabulary
+from kaczmatch.service.domain.folding import EventFold
+from kaczmatch.service.domain.records import Fact, Model, StoredPrior, StoredVocabulary
+from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
 _FACT = "current"
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Current:
+class ActiveVersions:
     """What is in use: a model, the one being built (0: none), and the version of the vocabulary."""
 
     model: int
@@ -30,15 +30,15 @@ class Current:
     vocabulary: int
 
     @classmethod
-    def read(cls, reader: Reader) -> Current | None:
+    def read(cls, reader: Reader) -> ActiveVersions | None:
         fact = reader.get(Fact, _FACT)
         return None if fact is None else cls(**json.loads(fact.value))
 
-    def write(self, unit: Unit) -> None:
-        unit.put(Fact(name=_FACT, value=json.dumps(asdict(self))))
+    def write(self, transaction: Transaction) -> None:
+        transaction.put(Fact(name=_FACT, value=json.dumps(asdict(self))))
 
 
-WANTED: Wanted = (Fact, (_FACT,))
+ACTIVE_VERSIONS: RecordKey = (Fact, (_FACT,))
 
 
 @final
@@ -46,18 +46,18 @@ class Catalogue:
     """Models and vocabularies by their numbers, read once each; and what was last seen in use, for reading ahead."""
 
     def __init__(self) -> None:
-        self._folds: dict[int, Fold] = {}
+        self._folds: dict[int, EventFold] = {}
         self._vocabularies: dict[int, Vocabulary] = {}
-        self._facts: dict[str, Current] = {}
-        self.last: Current | None = None
+        self._facts: dict[str, ActiveVersions] = {}
+        self.last: ActiveVersions | None = None
 
-    def current(self, reader: Reader) -> Current:
+    def current(self, reader: Reader) -> ActiveVersions:
         fact = reader.get(Fact, _FACT)
         if fact is None:
             raise RuntimeError("the store has not been set up: there is no model in it")
         current = self._facts.get(fact.value)
         if current is None:
-            current = self._facts[fact.value] = Current(**json.loads(fact.value))
+            current = self._facts[fact.value] = ActiveVersions(**json.loads(fact.value))
         self.last = current
         for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all that were in use
             self.vocabulary(reader, version)
@@ -65,20 +65,20 @@ class Catalogue:
 
     def vocabulary(self, reader: Reader, version: int) -> Vocabulary:
         if version not in self._vocabularies:
-            words = reader.get(Words, version)
+            words = reader.get(StoredVocabulary, version)
             if words is None:
                 raise RuntimeError(f"there is no vocabulary of version {version} in the store")
-            self._vocabularies[version] = Vocabulary(tuple(Name(*name) for name in json.loads(words.names)), version)
+            self._vocabularies[version] = Vocabulary(tuple(Term(*name) for name in json.loads(words.terms)), version)
         return self._vocabularies[version]
 
-    def fold(self, reader: Reader, model: int) -> Fold:
+    def fold(self, reader: Reader, model: int) -> EventFold:
         if model not in self._folds:
             found = reader.get(Model, model)
             prior = None if found is None else reader.get(StoredPrior, found.prior)
             if found is None or prior is None:
                 raise RuntimeError(f"there is no model {model} in the store, or not its prior")
             rule = learner(found.learner, **json.loads(found.settings))
-            self._folds[model] = Fold(model, rule, Prior.from_bytes(prior.data), self._names)
+            self._folds[model] = EventFold(model, rule, Prior.from_bytes(prior.data), self._names)
         return self._folds[model]
 
     def _names(self, version: int) -> int:
@@ -86,7 +86,7 @@ class Catalogue:
 
 
 def stored(vocabulary: Vocabulary) -> str:
-    return json.dumps([[name.name, name.is_tag, name.retired] for name in vocabulary.names])
+    return json.dumps([[name.name, name.is_tag, name.retired] for name in vocabulary.terms])
 
 
 def neutral_prior(rule: Learner, dimensions: int) -> Prior:

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.experiment import Experiment
 
 @final
 @dataclass(frozen=True, slots=True)
-class Limit:
+class QuotaLimit:
     """At most so often within a window of time; None: as often as they like."""
 
     most: int | None
@@ -24,7 +24,7 @@ class Limit:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class ServiceConfig:
     """One set for everybody."""
 
     schema: Schema = DATING
@@ -36,9 +36,9 @@ class Rules:
     fusion: str = ""
     exposure_cap: float = 2.0
     appeal: Appeal = field(default_factory=Appeal)
-    swipes: Limit = Limit(2_000, timedelta(days=1))
-    decks: Limit = Limit(500, timedelta(days=1))
-    edits: Limit = Limit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like
+    swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))
+    decks: QuotaLimit = QuotaLimit(500, timedelta(days=1))
+    edits: QuotaLimit = QuotaLimit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like
     experiment: Experiment | None = None
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)

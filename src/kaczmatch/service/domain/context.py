@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.service.domain.catalogue import Catalogue
-from kaczmatch.service.domain.config import Rules
+from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.store import Store
 
 
@@ -18,7 +18,7 @@ class Context:
     """Store and rules; the clock and the source of unguessable ids are handed in, so that tests can choose them."""
 
     store: Store
-    rules: Rules
+    config: ServiceConfig
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     catalogue: Catalogue = field(default_factory=Catalogue)

@@ -15,7 +15,7 @@ from typing import final
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.recommend.location import GRID_DEGREES
 from kaczmatch.recommend.policy import Policy
-from kaczmatch.service.domain.records import Dealt, Person
+from kaczmatch.service.domain.records import Person, StoredDeck
 
 _KM_A_CELL = GRID_DEGREES * 111.2
 _NOWHERE = "nowhere"
@@ -45,7 +45,7 @@ class Arm:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Place:
+class Assignment:
     """Where a deck belongs: its arm, and the unit that was assigned where that is not the user."""
 
     arm: Arm
@@ -72,17 +72,17 @@ class Experiment:
         if len(self.arms) < 2 or len({arm.name for arm in self.arms}) < len(self.arms):
             raise InvalidInput("experiment_arms", f"an experiment needs two arms or more, got {[arm.name for arm in self.arms]}")
 
-    def place(self, person: Person, now: datetime) -> Place:
+    def assign(self, person: Person, now: datetime) -> Assignment:
         """The arm of a deck for somebody at a moment."""
         if self.assigned is Assigned.TIME:
             unit = self._block_at(now)
         elif self.assigned is Assigned.CLUSTER:
             unit = self._region(person)
         else:
-            return Place(self.arm(person.id), "")
-        return Place(self.arm(unit), unit)
+            return Assignment(self.arm(person.id), "")
+        return Assignment(self.arm(unit), unit)
 
-    def dealt(self, deck: Dealt) -> bool:
+    def dealt(self, deck: StoredDeck) -> bool:
         """Whether a deck of this name was dealt as these settings say; not so where they have been changed since."""
         by_time, by_user = self.assigned is Assigned.TIME, self.assigned is Assigned.USER
         same = deck.unit == self._block_at(deck.at) if by_time else (deck.unit == "") == by_user and not deck.unit.isdigit()

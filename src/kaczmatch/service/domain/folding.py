@@ -14,7 +14,7 @@ from kaczmatch.core.vectors import Vector, cosine
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.service.domain.records import Event, Learned
+from kaczmatch.service.domain.records import Event, StoredState
 from kaczmatch.service.domain.sparse_features import unpacked
 
 SWIPED, SESSION_ENDED, UNDONE, RESET = "swiped", "session-ended", "undone", "reset"
@@ -26,19 +26,19 @@ _NO_TIME = timedelta(0)
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Taste:
+class TrackedState:
     """What a model knows of one person."""
 
     state: State
     swipes: int = 0  # that were learned from
     at: datetime | None = None  # the last event
-    anchor: bytes = b""  # the direction at the end of the last session, float32
+    session_direction: bytes = b""  # the direction at the end of the last session, float32
     stability: tuple[float, ...] = ()  # Δs of the last sessions
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Fold:
+class EventFold:
     """A learner and a prior, under the number by which states name them.
 
     `names` says how many names a version of the vocabulary has.
@@ -47,21 +47,21 @@ class Fold:
     model: int
     learner: Learner
     prior: Prior
-    names: Callable[[int], int]
-    first: Taste = field(init=False, repr=False)  # of somebody who has not swiped yet
+    dimensions_of: Callable[[int], int]
+    first: TrackedState = field(init=False, repr=False)  # of somebody who has not swiped yet
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first", Taste(self.learner.start(self.prior)))
+        object.__setattr__(self, "first", TrackedState(self.learner.start(self.prior)))
 
-    def start(self) -> Taste:
+    def start(self) -> TrackedState:
         return self.first
 
-    def step(self, taste: Taste, event: Event) -> Taste:
+    def step(self, taste: TrackedState, event: Event) -> TrackedState:
         """After one more event. Undone swipes are left out by `effective`; the undoing itself teaches nothing."""
         if event.kind == RESET:
             return replace(self.start(), at=event.at)
         learner, state = self.learner, taste.state
-        dimensions = max(self.names(event.vocabulary), state.dimensions)
+        dimensions = max(self.dimensions_of(event.vocabulary), state.dimensions)
         if dimensions != state.dimensions:
             state = learner.grow(state, dimensions)
         if taste.at is not None:
@@ -72,44 +72,44 @@ class Fold:
         if event.kind == SWIPED and event.decision != SKIP:
             seen = Seen(unpacked(event.features or b"", dimensions), event.appeal)
             state = learner.swipe(state, seen, 1 if event.decision == LIKE else -1)
-            return Taste(state, taste.swipes + 1, at, taste.anchor, taste.stability)
+            return TrackedState(state, taste.swipes + 1, at, taste.session_direction, taste.stability)
         return replace(taste, state=state, at=at)
 
-    def of(self, events: Iterable[Event]) -> Taste:
+    def replay(self, events: Iterable[Event]) -> TrackedState:
         """After all of a person's events, in their order."""
         taste = self.start()
-        for event in effective(events):
+        for event in without_undone(events):
             taste = self.step(taste, event)
         return taste
 
-    def read(self, learned: Learned | None) -> Taste:
+    def decode(self, learned: StoredState | None) -> TrackedState:
         if learned is None:
             return self.start()
         state = self.learner.from_bytes(learned.state, self.prior)
-        return Taste(state, learned.swipes, learned.at, learned.anchor, learned.stability)
+        return TrackedState(state, learned.swipes, learned.at, learned.session_direction, learned.stability)
 
-    def written(self, user: str, taste: Taste) -> Learned:
-        return Learned(
+    def encode(self, user: str, taste: TrackedState) -> StoredState:
+        return StoredState(
             model=self.model,
             user=user,
             state=taste.state.to_bytes(),
             swipes=taste.swipes,
             at=taste.at,
-            anchor=taste.anchor,
+            session_direction=taste.session_direction,
             stability=taste.stability,
         )
 
-    def _rested(self, taste: Taste) -> Taste:
+    def _rested(self, taste: TrackedState) -> TrackedState:
         """A session has ended: how far did the taste move since the one before?"""
         now = self.learner.direction(taste.state)
-        before = np.frombuffer(taste.anchor, np.float32).astype(np.float64)
+        before = np.frombuffer(taste.session_direction, np.float32).astype(np.float64)
         stability = taste.stability
         if len(before):
             stability = (*stability, _stability(before, now))[-_SESSIONS_KEPT:]
-        return replace(taste, anchor=now.astype(np.float32).tobytes(), stability=stability)
+        return replace(taste, session_direction=now.astype(np.float32).tobytes(), stability=stability)
 
 
-def effective(events: Iterable[Event]) -> list[Event]:
+def without_undone(events: Iterable[Event]) -> list[Event]:
     """Events without the swipes that were undone."""
     known = list(events)
     undone = {event.undoes for event in known if event.kind == UNDONE}

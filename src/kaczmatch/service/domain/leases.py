@@ -9,7 +9,7 @@ from typing import final
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Fact
-from kaczmatch.service.domain.store import Reader, Unit
+from kaczmatch.service.domain.store import Reader, Transaction
 
 
 @final
@@ -40,25 +40,25 @@ class Lease:
                 self.until = None
                 return False
 
-        def work(unit: Unit) -> datetime | None:
+        def work(transaction: Transaction) -> datetime | None:
             now = self.context.clock()
-            if self._taken(unit, now):
+            if self._taken(transaction, now):
                 return None
             ends = now + self.life
-            unit.put(Fact(name=self._fact, value=json.dumps({"holder": self.holder, "until": ends.isoformat()})))
+            transaction.put(Fact(name=self._fact, value=json.dumps({"holder": self.holder, "until": ends.isoformat()})))
             return ends
 
-        self.until = self.context.store.write(work, people=[self.lock]).result()
+        self.until = self.context.store.write(work, locks=[self.lock]).result()
         return self.until is not None
 
     def let_go(self) -> None:
         """Others need not wait."""
 
-        def work(unit: Unit) -> None:
-            if self.held(unit):
-                unit.drop(Fact, self._fact)
+        def work(transaction: Transaction) -> None:
+            if self.held(transaction):
+                transaction.drop(Fact, self._fact)
 
-        self.context.store.write(work, people=[self.lock]).result()
+        self.context.store.write(work, locks=[self.lock]).result()
         self.until = None
 
     def held(self, reader: Reader) -> bool:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Message
-from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.domain.records import OutboxMessage
+from kaczmatch.service.domain.store import Transaction
 
 
-def announce(unit: Unit, context: Context, topic: str, user: str, body: Mapping[str, Any], *, other: str = "") -> None:
+def announce(
+    transaction: Transaction, context: Context, topic: str, user: str, body: Mapping[str, Any], *, other: str = ""
+) -> None:
     """Put a message into the outbox."""
     text = json.dumps(dict(body), sort_keys=True)
-    unit.append(Message(id=context.new_id(), topic=topic, user=user, other=other, body=text, at=context.clock()))
+    transaction.append(OutboxMessage(id=context.new_id(), topic=topic, user=user, other=other, body=text, at=context.clock()))

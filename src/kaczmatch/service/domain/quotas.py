@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from struct import Struct
 from typing import Final
 
-from kaczmatch.service.domain.config import Limit
-from kaczmatch.service.domain.records import Standing
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.records import PersonCounters
 from kaczmatch.service.domain.refusals import TooMany
 
 SWIPES, DECKS, EDITS = _KINDS = ("swipes", "decks", "edits")
@@ -17,11 +17,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
 
 
-def spend(standing: Standing, what: str, limit: Limit, now: datetime) -> bytes:
+def spend(standing: PersonCounters, what: str, limit: QuotaLimit, now: datetime) -> bytes:
     """What this person has spent with one more, or a refusal."""
     if limit.most is None:
-        return standing.spent
-    place, spent = _PLACES[what], [*_STORED.unpack(standing.spent or bytes(_STORED.size))]
+        return standing.quota_use
+    place, spent = _PLACES[what], [*_STORED.unpack(standing.quota_use or bytes(_STORED.size))]
     seconds = (now - _EPOCH) // _SECOND
     start = seconds - seconds % (length := limit.window // _SECOND)
     if spent[place] == start + length:  # begun already, by a clock that was a little ahead
@@ -34,9 +34,9 @@ def spend(standing: Standing, what: str, limit: Limit, now: datetime) -> bytes:
     return _STORED.pack(*spent)
 
 
-def told(standing: Standing) -> dict[str, tuple[datetime, int]]:
+def limit_message(standing: PersonCounters) -> dict[str, tuple[datetime, int]]:
     """How much of each was used, and since when."""
-    spent = _STORED.unpack(standing.spent) if standing.spent else ()
+    spent = _STORED.unpack(standing.quota_use) if standing.quota_use else ()
     return {
         what: (_EPOCH + timedelta(seconds=spent[place]), spent[place + 1])
         for what, place in _PLACES.items()

@@ -15,7 +15,7 @@ from typing import Final, final
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
 from kaczmatch.service.domain.records import Fact
-from kaczmatch.service.domain.store import Reader, Unavailable, Unit
+from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
 
 LOCK: Final = "~scrub"  # among the people of every work that calls `soiled`
 _FACT = "soiled"
@@ -42,14 +42,14 @@ class _Soil:
         value = json.loads(fact.value)
         return cls(datetime.fromisoformat(value["since"]), value["last"])
 
-    def write(self, unit: Unit) -> None:
-        unit.put(Fact(name=_FACT, value=json.dumps({"since": self.since.isoformat(), "last": self.last})))
+    def write(self, transaction: Transaction) -> None:
+        transaction.put(Fact(name=_FACT, value=json.dumps({"since": self.since.isoformat(), "last": self.last})))
 
 
-def soiled(unit: Unit, context: Context) -> None:
+def mark_for_scrubbing(transaction: Transaction, context: Context) -> None:
     """Something of a person was deleted in this work."""
-    before = _Soil.read(unit)
-    _Soil(context.clock() if before is None else before.since, context.new_id()).write(unit)
+    before = _Soil.read(transaction)
+    _Soil(context.clock() if before is None else before.since, context.new_id()).write(transaction)
 
 
 @final
@@ -74,7 +74,7 @@ class Scrubbing:
         began = self.context.clock()
         if not now and began < soil.since + self.delay:
             return False
-        with suppress(Unavailable):
+        with suppress(StoreUnavailable):
             if self._lease.take():
                 try:
                     self.scrub()
@@ -84,12 +84,12 @@ class Scrubbing:
         return False
 
     def _done(self, soil: _Soil, began: datetime) -> bool:
-        def work(unit: Unit) -> bool:
-            left = _Soil.read(unit)
+        def work(transaction: Transaction) -> bool:
+            left = _Soil.read(transaction)
             if left is None or left.last == soil.last:
-                unit.drop(Fact, _FACT)
+                transaction.drop(Fact, _FACT)
                 return True
-            _Soil(began, left.last).write(unit)  # somebody was erased meanwhile
+            _Soil(began, left.last).write(transaction)  # somebody was erased meanwhile
             return False
 
-        return self.context.store.write(work, people=[LOCK], reads=[(Fact, (_FACT,))]).result()
+        return self.context.store.write(work, locks=[LOCK], prefetch=[(Fact, (_FACT,))]).result()

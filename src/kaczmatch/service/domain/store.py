@@ -2,7 +2,7 @@
 
 A **work** is a function that reads, decides and then writes. Works that are waiting at the same time are committed together,
 so one sync to disk pays for many. A work may be run more than once (after a lost race or a failed commit), and only what it
-answered in the run that was committed is handed on; so it must not touch anything but its unit.
+answered in the run that was committed is handed on; so it must not touch anything but its transaction.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
-from kaczmatch.service.domain.records import Logged, Record
+from kaczmatch.service.domain.records import LogRecord, Record
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 
-Wanted = tuple[type[Record], tuple[Any, ...]]  # a kind and a key
+RecordKey = tuple[type[Record], tuple[Any, ...]]  # a kind and a key
 
 
-class Unavailable(Exception):
+class StoreUnavailable(Exception):
     """The store cannot take this now (a full queue, a full disk, a lost connection); nothing of it was kept. Try again."""
 
 
-class Uncertain(Unavailable):
+class OutcomeUnknown(StoreUnavailable):
     """The store was lost while it was committing: this may have been kept, or not. Look, or do it again if that does no harm."""
 
 
@@ -49,13 +49,13 @@ class Reader(Protocol):
         """How many there are."""
 
 
-class Unit(Reader, Protocol):
+class Transaction(Reader, Protocol):
     """A work's view: it sees what it has written. Once it has written, it cannot `find` or `count` any more."""
 
     def put(self, record: Record) -> None:
         """Add a record, or replace the one with its key."""
 
-    def append(self, record: Logged) -> None:
+    def append(self, record: LogRecord) -> None:
         """Add a line to a log; the store numbers it. A key that is there already is an error."""
 
     def drop(self, kind: type[Record], *key: Any) -> None:
@@ -65,7 +65,9 @@ class Unit(Reader, Protocol):
 class Store(Protocol):
     """Keeps records. Works on the same people, as named by `people`, never overlap, in this process or any other."""
 
-    def write(self, work: Callable[[Unit], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
+    def write(
+        self, work: Callable[[Transaction], T], *, locks: Collection[str] = (), prefetch: Iterable[RecordKey] = ()
+    ) -> Future[T]:
         """Run a work and commit what it wrote; the future is done when that is on disk.
 
         `reads` are fetched beforehand, for all works of a commit together: a work that gets only these is fast.

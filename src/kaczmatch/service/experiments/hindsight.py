@@ -17,23 +17,23 @@ from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.policy import Experience, Policy
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.service.domain.appeal import appeal_to, counted, told
+from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, Fold, effective
-from kaczmatch.service.domain.records import Block, Dealt, Event, Impression, Match, Person, Standing
+from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, EventFold, without_undone
+from kaczmatch.service.domain.records import Block, Event, Impression, MatchSide, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.experiments.past_states import Minds
+from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.decks import MOST_ADMIRERS
 from kaczmatch.service.meeting.profiles import profile_of
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Occasion:
+class PastDeck:
     """One deck that was dealt, and all that dealing it again takes."""
 
-    deck: Dealt
+    deck: StoredDeck
     cards: tuple[Impression, ...]
     viewer: Viewer
     experience: Experience
@@ -56,13 +56,13 @@ class Hindsight:
         current = context.catalogue.current(reader)
         self._words = context.catalogue.vocabulary(reader, current.vocabulary)
         self._other = None if learner is None else self._fold_of(learner)
-        self._minds: Minds | None = None
+        self._minds: PastStates | None = None
         self._people = {person.id: person for person in reader.find(Person)}
         by_arrival = sorted(self._people.values(), key=lambda person: person.created)
         self._coming, self._here = deque(by_arrival), dict[str, Person]()
         self._leaving = deque(sorted((one for one in by_arrival if one.paused), key=lambda person: person.changed))
         self._apart: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
-        for match in reader.find(Match):
+        for match in reader.find(MatchSide):
             self._apart[match.user].append((match.at, match.other))
         for block in reader.find(Block):
             self._apart[block.user].append((block.at, block.other))
@@ -70,14 +70,14 @@ class Hindsight:
         self._past: list[Event] = []
         self._met: dict[str, dict[Hashable, datetime]] = defaultdict(dict)
         self._likers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[str, PersonCounters] = {}
         self._judged: set[str] = set()
-        self._exposure = Exposure(cap=context.rules.exposure_cap)
+        self._exposure = Exposure(cap=context.config.exposure_cap)
 
-    def occasions(self, watch: Callable[[int, int], None] | None = None) -> Iterator[Occasion]:
+    def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
-        decks = self._reader.find(Dealt)
-        events = deque(effective(self._reader.find(Event)))
+        decks = self._reader.find(StoredDeck)
+        events = deque(without_undone(self._reader.find(Event)))
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:
@@ -85,15 +85,15 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._occasion(deck, cards)
-            self._exposure.shown([card.other for card in cards], deck.at)
+            self._exposure.shown([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 
-    def _occasion(self, deck: Dealt, cards: tuple[Impression, ...]) -> Occasion:
-        minds, user, rules = self._settled(deck), deck.user, self._context.rules
+    def _occasion(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
+        minds, user, rules = self._settled(deck), deck.user, self._context.config
         profile = profile_of(self._people[user], self._words, rules.schema)
         taste = minds.taste(user)
-        return Occasion(
+        return PastDeck(
             deck,
             cards,
             Viewer(profile, minds.fold.learner, minds.state(user), self._appeal(user, deck.at)),
@@ -105,12 +105,12 @@ class Hindsight:
             self._exposure,
         )
 
-    def _settled(self, deck: Dealt) -> Minds:
+    def _settled(self, deck: StoredDeck) -> PastStates:
         """Everybody's mind at the moment of a deck."""
         minds = self._minds
         if minds is None or (self._other is None and minds.fold.model != deck.model):
             fold = self._other or self._context.catalogue.fold(self._reader, deck.model)
-            minds = self._minds = Minds(self._context.rules, self._words, fold, self._policy)
+            minds = self._minds = PastStates(self._context.config, self._words, fold, self._policy)
             minds.enter(self._here.values())
             for event in self._past:
                 minds.tell(event)
@@ -141,19 +141,19 @@ class Hindsight:
         if liked:
             self._likers[other][user] = None
         if event.decision != SKIP:
-            mine, theirs = (self._standings.get(one, Standing(user=one)) for one in (user, other))
-            said = told(mine, liked=liked)
-            excess, information, weighed = counted(theirs, said, event.at, self._context.rules.appeal)
-            self._standings[other] = replace(theirs, excess=excess, information=information, weighed=weighed)
+            mine, theirs = (self._standings.get(one, PersonCounters(user=one)) for one in (user, other))
+            said = rating_evidence(mine, liked=liked)
+            excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
+            self._standings[other] = replace(theirs, excess=excess, information=information, appeal_as_of=weighed)
             self._standings[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
             self._judged.add(other)
 
     def _appeal(self, user: str, at: datetime) -> float:
-        return appeal_to(self._standings.get(user, Standing(user=user)), None, at, self._context.rules.appeal)
+        return appeal_to(self._standings.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
-    def _fold_of(self, learner: Learner) -> Fold:
+    def _fold_of(self, learner: Learner) -> EventFold:
         prior = neutral_prior(learner, self._words.dimensions)
-        return Fold(0, learner, prior, lambda _: self._words.dimensions)
+        return EventFold(0, learner, prior, lambda _: self._words.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

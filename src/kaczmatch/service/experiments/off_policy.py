@@ -9,20 +9,20 @@ from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.inference.off_policy import Dealt as DealtDecks
-from kaczmatch.inference.off_policy import Judged, judged
+from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
+from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.recommend.policy import Policy
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.experiments.hindsight import Hindsight, Occasion
+from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
 
 DEALS = 4  # of the policy for each deck; chances are known in each, so a few do
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetPolicy:
     """What to judge: a policy, by the learner in use at the time or by another one."""
 
     policy: Policy
@@ -31,25 +31,25 @@ class Target:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Judging:
+class OffPolicyEvaluation:
     """The use case of judging a policy that was not in use. A like is a like; a pass, a skip and no answer are none."""
 
     context: Context
 
-    def judge(
+    def evaluate(
         self,
-        target: Target,
+        target: TargetPolicy,
         rng: np.random.Generator,
         *,
         since: datetime | None = None,
         watch: Callable[[int, int], None] | None = None,
-    ) -> Judged:
+    ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
         return judged(self.gathered(target, rng, since=since, watch=watch))
 
     def gathered(
         self,
-        target: Target,
+        target: TargetPolicy,
         rng: np.random.Generator,
         *,
         since: datetime | None = None,
@@ -58,8 +58,8 @@ class Judging:
         """What `judge` concludes from."""
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
-            for occasion in Hindsight(self.context, reader, target.policy, target.learner).occasions(watch):
-                open_still = occasion.deck.expires > now and any(card.answer is None for card in occasion.cards)
+            for occasion in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+                open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
                 if not open_still and (since is None or occasion.deck.at >= since):
                     rows.add(occasion, rng)
         return rows.gathered()
@@ -73,13 +73,13 @@ class _Rows:
         self._decks: list[tuple[str, int, float, float]] = []
         self._cards: list[tuple[int, bool, float, float]] = []
 
-    def add(self, occasion: Occasion, rng: np.random.Generator) -> None:
+    def add(self, occasion: PastDeck, rng: np.random.Generator) -> None:
         deck, cards = occasion.deck, occasion.cards
-        asked = [card.other for card in cards]
+        asked = [card.candidate for card in cards]
         knows = isinstance(occasion.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
         for _ in range(DEALS):
-            seen = occasion.recommender.foresee(
+            seen = occasion.recommender.simulate(
                 occasion.viewer,
                 len(cards),
                 asked,
@@ -96,9 +96,9 @@ class _Rows:
             foreseen += float(seen.shown_likes.sum()) / DEALS if knows else 0.0
         guesses = seen.likes if knows else np.zeros(len(cards))
         number = len(self._decks)
-        self._decks.append((deck.user, len(cards), deck.least, foreseen))
+        self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
-            self._cards.append((number, card.decision == LIKE, chance / card.chance, guess))
+            self._cards.append((number, card.decision == LIKE, chance / card.propensity, guess))
 
     def gathered(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)

@@ -10,31 +10,31 @@ from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Policy
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.domain.config import Rules
-from kaczmatch.service.domain.folding import Fold, Taste
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.folding import EventFold, TrackedState
 from kaczmatch.service.domain.records import Event, Person
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.meeting.serving_index import grown
+from kaczmatch.service.meeting.serving_index import grown_state
 
 
 @final
-class Minds:
+class PastStates:
     """Nobody yet; people enter, events are told in their order, and `recommender` deals as of what was told."""
 
-    def __init__(self, rules: Rules, words: Vocabulary, fold: Fold, policy: Policy) -> None:
+    def __init__(self, rules: ServiceConfig, words: Vocabulary, fold: EventFold, policy: Policy) -> None:
         self.fold, self._words, self._rules = fold, words, rules
-        self._tastes: dict[str, Taste] = {}
+        self._tastes: dict[str, TrackedState] = {}
         self._states: dict[Hashable, State] = {}
         self._changed: set[str] = set()
         self._index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
-        start = grown(fold, fold.start().state, words)
+        start = grown_state(fold, fold.start().state, words)
         self.recommender = Recommender(
             index=self._index,
             states=lambda ids: [self._states.get(identifier, start) for identifier in ids],
             policy=policy,
             fusion=rules.fusion,
             cooldown=rules.cooldown,
-            discreet=True,
+            private_order=True,
         )
 
     def enter(self, people: Iterable[Person]) -> None:
@@ -49,11 +49,11 @@ class Minds:
         self._tastes[event.user] = self.fold.step(self.taste(event.user), event)
         self._changed.add(event.user)
 
-    def taste(self, user: str) -> Taste:
+    def taste(self, user: str) -> TrackedState:
         return self._tastes.get(user, self.fold.start())
 
     def state(self, user: str) -> State:
-        return grown(self.fold, self.taste(user).state, self._words)
+        return grown_state(self.fold, self.taste(user).state, self._words)
 
     def settle(self, appeal: dict[Hashable, float]) -> None:
         """Bring the index up to what was told."""

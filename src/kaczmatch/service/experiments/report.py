@@ -16,7 +16,7 @@ from kaczmatch.inference.clustered import Estimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Dealt, Event, Impression
+from kaczmatch.service.domain.records import Event, Impression, StoredDeck
 from kaczmatch.service.domain.store import Reader
 
 OUTCOMES = ("likes a card", "matches a card")
@@ -80,19 +80,19 @@ class _Unit:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Experimenting:
+class ExperimentReports:
     """The use case of reading an experiment."""
 
     context: Context
 
     def report(self, watch: Callable[[int, int], None] | None = None) -> ExperimentReport:
         """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
-        experiment, now = self.context.rules.experiment, self.context.clock()
+        experiment, now = self.context.config.experiment, self.context.clock()
         if experiment is None:
             return ExperimentReport("", "", (), (), None, 0)
         with self.context.store.read() as reader:
             units, strays = self._units(reader, experiment, watch)
-        closed = now - self.context.rules.deck_life  # until then the last deck of a unit could be answered
+        closed = now - self.context.config.deck_life  # until then the last deck of a unit could be answered
         # In the order of their first decks, which does not depend on what came of them.
         done = sorted((one for one in units if one.over <= closed), key=lambda one: one.first)
         arms = tuple(self._arm(arm, done, units) for arm in experiment.arms)
@@ -106,7 +106,7 @@ class Experimenting:
 
     def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> tuple[list[_Unit], int]:
         units: dict[str, _Unit] = {}
-        total, seen, strays = reader.count(Dealt, experiment=experiment.name), 0, 0
+        total, seen, strays = reader.count(StoredDeck, experiment=experiment.name), 0, 0
         for decks in _pages(reader, experiment.name):
             for deck in decks:
                 if not experiment.dealt(deck):
@@ -117,7 +117,7 @@ class Experimenting:
                 if unit is None:
                     unit = units[key] = _Unit(deck.at, experiment.over(deck.unit, deck.at), deck.arm)
                 if deck.at < unit.over:
-                    _count(reader, deck, unit, unit.over + self.context.rules.deck_life)
+                    _count(reader, deck, unit, unit.over + self.context.config.deck_life)
             seen += len(decks)
             if watch is not None:
                 watch(seen, total)
@@ -137,10 +137,10 @@ class Experimenting:
         )
 
 
-def _count(reader: Reader, deck: Dealt, unit: _Unit, until: datetime) -> None:
+def _count(reader: Reader, deck: StoredDeck, unit: _Unit, until: datetime) -> None:
     """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
     cards = reader.find(Impression, user=deck.user, deck=deck.id)
-    liked = [(card.user, card.answer) for card in cards if card.decision == LIKE]
+    liked = [(card.user, card.swipe) for card in cards if card.decision == LIKE]
     swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
     unit.decks += 1
     unit.cards += len(cards)
@@ -148,11 +148,11 @@ def _count(reader: Reader, deck: Dealt, unit: _Unit, until: datetime) -> None:
     unit.hits[1] += sum(swipe.match is not None for swipe in swipes)
 
 
-def _pages(reader: Reader, experiment: str) -> Iterator[list[Dealt]]:
+def _pages(reader: Reader, experiment: str) -> Iterator[list[StoredDeck]]:
     after: tuple[object, ...] = ()
-    while page := reader.find(Dealt, experiment=experiment, after=after, limit=_AT_ONCE):
+    while page := reader.find(StoredDeck, experiment=experiment, after=after, limit=_AT_ONCE):
         yield page
-        after = tuple(getattr(page[-1], name) for name in Dealt.listed_by())
+        after = tuple(getattr(page[-1], name) for name in StoredDeck.listed_by())
 
 
 def _rates(units: Sequence[_Unit], outcome: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -15,13 +15,13 @@ from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, Taste, effective
-from kaczmatch.service.domain.records import Event, Pair, Person
+from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
+from kaczmatch.service.domain.records import Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.meeting.decks import look
-from kaczmatch.service.meeting.serving_index import grown
+from kaczmatch.service.meeting.decks import load_viewer
+from kaczmatch.service.meeting.serving_index import grown_state
 
-R = TypeVar("R", Pair, Event)
+R = TypeVar("R", LatestDecision, Event)
 
 SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
 
@@ -57,14 +57,14 @@ class Preferences:
 
     def of(self, user: str, *, most: int = 10) -> Preference:
         with self.context.store.read() as reader:
-            sight = look(reader, self.context, user, self.context.clock())
+            sight = load_viewer(reader, self.context, user, self.context.clock())
             current = self.context.catalogue.current(reader)
             words = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-        start = grown(fold, fold.start().state, words)
-        return in_words(fold.learner, sight.viewer.state, start, sight.taste.swipes, words, most)
+        start = grown_state(fold, fold.start().state, words)
+        return in_words(fold.learner, sight.viewer.state, start, sight.tracked.swipes, words, most)
 
-    def grew(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
+    def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
         with self.context.store.read() as reader:
             if reader.get(Person, user) is None:
@@ -72,19 +72,19 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             words = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = effective(reader.find(Event, user=user))
-        taste: Taste = fold.start()
-        start, steps = grown(fold, taste.state, words), []
+            events = without_undone(reader.find(Event, user=user))
+        taste: TrackedState = fold.start()
+        start, steps = grown_state(fold, taste.state, words), []
         for place, event in enumerate(events):
             taste = fold.step(taste, event)
             if place >= len(events) - last:
-                state = grown(fold, taste.state, words)
+                state = grown_state(fold, taste.state, words)
                 steps.append((event, in_words(fold.learner, state, start, taste.swipes, words, most)))
         return steps
 
-    def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Pair]:
+    def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
         """Whom somebody likes, as of their last decision on each, the newest first."""
-        return self._listed(Pair, user, after, limit, decision=LIKE)
+        return self._listed(LatestDecision, user, after, limit, decision=LIKE)
 
     def history(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Event]:
         """Everything somebody did, the newest first."""
@@ -102,7 +102,7 @@ def in_words(learner: Learner, state: State, start: State, swipes: int, words: V
     spreads = _spreads(learner, state)
     all_of_them = [
         Weight(name.name, float(weight), *_sure(float(weight), None if spreads is None else float(spreads[place])))
-        for place, (name, weight) in enumerate(zip(words.names, weights.tolist(), strict=True))
+        for place, (name, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
         if not name.retired and weight != 0.0
     ]
     by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import Candidates, as_number
+from kaczmatch.recommend.filters import CandidateColumns, as_number
 from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
 from kaczmatch.recommend.profile import OLDEST, Profile, age_on
 from kaczmatch.recommend.schema import Schema
@@ -25,9 +25,9 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import EDITS, spend
-from kaczmatch.service.domain.records import Change, Fact, Person, Standing
+from kaczmatch.service.domain.records import Change, Fact, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
-from kaczmatch.service.domain.store import Reader, Unit
+from kaczmatch.service.domain.store import Reader, Transaction
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
@@ -41,7 +41,7 @@ ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class ProfileInput:
     """What an app says of a person. The place is snapped to a coarse grid before it is stored."""
 
     name: str
@@ -60,7 +60,7 @@ class About:
 
 @final
 @dataclass(frozen=True, slots=True)
-class People:
+class Profiles:
     """The use cases of a profile."""
 
     context: Context
@@ -68,11 +68,11 @@ class People:
     def put(
         self,
         user: str,
-        about: About,
+        about: ProfileInput,
         *,
         if_version: int | None = None,
         limited: bool = True,
-        welcome: Callable[[Unit], None] | None = None,
+        welcome: Callable[[Transaction], None] | None = None,
     ) -> Future[Person]:
         """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet).
 
@@ -80,44 +80,44 @@ class People:
         """
         checked_id(user)
 
-        def work(unit: Unit) -> Person:
-            now, known = self.context.clock(), unit.get(Person, user)
+        def work(transaction: Transaction) -> Person:
+            now, known = self.context.clock(), transaction.get(Person, user)
             if if_version is not None and if_version != (0 if known is None else known.version):
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
-                welcome(unit)
-            if known is None and unit.get(Fact, ERASING + user) is not None:
+                welcome(transaction)
+            if known is None and transaction.get(Fact, ERASING + user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
-            current = self.context.catalogue.current(unit)
-            words = self.context.catalogue.vocabulary(unit, current.vocabulary)
+            current = self.context.catalogue.current(transaction)
+            words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
             if about.paused is False:
-                self._released(unit, user)
-            person = made(user, about, words, self.context.rules.schema, now, known)
+                self._released(transaction, user)
+            person = new_person(user, about, words, self.context.config.schema, now, known)
             if limited and known is not None and known.features != person.features:
-                mine = standing(unit, user)
-                unit.put(replace(mine, spent=spend(mine, EDITS, self.context.rules.edits, now)))
-            _written(unit, self.context, person)
+                mine = counters_of(transaction, user)
+                transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
+            _written(transaction, self.context, person)
             if known is None:
-                unit.put(Standing(user=user))
+                transaction.put(PersonCounters(user=user))
                 if current.building:  # which may have come past this name already
-                    fold = self.context.catalogue.fold(unit, current.building)
-                    unit.put(fold.written(user, fold.start()))
+                    fold = self.context.catalogue.fold(transaction, current.building)
+                    transaction.put(fold.encode(user, fold.start()))
             return person
 
-        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.WANTED]
-        reads = [(Person, (user,)), (Standing, (user,)), *facts]
-        return self.context.store.write(work, people=[user], reads=reads)
+        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.ACTIVE_VERSIONS]
+        reads = [(Person, (user,)), (PersonCounters, (user,)), *facts]
+        return self.context.store.write(work, locks=[user], prefetch=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
         """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
 
-        def work(unit: Unit) -> Person:
-            known = present(unit, user)
+        def work(transaction: Transaction) -> Person:
+            known = require_person(transaction, user)
             if not paused:
-                self._released(unit, user)
-            return changed(unit, self.context, known, paused=paused)
+                self._released(transaction, user)
+            return record_change(transaction, self.context, known, paused=paused)
 
-        return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Fact, (HELD + user,))])
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -126,21 +126,21 @@ class People:
             raise nobody(user)
         return known
 
-    def _released(self, unit: Unit, user: str) -> None:
-        if unit.get(Fact, HELD + user) is not None:
+    def _released(self, transaction: Transaction, user: str) -> None:
+        if transaction.get(Fact, HELD + user) is not None:
             raise Conflict("an operator holds this person back")
 
 
-def present(unit: Unit, user: str) -> Person:
-    known = unit.get(Person, user)
+def require_person(transaction: Transaction, user: str) -> Person:
+    known = transaction.get(Person, user)
     if known is None:
         raise nobody(user)
     return known
 
 
-def standing(unit: Reader, user: str) -> Standing:
+def counters_of(transaction: Reader, user: str) -> PersonCounters:
     """Their counters; nothing where nothing was counted yet."""
-    return unit.get(Standing, user) or Standing(user=user)
+    return transaction.get(PersonCounters, user) or PersonCounters(user=user)
 
 
 def being_erased(reader: Reader) -> list[str]:
@@ -148,19 +148,19 @@ def being_erased(reader: Reader) -> list[str]:
     return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
 
 
-def changed(unit: Unit, context: Context, person: Person, *, paused: bool) -> Person:
+def record_change(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
     after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
-    _written(unit, context, after)
+    _written(transaction, context, after)
     return after
 
 
-def _written(unit: Unit, context: Context, person: Person) -> None:
-    unit.put(person)
-    unit.append(Change(id=context.new_id(), user=person.id, at=person.changed))
+def _written(transaction: Transaction, context: Context, person: Person) -> None:
+    transaction.put(person)
+    transaction.append(Change(id=context.new_id(), user=person.id, at=person.changed))
 
 
-def made(user: str, about: About, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:
+def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:
     """The record of a profile, if it can be one."""
     if (about.latitude is None) != (about.longitude is None):
         raise InvalidInput("location", "needs both latitude and longitude")
@@ -210,15 +210,15 @@ def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
 def features_of(person: Person, words: Vocabulary) -> Vector:
     """Tags and features as a vector; retired names count no more."""
     features = sparse.unpacked(person.features, words.dimensions)
-    features[[place for place, name in enumerate(words.names) if name.retired]] = 0.0
+    features[[place for place, name in enumerate(words.terms) if name.retired]] = 0.0
     return features
 
 
-def columns_of(people: Sequence[Person], schema: Schema) -> Candidates:
+def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
     x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
-    return Candidates(
+    return CandidateColumns(
         schema,
         [person.id for person in people],
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
@@ -245,7 +245,7 @@ def _within(person: Person) -> float:
 def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
     values = features_of(person, words)
-    used = [(words.names[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 

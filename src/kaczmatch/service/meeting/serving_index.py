@@ -17,13 +17,13 @@ from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.catalogue import Current
+from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import Fold
-from kaczmatch.service.domain.records import Change, Event, Impression, Learned, Logged, Person, Standing
+from kaczmatch.service.domain.folding import EventFold
+from kaczmatch.service.domain.records import Change, Event, Impression, LogRecord, Person, PersonCounters, StoredState
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.operations.maintenance import changes_dropped
+from kaczmatch.service.operations.maintenance import last_dropped_change
 
 _AT_ONCE = 1_000
 _FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later
@@ -32,7 +32,7 @@ _GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs 
 
 @final
 @dataclass(slots=True)
-class _Trail:
+class _LogFollower:
     """How far a log has been read. Numbers are given before commits, so one may turn up after a later one: it is waited for."""
 
     kind: type[Change] | type[Event]
@@ -57,19 +57,19 @@ class _Trail:
 
 
 @final
-class World:
+class ServingIndex:
     """Made by `load`; kept up to date by calling `follow` again and again."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self._changes, self._events = _Trail(Change), _Trail(Event)
+        self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
         self._following = threading.Lock()
         self._states: dict[Hashable, State] = {}
         self.exposure: Exposure
-        self._served: tuple[Current, Recommender]  # together, since decks are dealt while they change
+        self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
     @property
-    def current(self) -> Current:
+    def current(self) -> ActiveVersions:
         return self._served[0]
 
     @property
@@ -83,11 +83,11 @@ class World:
 
     def _load(self, reader: Reader) -> None:
         for trail in (self._changes, self._events):
-            last: list[Logged] = [*reader.find(trail.kind, newest=True, limit=1)]
+            last: list[LogRecord] = [*reader.find(trail.kind, newest=True, limit=1)]
             trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
             trail.missing = None
-        self._changes.read_to = max(self._changes.read_to, changes_dropped(reader))
-        self.exposure = Exposure(cap=self.context.rules.exposure_cap)
+        self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
+        self.exposure = Exposure(cap=self.context.config.exposure_cap)
         self._rebuild(reader)
         self._recall(reader)
 
@@ -95,7 +95,7 @@ class World:
         """Bring in what has changed in the store since; says how many people that concerned."""
         with self._following, self.context.store.read() as reader:
             now = self.context.clock()
-            if changes_dropped(reader) >= self._changes.next:  # before they were read: this process was away for too long
+            if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
                 self._load(reader)
                 return len(self)
             changed = {line.user for line in self._changes.new(reader, now)}
@@ -112,7 +112,7 @@ class World:
                 self._reweigh(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
-    def serving(self, current: Current) -> Recommender | None:
+    def serving(self, current: ActiveVersions) -> Recommender | None:
         """Who deals under this model and vocabulary, if they have just changed too; None: they are history already."""
         if not self._serves(current):
             self.follow()
@@ -126,7 +126,7 @@ class World:
             self._states.pop(user, None)
             self.exposure.forget(user)
 
-    def _serves(self, current: Current) -> bool:
+    def _serves(self, current: ActiveVersions) -> bool:
         return _alike(self.current, current)
 
     def __len__(self) -> int:
@@ -134,20 +134,20 @@ class World:
 
     def _rebuild(self, reader: Reader) -> None:
         """A new index for another model or vocabulary; when it is complete it takes the place of the old one."""
-        context, rules = self.context, self.context.rules
+        context, rules = self.context, self.context.config
         current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
         words = context.catalogue.vocabulary(reader, current.vocabulary)
         index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
         states: dict[Hashable, State] = {}
-        start = grown(fold, fold.start().state, words)
+        start = grown_state(fold, fold.start().state, words)
         recommender = Recommender(
             index=index,
             states=lambda ids: [states.get(identifier, start) for identifier in ids],
             policy=rules.policy,
             fusion=rules.fusion,
             cooldown=rules.cooldown,
-            discreet=True,
+            private_order=True,
         )
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
@@ -164,31 +164,31 @@ class World:
             self._bring(reader, here, fold, self.recommender.index, self._states)
 
     def _bring(
-        self, reader: Reader, people: Sequence[Person], fold: Fold, index: CandidateIndex, states: dict[Hashable, State]
+        self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
-        words, schema, ids = index.vocabulary, self.context.rules.schema, [person.id for person in people]
+        words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
         index.put(*(profile_of(person, words, schema) for person in people))
         self._relearn(reader, ids, fold, index, states)
         self._reweigh(reader, ids, index)
 
     def _relearn(
-        self, reader: Reader, people: Sequence[str], fold: Fold, index: CandidateIndex, states: dict[Hashable, State]
+        self, reader: Reader, people: Sequence[str], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
         """What people like by now."""
         words = index.vocabulary
         for some in _in_parts(people):
-            learned = reader.many(Learned, [(fold.model, user) for user in some])
+            learned = reader.many(StoredState, [(fold.model, user) for user in some])
             new: dict[Hashable, State] = {
-                user: grown(fold, fold.read(one).state, words) for (_, user), one in learned.items() if user in index
+                user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
             }
             index.prefer(new)
             states.update(new)
 
     def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
         """How others take to people by now."""
-        now, how = self.context.clock(), self.context.rules.appeal
+        now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
-            standings = reader.many(Standing, [(user,) for user in some])
+            standings = reader.many(PersonCounters, [(user,) for user in some])
             index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
 
     def _recall(self, reader: Reader) -> None:
@@ -197,16 +197,16 @@ class World:
         after: tuple[object, ...] = (since,)
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
-                if card.other in self.recommender.index:
-                    self.exposure.shown([card.other], card.at)
+                if card.candidate in self.recommender.index:
+                    self.exposure.shown([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
-def _alike(one: Current, other: Current) -> bool:
+def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
-def grown(fold: Fold, state: State, words: Vocabulary) -> State:
+def grown_state(fold: EventFold, state: State, words: Vocabulary) -> State:
     return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
 
 

@@ -10,16 +10,26 @@ from typing import final
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.service.domain import catalogue
-from kaczmatch.service.domain.appeal import appeal_to, counted, told
-from kaczmatch.service.domain.catalogue import Current
+from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
+from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.quotas import SWIPES, spend
-from kaczmatch.service.domain.records import Block, Event, Fact, Impression, Learned, Match, Pair, Person, Standing
+from kaczmatch.service.domain.records import (
+    Block,
+    Event,
+    Fact,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    Person,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
-from kaczmatch.service.domain.store import Unit, Wanted
-from kaczmatch.service.meeting.profiles import HELD, checked_id, columns_of, present, profile_of, standing
+from kaczmatch.service.domain.store import RecordKey, Transaction
+from kaczmatch.service.meeting.profiles import HELD, checked_id, columns_of, counters_of, profile_of, require_person
 
 
 @final
@@ -36,7 +46,7 @@ class Swipe:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SwipeResult:
     """What a swipe came to: its event, the match it made, and whether it had been received before."""
 
     event: Event
@@ -54,77 +64,86 @@ class Swiping:
 
     context: Context
 
-    def swipe(self, swipe: Swipe) -> Future[Answer]:
+    def swipe(self, swipe: Swipe) -> Future[SwipeResult]:
         """Learn from a swipe on a card of a deck. It is done when it is on disk."""
         _check(swipe)
         return self.context.store.write(
-            lambda unit: self._swipe(unit, swipe), people=(swipe.user, swipe.candidate), reads=self._reads(swipe)
+            lambda tx: self._swipe(tx, swipe), locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe)
         )
 
     def end_session(self, user: str, *, at: datetime | None = None) -> Future[bool]:
         """End the open session, if there is one: block rules learn then. With `at`, only if nothing came after that moment."""
 
-        def work(unit: Unit) -> bool:
-            present(unit, user)
-            standing = unit.get(Standing, user)
-            if standing is None or not standing.talking:
+        def work(transaction: Transaction) -> bool:
+            require_person(transaction, user)
+            standing = transaction.get(PersonCounters, user)
+            if standing is None or not standing.in_session:
                 return False
-            if at is not None and standing.swiped > at:
+            if at is not None and standing.last_swipe_at > at:
                 return False
-            moment = self.context.clock() if at is None else standing.swiped + self.context.rules.session_silence
-            self._ended(unit, standing, moment)
-            unit.put(replace(standing, talking=False))
+            moment = self.context.clock() if at is None else standing.last_swipe_at + self.context.config.session_silence
+            self._end_session(transaction, standing, moment)
+            transaction.put(replace(standing, in_session=False))
             return True
 
-        return self.context.store.write(work, people=[user], reads=[(Person, (user,)), (Standing, (user,)), catalogue.WANTED])
+        return self.context.store.write(
+            work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
+        )
 
-    def imported(self, swipe: Swipe, at: datetime) -> Future[Answer]:
+    def imported(self, swipe: Swipe, at: datetime) -> Future[SwipeResult]:
         """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
         _check(swipe)
 
-        def work(unit: Unit) -> Answer:
-            known = unit.get(Event, swipe.user, swipe.id)
+        def work(transaction: Transaction) -> SwipeResult:
+            known = transaction.get(Event, swipe.user, swipe.id)
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
-            present(unit, swipe.user)
-            spent, them = standing(unit, swipe.user).spent, present(unit, swipe.candidate)
-            return self._learn(unit, swipe, them, spent, min(at, self.context.clock()), imported=True)
+            require_person(transaction, swipe.user)
+            spent, them = counters_of(transaction, swipe.user).quota_use, require_person(transaction, swipe.candidate)
+            return self._learn(transaction, swipe, them, spent, min(at, self.context.clock()), imported=True)
 
-        return self.context.store.write(work, people=(swipe.user, swipe.candidate), reads=self._reads(swipe))
+        return self.context.store.write(work, locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe))
 
-    def _swipe(self, unit: Unit, swipe: Swipe) -> Answer:
-        known = unit.get(Event, swipe.user, swipe.id)
+    def _swipe(self, transaction: Transaction, swipe: Swipe) -> SwipeResult:
+        known = transaction.get(Event, swipe.user, swipe.id)
         if known is not None:
             return _again(known, swipe)
-        now, me = self.context.clock(), present(unit, swipe.user)
-        card = unit.get(Impression, swipe.user, swipe.deck, swipe.candidate)
-        them = unit.get(Person, swipe.candidate)
-        if card is None or them is None or self._kept_apart(unit, swipe) or not self._compatible(unit, me, them, card, now):
+        now, me = self.context.clock(), require_person(transaction, swipe.user)
+        card = transaction.get(Impression, swipe.user, swipe.deck, swipe.candidate)
+        them = transaction.get(Person, swipe.candidate)
+        if (
+            card is None
+            or them is None
+            or self._blocked(transaction, swipe)
+            or not self._compatible(transaction, me, them, card, now)
+        ):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
             raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
-        if self._matched(unit, swipe):
+        if self._matched(transaction, swipe):
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
-        if card.answer is not None:
-            raise Conflict(f"this card was answered by swipe {card.answer!r}; undo that first")
-        spent = spend(standing(unit, swipe.user), SWIPES, self.context.rules.swipes, now)
-        unit.put(card.answered(swipe.id, swipe.decision))
-        return self._learn(unit, swipe, them, spent, now, imported=False)
+        if card.swipe is not None:
+            raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
+        spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
+        transaction.put(card.answered(swipe.id, swipe.decision))
+        return self._learn(transaction, swipe, them, spent, now, imported=False)
 
-    def _learn(self, unit: Unit, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool) -> Answer:
+    def _learn(
+        self, transaction: Transaction, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool
+    ) -> SwipeResult:
         """Append the event and bring everything that follows from it up to date."""
-        rules = self.context.rules
-        current = self.context.catalogue.current(unit)
-        mine, theirs = standing(unit, swipe.user), standing(unit, swipe.candidate)
-        pair = unit.get(Pair, swipe.user, swipe.candidate)
-        if mine.talking and now - mine.swiped >= rules.session_silence:
-            self._ended(unit, mine, mine.swiped + rules.session_silence)
-            mine = replace(mine, talking=False)
-        back = unit.get(Pair, swipe.candidate, swipe.user)
-        known = pair if imported and pair is not None and pair.decided > now else None  # an import may be older than what stands
+        rules = self.context.config
+        current = self.context.catalogue.current(transaction)
+        mine, theirs = counters_of(transaction, swipe.user), counters_of(transaction, swipe.candidate)
+        pair = transaction.get(LatestDecision, swipe.user, swipe.candidate)
+        if mine.in_session and now - mine.last_swipe_at >= rules.session_silence:
+            self._end_session(transaction, mine, mine.last_swipe_at + rules.session_silence)
+            mine = replace(mine, in_session=False)
+        back = transaction.get(LatestDecision, swipe.candidate, swipe.user)
+        known = pair if imported and pair is not None and pair.at > now else None  # an import may be older than what stands
         mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
-        new = mutual and not self._matched(unit, swipe) and not self._kept_apart(unit, swipe)
+        new = mutual and not self._matched(transaction, swipe) and not self._blocked(transaction, swipe)
         event = Event(
             user=swipe.user,
             id=swipe.id,
@@ -140,40 +159,42 @@ class Swiping:
             match=self.context.new_id() if new else None,
             imported=imported,
         )
-        unit.append(event)
-        self._fold(unit, current, event)
+        transaction.append(event)
+        self._fold(transaction, current, event)
         counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
-        own: tuple[float, float, datetime | None] = (pair.excess, pair.information, pair.weighed) if pair else (0.0, 0.0, None)
+        own: tuple[float, float, datetime | None] = (
+            (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
+        )
         if counts:
-            said = told(mine, liked=liked)
-            unit.put(theirs.weighed_anew(*counted(theirs, said, now, rules.appeal)))
-            own = counted(pair, said, now, rules.appeal)
-        latest = Pair(
+            said = rating_evidence(mine, liked=liked)
+            transaction.put(theirs.with_appeal(*with_rating(theirs, said, now, rules.appeal)))
+            own = with_rating(pair, said, now, rules.appeal)
+        latest = LatestDecision(
             user=swipe.user,
-            other=swipe.candidate,
+            candidate=swipe.candidate,
             decision=swipe.decision if known is None else known.decision,
-            decided=now if known is None else known.decided,
+            at=now if known is None else known.at,
             swipe=swipe.id if known is None else known.swipe,
             excess=own[0],
             information=own[1],
-            weighed=own[2],
+            appeal_as_of=own[2],
         )
-        unit.put(latest)
-        session = mine.session if mine.talking else swipe.id
-        unit.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
+        transaction.put(latest)
+        session = mine.session if mine.in_session else swipe.id
+        transaction.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
         if event.match is not None:
-            self._match(unit, event, event.match, now)
-        return Answer(event, repeated=False)
+            self._match(transaction, event, event.match, now)
+        return SwipeResult(event, repeated=False)
 
-    def _match(self, unit: Unit, event: Event, match: str, now: datetime) -> None:
+    def _match(self, transaction: Transaction, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
-            unit.put(Match(user=user, other=other, id=match, at=now))
+            transaction.put(MatchSide(user=user, other=other, id=match, at=now))
             if not event.imported:  # whoever brings its history knows its matches
                 body = {"match": match, "user": user, "other": other}
-                announce(unit, self.context, "match.created", user, body, other=other)
+                announce(transaction, self.context, "match.created", user, body, other=other)
 
-    def _ended(self, unit: Unit, standing: Standing, at: datetime) -> None:
-        current = self.context.catalogue.current(unit)
+    def _end_session(self, transaction: Transaction, standing: PersonCounters, at: datetime) -> None:
+        current = self.context.catalogue.current(transaction)
         event = Event(
             user=standing.user,
             id=f"~end:{self.context.new_id()}",  # no client can choose such an id
@@ -182,60 +203,62 @@ class Swiping:
             vocabulary=current.vocabulary,
             model=current.model,
         )
-        unit.append(event)
-        self._fold(unit, current, event)
+        transaction.append(event)
+        self._fold(transaction, current, event)
 
-    def _fold(self, unit: Unit, current: Current, event: Event) -> None:
+    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event) -> None:
         """One more step of the model in use, and of one that is being built if it has come to this person already."""
         for model in (current.model, current.building):
             if not model:
                 continue
-            learned = unit.get(Learned, model, event.user)
+            learned = transaction.get(StoredState, model, event.user)
             if learned is None and model == current.building:
                 continue
-            fold = self.context.catalogue.fold(unit, model)
-            unit.put(fold.written(event.user, fold.step(fold.read(learned), event)))
+            fold = self.context.catalogue.fold(transaction, model)
+            transaction.put(fold.encode(event.user, fold.step(fold.decode(learned), event)))
 
-    def _matched(self, unit: Unit, swipe: Swipe) -> bool:
+    def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
         user, other = swipe.user, swipe.candidate
-        decided = unit.get(Pair, user, other) is not None and unit.get(Pair, other, user) is not None
-        return decided and unit.get(Match, user, other) is not None
+        decided = (
+            transaction.get(LatestDecision, user, other) is not None and transaction.get(LatestDecision, other, user) is not None
+        )
+        return decided and transaction.get(MatchSide, user, other) is not None
 
-    def _kept_apart(self, unit: Unit, swipe: Swipe) -> bool:
+    def _blocked(self, transaction: Transaction, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate
-        return unit.get(Block, user, other) is not None or unit.get(Block, other, user) is not None
+        return transaction.get(Block, user, other) is not None or transaction.get(Block, other, user) is not None
 
-    def _compatible(self, unit: Unit, me: Person, them: Person, card: Impression, now: datetime) -> bool:
+    def _compatible(self, transaction: Transaction, me: Person, them: Person, card: Impression, now: datetime) -> bool:
         """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
 
         Who has paused themselves may still be answered; whom an operator holds back not.
         """
-        if them.paused and unit.get(Fact, HELD + them.id) is not None:
+        if them.paused and transaction.get(Fact, HELD + them.id) is not None:
             return False
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
-        version = self.context.catalogue.current(unit).vocabulary
-        words, schema = self.context.catalogue.vocabulary(unit, version), self.context.rules.schema
+        version = self.context.catalogue.current(transaction).vocabulary
+        words, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
         return bool(allowed(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
 
-    def _reads(self, swipe: Swipe) -> list[Wanted]:
+    def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate
         last = self.context.catalogue.last
         models = [model for model in (last.model, last.building) if model] if last else []
         return [
-            catalogue.WANTED,
+            catalogue.ACTIVE_VERSIONS,
             (Event, (user, swipe.id)),
             (Person, (user,)),
             (Person, (other,)),
             (Impression, (user, swipe.deck, other)),
             (Block, (user, other)),
             (Block, (other, user)),
-            (Standing, (user,)),
-            (Standing, (other,)),
-            (Pair, (user, other)),
-            (Pair, (other, user)),
-            *((Learned, (model, user)) for model in models),
+            (PersonCounters, (user,)),
+            (PersonCounters, (other,)),
+            (LatestDecision, (user, other)),
+            (LatestDecision, (other, user)),
+            *((StoredState, (model, user)) for model in models),
         ]
 
 
@@ -247,9 +270,9 @@ def _check(swipe: Swipe) -> None:
         raise InvalidInput("candidate", "nobody swipes on themselves")
 
 
-def _again(known: Event, swipe: Swipe) -> Answer:
+def _again(known: Event, swipe: Swipe) -> SwipeResult:
     """The same answer to the same swipe; another one under its id is a mistake."""
     said = (known.kind, known.candidate, known.decision, known.deck or "")
     if said != (SWIPED, swipe.candidate, swipe.decision, swipe.deck):
         raise Reused(f"the id {swipe.id!r} was used for another swipe")
-    return Answer(known, repeated=True)
+    return SwipeResult(known, repeated=True)

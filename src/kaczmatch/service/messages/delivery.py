@@ -20,11 +20,11 @@ import numpy as np
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.records import Delivery, Fact, Message
-from kaczmatch.service.domain.scrubbing import LOCK, soiled
-from kaczmatch.service.domain.store import Unavailable, Unit
+from kaczmatch.service.domain.records import Delivery, Fact, OutboxMessage
+from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
+from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.messages.feed import ERASED, Feed, concerned
-from kaczmatch.service.messages.sender import Persistence, Reply, Sender
+from kaczmatch.service.messages.sender import RetrySchedule, Sender, SendResult
 
 WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
 
@@ -37,7 +37,7 @@ _ROUND = 64  # messages between two looks at the lease
 @final
 @dataclass(slots=True)
 class _Letter:
-    message: Message
+    message: OutboxMessage
     attempts: int
     due: datetime
 
@@ -51,7 +51,7 @@ class Deliverer:
     feed: Feed
     sender: Sender
     rng: np.random.Generator
-    persistence: Persistence = field(default_factory=Persistence)
+    persistence: RetrySchedule = field(default_factory=RetrySchedule)
     concurrency: int = 8
     lease: Lease = field(init=False)
     _lines: dict[str, deque[_Letter]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Deliverer:
         try:
             while not stopping() and self.step():
                 pass
-        except Unavailable:
+        except StoreUnavailable:
             self._forget()
             raise
 
@@ -97,7 +97,7 @@ class Deliverer:
         try:
             if self.lease.until is not None:
                 self.lease.let_go()
-        except Unavailable:
+        except StoreUnavailable:
             pass  # it runs out by itself
 
     def _load(self) -> None:
@@ -108,7 +108,7 @@ class Deliverer:
                 if self._read_to < 0:
                     fact = reader.get(Fact, _SETTLED)
                     self._read_to = self._marked = 0 if fact is None else int(fact.value)
-                page = reader.find(Message, posted=True, after=(self._read_to,), limit=_AT_ONCE)
+                page = reader.find(OutboxMessage, posted=True, after=(self._read_to,), limit=_AT_ONCE)
                 states = reader.many(Delivery, [(one.id,) for one in page])
             for one in page:
                 known = states.get((one.id,))
@@ -148,7 +148,7 @@ class Deliverer:
         try:
             reply = await self.sender.send(message, self.context.clock())
         except Exception as error:  # whatever is wrong with one message or its receiver, the others go on
-            reply = Reply(False, type(error).__name__)
+            reply = SendResult(False, type(error).__name__)
         attempts, now = letter.attempts + 1, self.context.clock()
         again = None if reply.accepted else self.persistence.next(message, attempts, reply, now, self.rng)
         status = DELIVERED if reply.accepted else FAILED if again is None else WAITING
@@ -164,21 +164,21 @@ class Deliverer:
     def _still_there(self, identifier: str) -> bool:
         """Acknowledged in the feed meanwhile, or about somebody who was erased: then it is not sent any more."""
         with self.context.store.read() as reader:
-            return reader.get(Message, identifier) is not None
+            return reader.get(OutboxMessage, identifier) is not None
 
-    def _record(self, message: Message, delivery: Delivery) -> Future[bool]:
-        def work(unit: Unit) -> bool:
-            if not self.lease.held(unit):
+    def _record(self, message: OutboxMessage, delivery: Delivery) -> Future[bool]:
+        def work(transaction: Transaction) -> bool:
+            if not self.lease.held(transaction):
                 return False
             if delivery.status == DELIVERED and message.topic == ERASED:
-                unit.drop(Message, message.id)
-                unit.drop(Delivery, message.id)
-                soiled(unit, self.context)
-            elif unit.get(Message, message.id) is not None:
-                unit.put(delivery)
+                transaction.drop(OutboxMessage, message.id)
+                transaction.drop(Delivery, message.id)
+                mark_for_scrubbing(transaction, self.context)
+            elif transaction.get(OutboxMessage, message.id) is not None:
+                transaction.put(delivery)
             return True
 
-        return self.context.store.write(work, people=[self.lease.lock, LOCK, *concerned([message])])
+        return self.context.store.write(work, locks=[self.lease.lock, LOCK, *concerned([message])])
 
     def _settled(self, letter: _Letter) -> None:
         line = self._lines[letter.message.user]
@@ -195,11 +195,11 @@ class Deliverer:
         if first - 1 == self._marked:
             return
 
-        def work(unit: Unit) -> bool:
-            held = self.lease.held(unit)
+        def work(transaction: Transaction) -> bool:
+            held = self.lease.held(transaction)
             if held:
-                unit.put(Fact(name=_SETTLED, value=str(first - 1)))
+                transaction.put(Fact(name=_SETTLED, value=str(first - 1)))
             return held
 
-        if self.context.store.write(work, people=[self.lease.lock]).result():
+        if self.context.store.write(work, locks=[self.lease.lock]).result():
             self._marked = first - 1

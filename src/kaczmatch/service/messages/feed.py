@@ -14,9 +14,9 @@ from typing import final
 
 from kaczmatch.core.errors import whole
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Delivery, Message
-from kaczmatch.service.domain.scrubbing import LOCK, soiled
-from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.domain.records import Delivery, OutboxMessage
+from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
+from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
 LARGEST_PAGE = 1_000
@@ -31,13 +31,13 @@ class Feed:
 
     context: Context
 
-    def read(self, after: int = 0, limit: int = 100) -> list[Message]:
+    def read(self, after: int = 0, limit: int = 100) -> list[OutboxMessage]:
         """Messages beyond a number, in order. Whoever goes on from the last number misses none."""
         start = whole("after", after, low=0, high=_LAST)
         most = whole("limit", limit, low=1, high=LARGEST_PAGE)
         self.post()
         with self.context.store.read() as reader:
-            return reader.find(Message, posted=True, after=(start,), limit=most)
+            return reader.find(OutboxMessage, posted=True, after=(start,), limit=most)
 
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""
@@ -45,7 +45,7 @@ class Feed:
         gone = 0
         while True:
             with self.context.store.read() as reader:
-                page = [one for one in reader.find(Message, posted=True, limit=_AT_ONCE) if one.number <= last]
+                page = [one for one in reader.find(OutboxMessage, posted=True, limit=_AT_ONCE) if one.number <= last]
             if not page:
                 return gone
             self._drop(page)
@@ -56,33 +56,33 @@ class Feed:
         posted = 0
         while True:
             with self.context.store.read() as reader:
-                page = reader.find(Message, posted=False, limit=_AT_ONCE)
+                page = reader.find(OutboxMessage, posted=False, limit=_AT_ONCE)
             if not page:
                 return posted
 
-            def work(unit: Unit, page: Sequence[Message] = page) -> int:
+            def work(transaction: Transaction, page: Sequence[OutboxMessage] = page) -> int:
                 # Looked up again: another process may have posted it, and nobody who was erased meanwhile comes back.
-                known = [unit.get(Message, one.id) for one in page]
+                known = [transaction.get(OutboxMessage, one.id) for one in page]
                 here = [one for one in known if one is not None and not one.posted]
                 for one in here:
-                    unit.drop(Message, one.id)
-                    unit.append(replace(one, number=0, posted=True))
+                    transaction.drop(OutboxMessage, one.id)
+                    transaction.append(replace(one, number=0, posted=True))
                 return len(here)
 
-            reads = [(Message, (one.id,)) for one in page]
-            posted += self.context.store.write(work, people=["~feed", *concerned(page)], reads=reads).result()
+            reads = [(OutboxMessage, (one.id,)) for one in page]
+            posted += self.context.store.write(work, locks=["~feed", *concerned(page)], prefetch=reads).result()
 
-    def _drop(self, page: Sequence[Message]) -> None:
-        def work(unit: Unit) -> None:
+    def _drop(self, page: Sequence[OutboxMessage]) -> None:
+        def work(transaction: Transaction) -> None:
             for one in page:
-                unit.drop(Message, one.id)
-                unit.drop(Delivery, one.id)
+                transaction.drop(OutboxMessage, one.id)
+                transaction.drop(Delivery, one.id)
             if any(one.topic == ERASED for one in page):
-                soiled(unit, self.context)
+                mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, people=[*concerned(page), LOCK]).result()
+        self.context.store.write(work, locks=[*concerned(page), LOCK]).result()
 
 
-def concerned(messages: Iterable[Message]) -> list[str]:
+def concerned(messages: Iterable[OutboxMessage]) -> list[str]:
     """Everybody whom messages name."""
     return sorted({name for one in messages for name in (one.user, one.other) if name})

@@ -9,12 +9,12 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from kaczmatch.service.domain.records import Message
+from kaczmatch.service.domain.records import OutboxMessage
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Reply:
+class SendResult:
     """What came of one try. `wait`: the receiver asked not to be tried again before that."""
 
     accepted: bool
@@ -25,7 +25,7 @@ class Reply:
 class Sender(Protocol):
     """Carries one message; it answers rather than raises, and within bounded time."""
 
-    async def send(self, message: Message, at: datetime) -> Reply:
+    async def send(self, message: OutboxMessage, at: datetime) -> SendResult:
         """Try once."""
 
     async def close(self) -> None:
@@ -34,21 +34,23 @@ class Sender(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Persistence:
+class RetrySchedule:
     """Pauses double from the first to the longest, each shortened by chance; `give_up` after its event, a message failed."""
 
     first: timedelta = timedelta(seconds=5)
     longest: timedelta = timedelta(hours=1)
     give_up: timedelta = timedelta(days=3)
 
-    def next(self, message: Message, attempts: int, reply: Reply, now: datetime, rng: np.random.Generator) -> datetime | None:
+    def next(
+        self, message: OutboxMessage, attempts: int, reply: SendResult, now: datetime, rng: np.random.Generator
+    ) -> datetime | None:
         """When to try again after so many attempts; None: no more."""
         doubled = min(self.first * 2.0 ** min(attempts - 1, 40), self.longest)
         at = now + max(doubled * rng.uniform(0.5, 1.0), min(reply.wait, self.longest))
         return None if at - message.at > self.give_up else at
 
 
-def told(message: Message) -> dict[str, Any]:
+def response_summary(message: OutboxMessage) -> dict[str, Any]:
     """A message as the app gets it, by webhook (Standard Webhooks has these three members) and in the feed."""
     data = json.loads(message.body) if message.body else {}
     return {"type": message.topic, "timestamp": message.at.isoformat().replace("+00:00", "Z"), "data": data}

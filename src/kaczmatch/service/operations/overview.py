@@ -15,7 +15,18 @@ from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.recommend.exposure import gini, top_share
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, PASS, SWIPED
-from kaczmatch.service.domain.records import Dealt, Event, Impression, Learned, Match, Message, Model, Person, Report, Standing
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    Event,
+    Impression,
+    MatchSide,
+    Model,
+    OutboxMessage,
+    Person,
+    PersonCounters,
+    StoredDeck,
+    StoredState,
+)
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
 
@@ -29,7 +40,7 @@ _CURVE = 100  # parts of the Lorenz curve
 
 @final
 @dataclass(frozen=True, slots=True)
-class Minute:
+class MinuteCounts:
     """What happened within one minute."""
 
     at: datetime
@@ -40,7 +51,7 @@ class Minute:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class SuspiciousAccount:
     """Somebody who likes nearly everybody, as bots do."""
 
     user: str
@@ -50,7 +61,7 @@ class Suspect:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sample:
+class PeopleSample:
     """How much was looked at: the newest swipes and cards, and the people who swiped last."""
 
     events: int
@@ -79,9 +90,9 @@ class Overview:
     exposure_gini: float | None
     exposure_top: float | None  # share of the cards that shows the most shown hundredth
     lorenz: tuple[float, ...]  # share of the cards that shows the least shown 0, 1, 2, … 100 %
-    minutes: tuple[Minute, ...]
-    like_everybody: tuple[Suspect, ...]  # of those who swiped within the hour, the busiest first
-    sample: Sample
+    minutes: tuple[MinuteCounts, ...]
+    like_everybody: tuple[SuspiciousAccount, ...]  # of those who swiped within the hour, the busiest first
+    sample: PeopleSample
 
 
 def overview(context: Context) -> Overview:
@@ -91,10 +102,10 @@ def overview(context: Context) -> Overview:
         model = reader.get(Model, current.model)
         people = reader.count(Person)
         lines = reader.find(Event, newest=True, limit=_MOST)
-        decks = [one for one in reader.find(Dealt, newest=True, limit=_MOST) if one.at > now - _WINDOW]
+        decks = [one for one in reader.find(StoredDeck, newest=True, limit=_MOST) if one.at > now - _WINDOW]
         cards = reader.find(Impression, newest=True, limit=_MOST)
         recent = _last_swipes(lines)
-        learned = reader.many(Learned, [(current.model, user) for user in recent])
+        learned = reader.many(StoredState, [(current.model, user) for user in recent])
         names = context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         swipes = [one for one in lines if one.at > now - _WINDOW and _decided(one) and not one.imported]
         likes = [one for one in swipes if one.decision == LIKE]
@@ -104,9 +115,9 @@ def overview(context: Context) -> Overview:
         return Overview(
             people=people,
             paused=reader.count(Person, paused=True),
-            matches=reader.count(Match, ended=None) // 2,
-            open_reports=reader.count(Report, closed=None),
-            kept_messages=reader.count(Message),
+            matches=reader.count(MatchSide, ended=None) // 2,
+            open_reports=reader.count(AbuseReport, closed=None),
+            kept_messages=reader.count(OutboxMessage),
             learner="" if model is None else model.learner,
             prior="" if model is None else model.prior,
             like_rate=len(likes) / len(swipes) if swipes else None,
@@ -120,14 +131,16 @@ def overview(context: Context) -> Overview:
             lorenz=_lorenz(shown),
             minutes=_minutes(swipes, decks, now),
             like_everybody=_suspects(reader, {one.user for one in swipes}),
-            sample=Sample(len(lines), len(cards), len(recent)),
+            sample=PeopleSample(len(lines), len(cards), len(recent)),
         )
 
 
-def _suspects(reader: Reader, users: Collection[str]) -> tuple[Suspect, ...]:
-    standings = reader.many(Standing, [(user,) for user in users]).values()
+def _suspects(reader: Reader, users: Collection[str]) -> tuple[SuspiciousAccount, ...]:
+    standings = reader.many(PersonCounters, [(user,) for user in users]).values()
     found = [one for one in standings if one.swipes >= _MANY and one.likes >= _NEARLY_ALL * one.swipes]
-    return tuple(Suspect(one.user, one.swipes, one.likes) for one in sorted(found, key=lambda one: (-one.swipes, one.user)))
+    return tuple(
+        SuspiciousAccount(one.user, one.swipes, one.likes) for one in sorted(found, key=lambda one: (-one.swipes, one.user))
+    )
 
 
 def _decided(event: Event) -> bool:
@@ -152,7 +165,7 @@ def _gauged(events: Sequence[Event], names: int) -> tuple[float, bool]:
 
 def _shown(cards: Iterable[Impression], people: int) -> list[int]:
     """How often each person was shown, who was not included; empty where nobody was."""
-    counts = Counter(card.other for card in cards)
+    counts = Counter(card.candidate for card in cards)
     return [*counts.values(), *[0] * max(0, people - len(counts))] if counts else []
 
 
@@ -165,7 +178,7 @@ def _lorenz(shown: Sequence[int]) -> tuple[float, ...]:
     return tuple(round(float(one), 4) for one in share)
 
 
-def _minutes(swipes: Sequence[Event], decks: Sequence[Dealt], now: datetime) -> tuple[Minute, ...]:
+def _minutes(swipes: Sequence[Event], decks: Sequence[StoredDeck], now: datetime) -> tuple[MinuteCounts, ...]:
     start = (now - _WINDOW).replace(second=0, microsecond=0)
     swiped, liked, dealt = Counter[datetime](), Counter[datetime](), Counter[datetime]()
     for one in swipes:
@@ -175,4 +188,4 @@ def _minutes(swipes: Sequence[Event], decks: Sequence[Dealt], now: datetime) -> 
     for deck in decks:
         dealt[deck.at.replace(second=0, microsecond=0)] += 1
     times = [start + timedelta(minutes=place) for place in range(61)]
-    return tuple(Minute(time, swiped[time], liked[time], dealt[time]) for time in times)
+    return tuple(MinuteCounts(time, swiped[time], liked[time], dealt[time]) for time in times)

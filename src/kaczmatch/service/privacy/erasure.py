@@ -6,74 +6,78 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-from kaczmatch.service.access.erased_tokens import Farewells
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.appeal import less
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import (
-    Audit,
+    AbuseReport,
+    AuditEntry,
     Block,
     Change,
-    Dealt,
     Delivery,
     Event,
     Fact,
     Impression,
-    Learned,
-    Match,
-    Message,
-    Pair,
+    LatestDecision,
+    MatchSide,
+    OutboxMessage,
     Person,
+    PersonCounters,
     Record,
-    Report,
-    Standing,
+    StoredDeck,
+    StoredState,
 )
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.domain.scrubbing import LOCK, Scrubbing, soiled
-from kaczmatch.service.domain.store import Unit
+from kaczmatch.service.domain.scrubbing import LOCK, Scrubbing, mark_for_scrubbing
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import ERASING, HELD, being_erased, checked_id
 from kaczmatch.service.meeting.undo import refold
 
 # Where a person can stand: every field that names one. A test walks all records to see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
-    (Standing, "user"),
-    (Learned, "user"),
-    (Dealt, "user"),
+    (PersonCounters, "user"),
+    (StoredState, "user"),
+    (StoredDeck, "user"),
     (Impression, "user"),
-    (Impression, "other"),
-    (Match, "user"),
-    (Match, "other"),
+    (Impression, "candidate"),
+    (MatchSide, "user"),
+    (MatchSide, "other"),
     (Block, "user"),
     (Block, "other"),
-    (Report, "user"),
-    (Report, "other"),
-    (Message, "user"),
-    (Message, "other"),
+    (AbuseReport, "user"),
+    (AbuseReport, "other"),
+    (OutboxMessage, "user"),
+    (OutboxMessage, "other"),
     (Change, "user"),
-    (Audit, "user"),
+    (AuditEntry, "user"),
     (Event, "user"),
     (Event, "candidate"),
-    (Pair, "user"),
-    (Pair, "other"),
+    (LatestDecision, "user"),
+    (LatestDecision, "candidate"),
 )
-_LATER = {(Event, "candidate"), (Pair, "user"), (Pair, "other")}  # those touch other people, who are taken one at a time
+_LATER = {
+    (Event, "candidate"),
+    (LatestDecision, "user"),
+    (LatestDecision, "candidate"),
+}  # those touch other people, who are taken one at a time
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Erasing:
+class Erasure:
     """Bytes in the files of the database go at once where that costs little, and otherwise when `resume` finds it is time."""
 
     context: Context
     scrubbing: Scrubbing
-    farewells: Farewells
+    farewells: ErasedTokens
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
         checked_id(user)
-        self.context.store.write(lambda unit: self._remove(unit, user), people=[user]).result()
+        self.context.store.write(lambda tx: self._remove(tx, user), locks=[user]).result()
         self._clean(user)
         if not self.scrubbing.delay:
             self.scrubbing.run()
@@ -87,63 +91,63 @@ class Erasing:
         self.scrubbing.run()
         return len(jobs)
 
-    def _remove(self, unit: Unit, user: str) -> None:
+    def _remove(self, transaction: Transaction, user: str) -> None:
         """From now on nobody meets this person, and nothing new can be said of them."""
-        if unit.get(Person, user) is None:
-            if unit.get(Fact, ERASING + user) is not None:
+        if transaction.get(Person, user) is None:
+            if transaction.get(Fact, ERASING + user) is not None:
                 return  # it was begun, and goes on
             raise nobody(user)
         found: list[Record] = []
         for kind, field in TRACES:
             equal: dict[str, Any] = {field: user}
-            found += [] if (kind, field) in _LATER else unit.find(kind, **equal)
+            found += [] if (kind, field) in _LATER else transaction.find(kind, **equal)
         for record in found:
-            unit.drop(type(record), *record.identity())
-            if isinstance(record, Message):
-                unit.drop(Delivery, record.id)
-        self.farewells.note(unit, user)
-        unit.drop(Fact, HELD + user)
-        unit.put(Fact(name=ERASING + user, value=""))
-        unit.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
+            transaction.drop(type(record), *record.identity())
+            if isinstance(record, OutboxMessage):
+                transaction.drop(Delivery, record.id)
+        self.farewells.note(transaction, user)
+        transaction.drop(Fact, HELD + user)
+        transaction.put(Fact(name=ERASING + user, value=""))
+        transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
     def _clean(self, user: str) -> None:
         """Everybody who swiped on this person, or on whom they swiped, one at a time."""
         with self.context.store.read() as reader:
             others = {event.user for event in reader.find(Event, candidate=user)}
-            others |= {pair.other for pair in reader.find(Pair, user=user)} | {
-                pair.user for pair in reader.find(Pair, other=user)
+            others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
+                pair.user for pair in reader.find(LatestDecision, candidate=user)
             }
         for other in sorted(others):
-            self.context.store.write(partial(self._forget, user=user, other=other), people=[user, other]).result()
+            self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
 
-        def finished(unit: Unit) -> None:
-            if unit.get(Fact, ERASING + user) is None:
+        def finished(transaction: Transaction) -> None:
+            if transaction.get(Fact, ERASING + user) is None:
                 return  # somebody else was at it too, and has told
-            unit.drop(Fact, ERASING + user)
-            soiled(unit, self.context)
-            announce(unit, self.context, "profile.erased", user, {"user": user})
+            transaction.drop(Fact, ERASING + user)
+            mark_for_scrubbing(transaction, self.context)
+            announce(transaction, self.context, "profile.erased", user, {"user": user})
 
-        self.context.store.write(finished, people=[user, LOCK]).result()
+        self.context.store.write(finished, locks=[user, LOCK]).result()
 
-    def _forget(self, unit: Unit, user: str, other: str) -> None:
+    def _forget(self, transaction: Transaction, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
-        if unit.get(Fact, ERASING + user) is None:
+        if transaction.get(Fact, ERASING + user) is None:
             return  # another process has finished it: whoever has the name by now is somebody new
-        events = unit.find(Event, user=other)
+        events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]
-        given, standing = unit.get(Pair, user, other), unit.get(Standing, other)
+        given, standing = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
         for event in events:
             if event.id in gone or event.undoes in gone:
-                unit.drop(Event, *event.identity())
+                transaction.drop(Event, *event.identity())
         if gone:
-            refold(unit, self.context, self.context.catalogue.current(unit), other, kept)
+            refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
         if gone and standing is not None:
             standing = recounted(standing, kept)
-            unit.put(standing)
-        if given is not None and given.weighed is not None and standing is not None:
-            unit.put(less(standing, given.excess, given.information, given.weighed, self.context.rules.appeal))
-        unit.drop(Pair, user, other)
-        unit.drop(Pair, other, user)
+            transaction.put(standing)
+        if given is not None and given.appeal_as_of is not None and standing is not None:
+            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+        transaction.drop(LatestDecision, user, other)
+        transaction.drop(LatestDecision, other, user)
         if standing is not None:  # processes remember the state and appeal that were
-            unit.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
+            transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))

@@ -6,36 +6,36 @@ from dataclasses import asdict
 from typing import Any
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.quotas import told
+from kaczmatch.service.domain.quotas import limit_message
 from kaczmatch.service.domain.records import (
+    AbuseReport,
     Block,
-    Dealt,
     Event,
     Impression,
-    Learned,
-    Match,
-    Message,
-    Pair,
+    LatestDecision,
+    MatchSide,
+    OutboxMessage,
     Person,
+    PersonCounters,
     Record,
-    Report,
-    Standing,
+    StoredDeck,
+    StoredState,
 )
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.preferences import Preferences
-from kaczmatch.service.meeting.profiles import standing, tags_of
+from kaczmatch.service.meeting.profiles import counters_of, tags_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 _NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
     Impression: ("chance", "score", "reason"),  # somebody drawn at random has not liked the viewer
-    Dealt: ("least",),
-    Learned: ("state", "anchor"),
-    Pair: ("excess", "information", "weighed"),
-    Standing: ("excess", "information", "weighed", "spent"),  # the last is told in a readable form
-    Message: ("number",),
+    StoredDeck: ("least",),
+    StoredState: ("state", "anchor"),
+    LatestDecision: ("excess", "information", "weighed"),
+    PersonCounters: ("excess", "information", "weighed", "spent"),  # the last is told in a readable form
+    OutboxMessage: ("number",),
 }
 
 
@@ -47,11 +47,11 @@ def export(context: Context, user: str) -> dict[str, Any]:
             raise nobody(user)
         current = context.catalogue.current(reader)
         tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
-        learned, counters = reader.get(Learned, current.model, user), standing(reader, user)
+        learned, counters = reader.get(StoredState, current.model, user), counters_of(reader, user)
         parts = {
             "profile": _plain(person) | {"tags": tags, "features": features},
             "counters": _plain(counters),
-            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in told(counters).items()],
+            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in limit_message(counters).items()],
             "learned": None if learned is None else _plain(learned),
             **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
         }
@@ -61,13 +61,13 @@ def export(context: Context, user: str) -> dict[str, Any]:
 
 _LISTS: dict[str, type[Record]] = {
     "events": Event,
-    "decisions": Pair,
-    "decks": Dealt,
+    "decisions": LatestDecision,
+    "decks": StoredDeck,
     "cards_shown": Impression,
-    "matches": Match,
+    "matches": MatchSide,
     "blocks": Block,
-    "reports": Report,
-    "messages": Message,
+    "reports": AbuseReport,
+    "messages": OutboxMessage,
 }
 
 

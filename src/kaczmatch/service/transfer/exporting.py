@@ -8,7 +8,7 @@ from typing import Any, Final
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import SWIPED, effective
+from kaczmatch.service.domain.folding import SWIPED, without_undone
 from kaczmatch.service.domain.records import Event, Person
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.transfer.profiles import FIELDS as PROFILE
@@ -67,7 +67,7 @@ def _swipes(context: Context) -> Iterator[Batch]:
     for page, _ in _pages(context):
         for person in page:
             with context.store.read() as reader:
-                events = effective(reader.find(Event, user=person.id))
+                events = without_undone(reader.find(Event, user=person.id))
             batch = [
                 {
                     "user": event.user,

@@ -22,7 +22,7 @@ from kaczmatch.formats.rows import Row, read_rows
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Fact
 from kaczmatch.service.domain.refusals import Refusal
-from kaczmatch.service.domain.store import Reader, Unavailable
+from kaczmatch.service.domain.store import Reader, StoreUnavailable
 
 T = TypeVar("T")
 Told = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
@@ -40,7 +40,7 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RowProblem:
     """What is wrong with one row."""
 
     row: int
@@ -50,14 +50,14 @@ class Problem:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportResult:
     """What came of it. Where there are `bad` rows and they were not to be left out, nothing was written."""
 
     rows: int = 0
     written: int = 0
     unchanged: int = 0  # they were there already
     bad: int = 0
-    problems: tuple[Problem, ...] = ()  # the first ones
+    problems: tuple[RowProblem, ...] = ()  # the first ones
     unread: tuple[str, ...] = ()  # columns that mean nothing
     resumed: int = 0  # rows that an earlier try had done
     complete: bool = False  # every good row is in the store
@@ -65,7 +65,7 @@ class Imported:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ImportRequest:
     """How a file is to be imported. `columns` says what our fields are called in it."""
 
     path: Path
@@ -75,7 +75,7 @@ class Asked:
     skip_bad: bool = False
 
 
-class Target(Protocol[T]):
+class ImportKind(Protocol[T]):
     """What rows become."""
 
     name: str
@@ -104,7 +104,7 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     bad: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RowProblem] = field(default_factory=list)
     wrong_rows: set[int] = field(default_factory=set)
     columns: set[str] = field(default_factory=set)
 
@@ -112,9 +112,9 @@ class _Tally:
         self.bad += 1
         self.wrong_rows.add(row)
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(Problem(row, name, problem))
+            self.problems.append(RowProblem(row, name, problem))
 
-    def first(self) -> tuple[Problem, ...]:
+    def first(self) -> tuple[RowProblem, ...]:
         return tuple(sorted(self.problems, key=lambda one: one.row))
 
 
@@ -124,9 +124,9 @@ class Importing(Generic[T]):
     """One kind of import."""
 
     context: Context
-    target: Target[T]
+    target: ImportKind[T]
 
-    def run(self, asked: Asked, told: Told = _silent) -> Imported:
+    def run(self, asked: ImportRequest, told: Told = _silent) -> ImportResult:
         unknown = sorted(set(asked.columns) - set(self.target.fields))
         if unknown:
             raise InvalidInput("columns", f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
@@ -134,13 +134,13 @@ class Importing(Generic[T]):
         for batch in self._batches(asked, found, told):
             del batch  # only what is wrong matters in this pass
         unread = tuple(sorted(one for one in found.columns if not self._read(asked, one)))
-        result = Imported(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
+        result = ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
         if asked.dry_run or (found.bad and not asked.skip_bad):
             return result
         name = f"import:{self._digest(asked)}"
         done, wrote = self._progress(name), _Tally()
         self._write(asked, wrote, name, told, done, found)
-        self.context.store.write(lambda unit: unit.drop(Fact, name)).result()
+        self.context.store.write(lambda tx: tx.drop(Fact, name)).result()
         return replace(
             result,
             written=wrote.written,
@@ -151,7 +151,7 @@ class Importing(Generic[T]):
             complete=True,
         )
 
-    def _write(self, asked: Asked, tally: _Tally, name: str, told: Told, start: int, found: _Tally) -> None:
+    def _write(self, asked: ImportRequest, tally: _Tally, name: str, told: Told, start: int, found: _Tally) -> None:
         """Rows in order; the oldest is waited for before a new one starts, so a saved row number stands for all before it."""
         flying: deque[tuple[int, Future[bool]]] = deque()
         saved = start
@@ -183,14 +183,14 @@ class Importing(Generic[T]):
         while True:
             try:
                 return self.target.write(item)
-            except Unavailable:
+            except StoreUnavailable:
                 if time.monotonic() > until:
                     raise
                 land(0)
                 time.sleep(0.05)
 
     def _batches(
-        self, asked: Asked, tally: _Tally, told: Told, start: int = 0, found: _Tally | None = None
+        self, asked: ImportRequest, tally: _Tally, told: Told, start: int = 0, found: _Tally | None = None
     ) -> Iterator[list[tuple[int, T]]]:
         """Rows beyond `start` that can be written and are not there yet; what is wrong with others goes into the tally.
 
@@ -218,7 +218,7 @@ class Importing(Generic[T]):
             yield good
             told("importing" if total else "checking", page[-1].number, total)
 
-    def _parsed(self, asked: Asked, row: Row, tally: _Tally) -> tuple[int, T] | None:
+    def _parsed(self, asked: ImportRequest, row: Row, tally: _Tally) -> tuple[int, T] | None:
         if row.problem:
             tally.wrong(row.number, "row", row.problem)
             return None
@@ -229,7 +229,7 @@ class Importing(Generic[T]):
             tally.wrong(row.number, error.field, error.problem)
             return None
 
-    def _renamed(self, asked: Asked, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _renamed(self, asked: ImportRequest, values: Mapping[str, Any]) -> dict[str, Any]:
         if not asked.columns:
             return dict(values)
         back = {column: ours for ours, column in asked.columns.items()}
@@ -241,11 +241,11 @@ class Importing(Generic[T]):
             back.get(column, column): value for column, value in values.items() if column in back or column not in asked.columns
         }
 
-    def _read(self, asked: Asked, column: str) -> bool:
+    def _read(self, asked: ImportRequest, column: str) -> bool:
         ours = column in self.target.fields and column not in asked.columns
         return ours or column in asked.columns.values() or self.target.means(column)
 
-    def _digest(self, asked: Asked) -> str:
+    def _digest(self, asked: ImportRequest) -> str:
         options = json.dumps([self.target.name, asked.kind, sorted(asked.columns.items())])
         with asked.path.open("rb") as file:
             return hashlib.sha256(options.encode() + hashlib.file_digest(file, "sha256").digest()).hexdigest()
@@ -256,9 +256,9 @@ class Importing(Generic[T]):
         return 0 if fact is None else int(fact.value)
 
     def _save(self, name: str, rows: int) -> None:
-        self.context.store.write(lambda unit: unit.put(Fact(name=name, value=str(rows))))
+        self.context.store.write(lambda tx: tx.put(Fact(name=name, value=str(rows))))
 
 
-def shown(result: Imported) -> dict[str, Any]:
+def shown(result: ImportResult) -> dict[str, Any]:
     """As plain values, for JSON."""
     return asdict(result) | {"problems": [asdict(one) for one in result.problems]}

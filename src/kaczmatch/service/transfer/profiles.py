@@ -13,7 +13,7 @@ from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import About, People, checked_id, made
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, checked_id, new_person
 from kaczmatch.service.transfer import fields as cells
 
 FIELDS: Final = (
@@ -25,7 +25,7 @@ _NEEDED = ("id", "name", "born", "i_am", "i_look_for")
 
 @final
 @dataclass(slots=True)
-class Profiles:
+class ProfileImport:
     """One row a person. Beside our fields, a column can be named like a tag (1 or 0) or a feature (a number)."""
 
     context: Context
@@ -37,12 +37,12 @@ class Profiles:
 
     def begin(self, reader: Reader) -> None:
         self._words = self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
-        self._kinds = {one.name: one.is_tag for one in self._words.names if not one.retired and one.name not in FIELDS}
+        self._kinds = {one.name: one.is_tag for one in self._words.terms if not one.retired and one.name not in FIELDS}
 
     def means(self, column: str) -> bool:
         return column in self._kinds
 
-    def parsed(self, row: int, values: Mapping[str, Any]) -> tuple[str, About]:
+    def parsed(self, row: int, values: Mapping[str, Any]) -> tuple[str, ProfileInput]:
         given = {name: value for name, value in values.items() if not cells.empty(value)}
         for needed in _NEEDED:
             if needed not in given:
@@ -52,7 +52,7 @@ class Profiles:
         if before != row:
             raise InvalidInput("id", f"{user!r} stands in row {before} already")
         tags, features = self._features(given)
-        return user, About(
+        return user, ProfileInput(
             name=cells.text("name", given["name"]),
             born=cells.day("born", given["born"]),
             i_am=cells.names("i_am", given["i_am"]),
@@ -67,11 +67,11 @@ class Profiles:
             paused=cells.flag("paused", given["paused"]) if "paused" in given else None,
         )
 
-    def checked(self, reader: Reader, items: Sequence[tuple[str, About]]) -> list[InvalidInput | bool]:
+    def checked(self, reader: Reader, items: Sequence[tuple[str, ProfileInput]]) -> list[InvalidInput | bool]:
         known = reader.many(Person, [(user,) for user, _ in items])
         return [self._differs(user, about, known.get((user,))) for user, about in items]
 
-    def write(self, item: tuple[str, About]) -> Future[bool]:
+    def write(self, item: tuple[str, ProfileInput]) -> Future[bool]:
         user, about = item
         done: Future[bool] = Future()
 
@@ -79,16 +79,16 @@ class Profiles:
             error = future.exception()
             done.set_result(True) if error is None else done.set_exception(error)
 
-        People(self.context).put(user, about, limited=False).add_done_callback(finished)
+        Profiles(self.context).put(user, about, limited=False).add_done_callback(finished)
         return done
 
-    def _differs(self, user: str, about: About, known: Person | None) -> InvalidInput | bool:
+    def _differs(self, user: str, about: ProfileInput, known: Person | None) -> InvalidInput | bool:
         """Whether a profile says anything new."""
         words = self._words
         if words is None:
             raise RuntimeError("begin comes first")
         try:
-            new = made(user, about, words, self.context.rules.schema, self.context.clock(), known)
+            new = new_person(user, about, words, self.context.config.schema, self.context.clock(), known)
         except InvalidInput as error:
             return error
         return known is None or replace(new, version=known.version, changed=known.changed) != known

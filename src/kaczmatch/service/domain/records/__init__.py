@@ -1,55 +1,55 @@
 """What is stored, a class a table."""
 
-from kaczmatch.service.domain.records.base import Logged, Record, columns
-from kaczmatch.service.domain.records.learning import Event, Learned, Model, StoredPrior, Words
-from kaczmatch.service.domain.records.meeting import Block, Dealt, Impression, Match, Pair, Report
-from kaczmatch.service.domain.records.people import Person, Standing
-from kaczmatch.service.domain.records.running import Audit, Change, Delivery, Fact, Key, Message
+from kaczmatch.service.domain.records.base import LogRecord, Record, columns
+from kaczmatch.service.domain.records.learning import Event, Model, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
+from kaczmatch.service.domain.records.people import Person, PersonCounters
+from kaczmatch.service.domain.records.running import AuditEntry, Change, Delivery, Fact, OutboxMessage, ServiceKey
 
 RECORDS: tuple[type[Record], ...] = (
     Person,
-    Standing,
+    PersonCounters,
     Event,
-    Learned,
-    Words,
+    StoredState,
+    StoredVocabulary,
     StoredPrior,
     Model,
-    Pair,
-    Dealt,
+    LatestDecision,
+    StoredDeck,
     Impression,
-    Match,
+    MatchSide,
     Block,
-    Report,
-    Message,
+    AbuseReport,
+    OutboxMessage,
     Delivery,
     Change,
-    Key,
-    Audit,
+    ServiceKey,
+    AuditEntry,
     Fact,
 )
 
 __all__ = [
     "RECORDS",
-    "Audit",
+    "AbuseReport",
+    "AuditEntry",
     "Block",
     "Change",
-    "Dealt",
     "Delivery",
     "Event",
     "Fact",
     "Impression",
-    "Key",
-    "Learned",
-    "Logged",
-    "Match",
-    "Message",
+    "LatestDecision",
+    "LogRecord",
+    "MatchSide",
     "Model",
-    "Pair",
+    "OutboxMessage",
     "Person",
+    "PersonCounters",
     "Record",
-    "Report",
-    "Standing",
+    "ServiceKey",
+    "StoredDeck",
     "StoredPrior",
-    "Words",
+    "StoredState",
+    "StoredVocabulary",
     "columns",
 ]

@@ -32,7 +32,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logged(Record):
+class LogRecord(Record):
     """One line of a log."""
 
     order: ClassVar[tuple[str, ...]] = ("number",)

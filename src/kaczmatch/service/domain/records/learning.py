@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import Logged, Record
+from kaczmatch.service.domain.records.base import LogRecord, Record
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event(Logged):
+class Event(LogRecord):
     """The truth: what a person did. A state is the fold of its person's events."""
 
     table = "events"
@@ -36,10 +36,10 @@ class Event(Logged):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned(Record):
+class StoredState(Record):
     """What a model learned of one person: the fold of their events."""
 
-    table = "learned"
+    table = "states"
     bulky = True
     key = ("model", "user")
     indexes = (("user",),)
@@ -49,13 +49,13 @@ class Learned(Record):
     state: bytes
     swipes: int  # that were learned from
     at: datetime | None  # the last event folded
-    anchor: bytes  # the direction at the end of the last session, float32
+    session_direction: bytes  # the direction at the end of the last session, float32
     stability: tuple[float, ...]  # Δs of the last sessions
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words(Record):
+class StoredVocabulary(Record):
     """A version of the vocabulary."""
 
     table = "vocabularies"
@@ -63,7 +63,7 @@ class Words(Record):
     key = ("version",)
 
     version: int
-    names: str  # JSON: [[name, is tag, retired], ...]
+    terms: str  # JSON: [[name, is tag, retired], ...]
     at: datetime
 
 

@@ -11,27 +11,27 @@ from kaczmatch.service.domain.records.base import Record
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair(Record):
+class LatestDecision(Record):
     """What one person last decided on another, and their part in the other's appeal."""
 
-    table = "pairs"
-    key = ("user", "other")
-    order = ("decided", "user", "other")
-    indexes = (("other", "decision", "decided"),)  # one's own are few, and found by the key
+    table = "latest_decisions"
+    key = ("user", "candidate")
+    order = ("at", "user", "candidate")
+    indexes = (("candidate", "decision", "at"),)  # one's own are few, and found by the key
 
     user: str
-    other: str
+    candidate: str
     decision: str
-    decided: datetime
+    at: datetime
     swipe: str
     excess: float = 0.0
     information: float = 0.0
-    weighed: datetime | None = None
+    appeal_as_of: datetime | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dealt(Record):
+class StoredDeck(Record):
     """A deck, and how it was drawn."""
 
     table = "decks"
@@ -48,7 +48,7 @@ class Dealt(Record):
     reason: str
     model: int
     eligible: int
-    least: float  # the smallest probability that anybody eligible had of being in it
+    min_propensity: float  # the smallest probability that anybody eligible had of being in it
     experiment: str = ""
     arm: str = ""
     unit: str = ""  # that was assigned to the arm, where it is not the user
@@ -60,39 +60,39 @@ class Impression(Record):
     """One card of a deck, the probability it had of being there, and the swipe that answered it."""
 
     table = "impressions"
-    key = ("user", "deck", "other")
-    order = ("at", "user", "deck", "other")
-    indexes = (("other",), ("at", "user", "deck", "other"))
+    key = ("user", "deck", "candidate")
+    order = ("at", "user", "deck", "candidate")
+    indexes = (("candidate",), ("at", "user", "deck", "candidate"))
 
     user: str
     deck: str
-    other: str
+    candidate: str
     at: datetime
-    place: int
-    chance: float
+    position: int
+    propensity: float
     score: float
     reason: str
-    answer: str | None = None  # the id of the swipe
+    swipe: str | None = None  # the id of the swipe
     decision: str | None = None
 
     def answered(self, swipe: str, decision: str) -> Impression:
         return Impression(
             user=self.user,
             deck=self.deck,
-            other=self.other,
+            candidate=self.candidate,
             at=self.at,
-            place=self.place,
-            chance=self.chance,
+            position=self.position,
+            propensity=self.propensity,
             score=self.score,
             reason=self.reason,
-            answer=swipe,
+            swipe=swipe,
             decision=decision,
         )
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match(Record):
+class MatchSide(Record):
     """One side of a match; the other side has the same id."""
 
     table = "matches"
@@ -125,10 +125,10 @@ class Block(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report(Record):
+class AbuseReport(Record):
     """A complaint, for an operator to look at."""
 
-    table = "reports"
+    table = "abuse_reports"
     key = ("id",)
     order = ("at", "id")
     indexes = (("user",), ("other",), ("closed", "at", "id"))
@@ -137,7 +137,7 @@ class Report(Record):
     user: str
     other: str
     reason: str
-    words: str
+    text: str
     at: datetime
     closed: datetime | None = None
     resolution: str = ""

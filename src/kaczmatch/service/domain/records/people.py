@@ -39,54 +39,54 @@ class Person(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing(Record):
+class PersonCounters(Record):
     """Counters of one person: as a swiper, and how others took to them (`learners.appeal`)."""
 
-    table = "standings"
+    table = "person_counters"
     key = ("user",)
-    order = ("swiped", "user")
-    indexes = (("talking", "swiped", "user"),)
+    order = ("last_swipe_at", "user")
+    indexes = (("in_session", "last_swipe_at", "user"),)
 
     user: str
     swipes: int = 0  # likes and passes
     likes: int = 0
     excess: float = 0.0
     information: float = 0.0
-    weighed: datetime | None = None  # to when the two before are aged
-    deck: str | None = None  # the last one dealt
-    swiped: datetime = NEVER  # last time
+    appeal_as_of: datetime | None = None  # to when the two before are aged
+    last_deck: str | None = None  # the last one dealt
+    last_swipe_at: datetime = NEVER  # last time
     session: str = ""  # the last one, named by the id of its first swipe
-    talking: bool = False  # whether that is still open
-    spent: bytes = b""  # of their quotas (see `quotas`)
+    in_session: bool = False  # whether that is still open
+    quota_use: bytes = b""  # of their quotas (see `quotas`)
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
-    def weighed_anew(self, excess: float, information: float, weighed: datetime) -> Standing:
-        return Standing(
+    def with_appeal(self, excess: float, information: float, weighed: datetime) -> PersonCounters:
+        return PersonCounters(
             user=self.user,
             swipes=self.swipes,
             likes=self.likes,
             excess=excess,
             information=information,
-            weighed=weighed,
-            deck=self.deck,
-            swiped=self.swiped,
+            appeal_as_of=weighed,
+            last_deck=self.last_deck,
+            last_swipe_at=self.last_swipe_at,
             session=self.session,
-            talking=self.talking,
-            spent=self.spent,
+            in_session=self.in_session,
+            quota_use=self.quota_use,
         )
 
-    def after_swipe(self, at: datetime, session: str, spent: bytes, *, counts: bool, liked: bool) -> Standing:
-        return Standing(
+    def after_swipe(self, at: datetime, session: str, spent: bytes, *, counts: bool, liked: bool) -> PersonCounters:
+        return PersonCounters(
             user=self.user,
             swipes=self.swipes + counts,
             likes=self.likes + liked,
             excess=self.excess,
             information=self.information,
-            weighed=self.weighed,
-            deck=self.deck,
-            swiped=at,
+            appeal_as_of=self.appeal_as_of,
+            last_deck=self.last_deck,
+            last_swipe_at=at,
             session=session,
-            talking=True,
-            spent=spent,
+            in_session=True,
+            quota_use=spent,
         )

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import Logged, Record
+from kaczmatch.service.domain.records.base import LogRecord, Record
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(Logged):
+class OutboxMessage(LogRecord):
     """Something to tell the app: by webhook, and in the feed until it is acknowledged."""
 
-    table = "messages"
+    table = "outbox"
     key = ("id",)
     indexes = (("number",), ("posted", "number"), ("user",), ("other",))
 
@@ -43,7 +43,7 @@ class Delivery(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Logged):
+class Change(LogRecord):
     """Somebody whose profile changed or who is gone: what keeps the indexes of all processes up to date."""
 
     table = "changes"
@@ -57,7 +57,7 @@ class Change(Logged):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key(Record):
+class ServiceKey(Record):
     """A service key; only its hash is kept."""
 
     table = "keys"
@@ -74,7 +74,7 @@ class Key(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit(Logged):
+class AuditEntry(LogRecord):
     """Who looked at or changed what as an operator."""
 
     table = "audit"
