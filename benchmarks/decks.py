@@ -28,17 +28,16 @@ import numpy as np
 
 import kaczmatch
 from kaczmatch.core.vectors import unit_rows
-from kaczmatch.recommend.filters import CandidateColumns
+from kaczmatch.recommend.decks.policy import Always, DeckPlan
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.location import NO_LIMIT, Location, reach
-from kaczmatch.recommend.policy import Always, DeckPlan
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import CandidateColumns
+from kaczmatch.recommend.people.location import NO_LIMIT, Location, reach
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.greedy import Greedy
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import geometric
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer, geometric
 
 D, DECK, VIEWERS, MET = 60, 32, 24, 50
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.experiment import Arm
 from kaczmatch.simulation.market.designs import Regions, found

@@ -15,7 +15,7 @@ from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
-from kaczmatch.learners.belief.habits import at_first
+from kaczmatch.learners.belief.behaviour import at_first
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.rules.block import BlockLearner
 

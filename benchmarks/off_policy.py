@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy

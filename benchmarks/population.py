@@ -21,16 +21,16 @@ import polars as pl
 from rich.progress import track
 
 import kaczmatch
-from kaczmatch.recommend.exposure import Exposure, gini, top_share
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.greedy import Greedy
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 DECK, SWIPES = 20, 20

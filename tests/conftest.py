@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kaczmatch import Learner, State, learner
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.settings.model import PREFIX
 
 from .postgres import postgres, postgres_url

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.recommend.policy import MutualPolicy, Policy
+from kaczmatch.recommend.decks.policy import MutualPolicy, Policy
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.storage import MemoryStore

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.storage import SqlStore
 from studies import Studied

@@ -8,9 +8,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from kaczmatch.api.guards import ID
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import OLDEST, age_on
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import OLDEST, age_on
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.profiles import ProfileInput, tags_of
 

@@ -16,8 +16,8 @@ from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.routes.transfer import AT_ONCE
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.access.credentials import Credentials
 from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context

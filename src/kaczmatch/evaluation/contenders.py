@@ -12,8 +12,8 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.evaluation.trial import Trial, at_most
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.logs.threshold import calibrated_hinge
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_population
+from kaczmatch.learners.population.threshold import calibrated_hinge
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.hinge import HingeLearner

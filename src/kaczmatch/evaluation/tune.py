@@ -25,7 +25,7 @@ from kaczmatch.formats.configuration import Configuration
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.logs.progressive import progressive
 from kaczmatch.learners.population.appeal import Appeal
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_population
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, Part, Table
 

@@ -14,8 +14,8 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
 from kaczmatch.learners.logs.influence import without_each
 from kaczmatch.learners.prior import Prior
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 
 @final

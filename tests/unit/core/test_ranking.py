@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.core import ranking
+from kaczmatch.core import ranking_metrics as ranking
 
 # Few different scores, so that most lists have ties.
 LISTS = st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=6)

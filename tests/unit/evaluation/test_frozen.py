@@ -7,7 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.core import ranking
+from kaczmatch.core import ranking_metrics as ranking
 from kaczmatch.evaluation.advice import advice
 from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.contenders import Contender, contenders, published_start

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.recommend.dealing import Deal, WeightedPool, deal
-from kaczmatch.recommend.policy import DeckPlan
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal
+from kaczmatch.recommend.decks.policy import DeckPlan
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
 from kaczmatch.recommend.samplers.ranked_draw import one_of_many
 from kaczmatch.recommend.samplers.weighted_draw import chances, race

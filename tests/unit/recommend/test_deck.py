@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.deck import Reason
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.recommend.decks.eligible import COOLDOWN, cooling
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING, MENTORING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
-from kaczmatch.recommend.schema import DATING, MENTORING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 POLICIES = {

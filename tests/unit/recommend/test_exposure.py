@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import all_marked
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.filters import CandidateColumns, allowed, passing
-from kaczmatch.recommend.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, reach
-from kaczmatch.recommend.profile import Profile, age_on
-from kaczmatch.recommend.schema import DATING, MENTORING, Schema
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed, passing
+from kaczmatch.recommend.people.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, reach
+from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.schema import DATING, MENTORING, Schema
 
 TODAY = date(2026, 11, 15)
 

@@ -21,16 +21,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scipy.special import ndtr
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.filters import CandidateColumns, compatible, every
 from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import FUSIONS
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import CandidateColumns, compatible, every
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
 TODAY = date(2026, 11, 15)
 

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.decks.rank import rank
 from kaczmatch.recommend.explanation import explain
-from kaczmatch.recommend.filters import CandidateColumns, passing
-from kaczmatch.recommend.rank import rank
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import FUSIONS
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import CandidateColumns, passing
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

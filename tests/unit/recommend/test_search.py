@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
+from kaczmatch.core.intrinsics import next_turn, popcount
 from kaczmatch.recommend.index import columns, search_kernel, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.membership import NO_BITS, all_marked, marks
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.scoring import Viewer
 
 TODAY = date(2026, 11, 15)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight

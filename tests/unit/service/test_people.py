@@ -230,7 +230,7 @@ def test_likes_and_history_by_pages(town: Town) -> None:
 
 
 def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
-    from kaczmatch.recommend.filters import CandidateColumns
+    from kaczmatch.recommend.people.filters import CandidateColumns
     from kaczmatch.service.meeting.profiles import columns_of, profile_of
 
     town.move_in("ann", latitude=48.1, longitude=11.5, within_km=30.0)

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, SWIPED
 from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person

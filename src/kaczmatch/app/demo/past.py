@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import CandidateColumns, allowed
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.meeting.profiles import ProfileInput
 from kaczmatch.service.meeting.swipes import Swipe
 

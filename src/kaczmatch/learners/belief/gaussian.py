@@ -23,7 +23,7 @@ from kaczmatch.core.compiled import compiled, dot, usable
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, times, unit_rows
-from kaczmatch.learners.belief.habits import HABITS, at_first, note
+from kaczmatch.learners.belief.behaviour import HABITS, at_first, note
 from kaczmatch.learners.contract import BeliefLearner, Scores, rows_of, shaped
 from kaczmatch.learners.kernels import CHANGED, DONE
 from kaczmatch.learners.prior import Prior

@@ -13,8 +13,8 @@ from kaczmatch.core.compiled import add, compiled, dot
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.belief.behaviour import HABITS, after
 from kaczmatch.learners.belief.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
-from kaczmatch.learners.belief.habits import HABITS, after
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State

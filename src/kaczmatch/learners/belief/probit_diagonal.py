@@ -24,8 +24,8 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector, times
+from kaczmatch.learners.belief.behaviour import HABITS, after
 from kaczmatch.learners.belief.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
-from kaczmatch.learners.belief.habits import HABITS, after
 from kaczmatch.learners.contract import FixedCells
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
 from kaczmatch.learners.prior import USUAL_COSINE, Prior

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 from kaczmatch.core.compiled import add, normalise
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.rules.step_direction import SteppingLearner, coefficient
+from kaczmatch.learners.rules.fixed_rate import SteppingLearner, coefficient
 
 
 @swipe_kernel

@@ -10,7 +10,7 @@ import numpy as np
 from kaczmatch.core.compiled import add
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.rules.step_direction import SteppingLearner, coefficient
+from kaczmatch.learners.rules.fixed_rate import SteppingLearner, coefficient
 
 
 @swipe_kernel

@@ -16,7 +16,6 @@ from kaczmatch.core.vectors import Matrix, as_matrix, as_vector, problem_with, u
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.filters import CandidateColumns
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, packed
@@ -25,10 +24,11 @@ from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.index.view import IndexView
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.schema import DATING, Schema
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Term, Vocabulary
+from kaczmatch.recommend.people.filters import CandidateColumns
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING, Schema
+from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 _LARGEST = 1e15  # of a feature: float32 holds its square
 

@@ -14,8 +14,8 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.columns import Array, packed
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 # What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}

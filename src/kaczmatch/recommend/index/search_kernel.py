@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
+from kaczmatch.core.intrinsics import next_turn, popcount
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
-from kaczmatch.recommend.index.filtering import Kinds, Places, Query, Used, admitted
+from kaczmatch.recommend.index.filter_kernel import Kinds, Places, Query, Used, admitted
 from kaczmatch.recommend.index.membership import Bits, marked
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3

@@ -15,19 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.index import filtering, search_kernel
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.index import filter_kernel as filtering
+from kaczmatch.recommend.index import search_kernel
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import Array, IndexColumns, described
-from kaczmatch.recommend.index.filtering import Query
+from kaczmatch.recommend.index.filter_kernel import Query
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers
 from kaczmatch.recommend.index.search_kernel import Floats, ViewerWeights
 from kaczmatch.recommend.index.search_threads import CORES, run_shared
-from kaczmatch.recommend.location import NOWHERE_ELSE, reach
-from kaczmatch.recommend.profile import Profile, age_on
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.people.filters import CandidateColumns, as_number
+from kaczmatch.recommend.people.location import NOWHERE_ELSE, reach
+from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
 
 _WORTH_A_THREAD = 16  # chunks
 

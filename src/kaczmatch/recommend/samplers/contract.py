@@ -17,8 +17,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.scoring import Fusion
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.scoring import Fusion, Viewer
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import final
 
 from kaczmatch.learners.population.appeal import Appeal
-from kaczmatch.recommend.cooldown import COOLDOWN
-from kaczmatch.recommend.policy import MutualPolicy, Policy
-from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.recommend.decks.eligible import COOLDOWN
+from kaczmatch.recommend.decks.policy import MutualPolicy, Policy
+from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.service.domain.experiment import Experiment
 
 

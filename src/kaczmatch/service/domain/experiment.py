@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput, checked
-from kaczmatch.recommend.location import GRID_DEGREES
-from kaczmatch.recommend.policy import Policy
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.people.location import GRID_DEGREES
 from kaczmatch.service.domain.records import Person, StoredDeck
 
 _KM_A_CELL = GRID_DEGREES * 111.2

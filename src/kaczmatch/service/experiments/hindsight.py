@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.learners.contract import Learner
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context

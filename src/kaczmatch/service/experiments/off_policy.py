@@ -12,7 +12,7 @@ import numpy as np
 from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
 from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.recommend.policy import Policy
+from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE
 from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck

@@ -6,10 +6,10 @@ from collections.abc import Collection, Hashable, Iterable
 from typing import final
 
 from kaczmatch.learners.state import State
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import EventFold, TrackedState
 from kaczmatch.service.domain.records import Event, Person

@@ -10,11 +10,11 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import whole
-from kaczmatch.recommend.deck import Deck, FilterHint
-from kaczmatch.recommend.filters import allowed
-from kaczmatch.recommend.policy import Experience
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.deck import Deck, FilterHint
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.people.filters import allowed
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.config import LARGEST_DECK

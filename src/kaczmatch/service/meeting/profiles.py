@@ -16,11 +16,11 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
-from kaczmatch.recommend.profile import OLDEST, Profile, age_on
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import CandidateColumns, as_number
+from kaczmatch.recommend.people.location import NOWHERE, Location, Point, reach
+from kaczmatch.recommend.people.profile import OLDEST, Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context

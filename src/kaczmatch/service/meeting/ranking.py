@@ -10,8 +10,8 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.recommend.decks.rank import Ranking, rank
 from kaczmatch.recommend.explanation import Explanation, explain
-from kaczmatch.recommend.rank import Ranking, rank
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, RESET, SKIP, SWIPED, without_undone

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.filters import allowed
+from kaczmatch.recommend.people.filters import allowed
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import ActiveVersions

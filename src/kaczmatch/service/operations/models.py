@@ -11,12 +11,12 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_population
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE

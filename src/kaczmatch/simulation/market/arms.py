@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Always, DeckPlan, PaperPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig

@@ -12,7 +12,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.people.location import Location
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.simulation.market.engine import Log, Pace, PolicyOf, play
 from kaczmatch.simulation.market.outcome import effective

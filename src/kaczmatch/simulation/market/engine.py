@@ -15,11 +15,11 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SWIPED, EventFold

@@ -13,8 +13,8 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, checked, nearest, whole
 from kaczmatch.core.vectors import Matrix, unit_rows
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.simulation.market.real_people import drawn
 from kaczmatch.simulation.market.town import DAY, Pairs, Town, compatible
 from kaczmatch.simulation.population import Rng, population

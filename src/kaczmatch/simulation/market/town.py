@@ -10,9 +10,9 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.recommend.filters import CandidateColumns, allowed
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 Pairs = NDArray[np.bool_]
 

@@ -12,19 +12,17 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, whole
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.cooldown import COOLDOWN
-from kaczmatch.recommend.dealing import Deal, WeightedPool, deal, most_explored
-from kaczmatch.recommend.deck import Card, Deck, Reason, SimulatedDeck
-from kaczmatch.recommend.eligible import Eligible
-from kaczmatch.recommend.empty_deck import explain_empty
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, most_explored
+from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
+from kaczmatch.recommend.decks.eligible import COOLDOWN, Eligible
+from kaczmatch.recommend.decks.empty_deck import explain_empty
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import DeckPlan, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
 from kaczmatch.recommend.index.view import CandidateRows, IndexView
-from kaczmatch.recommend.policy import DeckPlan, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
-from kaczmatch.recommend.scoring import fusion
-from kaczmatch.recommend.viewer import Viewer, usual_fusion
+from kaczmatch.recommend.scoring import Viewer, fusion, usual_fusion
 
 _NOBODY: Numbers = np.empty(0, np.int32)
 

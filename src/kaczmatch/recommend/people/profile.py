@@ -10,8 +10,8 @@ from typing import final
 
 from kaczmatch.core.errors import InvalidInput, checked, whole
 from kaczmatch.core.vectors import Vector, as_vector, finite, sealed
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.schema import DATING, Schema
 
 OLDEST = 150
 

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.filters import CandidateColumns, passing
-from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.decks.eligible import COOLDOWN, cooling
+from kaczmatch.recommend.people.filters import CandidateColumns, passing
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.samplers.contract import in_order
-from kaczmatch.recommend.scoring import fusion
-from kaczmatch.recommend.viewer import Viewer, usual_fusion
+from kaczmatch.recommend.scoring import Viewer, fusion, usual_fusion
 
 
 @final

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import final
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.policy import DeckPlan
+from kaczmatch.recommend.decks.policy import DeckPlan
 
 
 class Reason(StrEnum):

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
 from typing import final
 
 import numpy as np
 
-from kaczmatch.recommend.cooldown import cooling
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.index.membership import Bits, Numbers, among
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.index.view import IndexView, SearchFilter, SearchResult
-from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.people.profile import Profile
+
+COOLDOWN = timedelta(days=14)
 
 _NOBODY: Numbers = np.empty(0, np.int32)
 
@@ -91,3 +94,20 @@ class Eligible:
 
     def _here(self, numbers: Numbers) -> Numbers:
         return numbers[~among(numbers, self.away)]
+
+
+def cooling(recent: Mapping[Hashable, datetime], now: datetime, period: timedelta = COOLDOWN) -> list[Hashable]:
+    """Whose last interaction is less than `period` ago, longest ago first; exactly `period` ago is long enough.
+
+    A time that lies in the future counts as now: a wrong clock does not shorten the wait.
+    """
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        raise InvalidInput("now", f"must be a time with its zone, such as datetime.now(UTC), got {now!r}")
+    still = []
+    for identifier, at in recent.items():
+        if not isinstance(at, datetime) or at.tzinfo is None:
+            raise InvalidInput("recent", f"{identifier!r}: must be a time with its zone, got {at!r}")
+        if now - at < period:
+            still.append((at, identifier))
+    still.sort(key=itemgetter(0))  # equal times stay in the order they came in
+    return [identifier for _, identifier in still]

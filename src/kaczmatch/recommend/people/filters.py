@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.location import NOWHERE, NOWHERE_ELSE, reach
-from kaczmatch.recommend.profile import Profile, age_on
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.people.location import NOWHERE, NOWHERE_ELSE, reach
+from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
 
 Flags = NDArray[np.bool_]
 

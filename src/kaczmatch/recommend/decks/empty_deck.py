@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from kaczmatch.recommend.deck import FilterHint
-from kaczmatch.recommend.eligible import Eligible
-from kaczmatch.recommend.profile import OLDEST
+from kaczmatch.recommend.decks.deck import FilterHint
+from kaczmatch.recommend.decks.eligible import Eligible
+from kaczmatch.recommend.people.profile import OLDEST
 
 
 def explain_empty(who: Eligible) -> tuple[str, tuple[FilterHint, ...]]:

@@ -14,8 +14,8 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.decks.policy import DeckPlan
 from kaczmatch.recommend.index.membership import Numbers, among, places
-from kaczmatch.recommend.policy import DeckPlan
 from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, Rows
 
 
