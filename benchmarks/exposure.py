@@ -15,7 +15,7 @@ import numpy as np
 
 import kaczmatch
 from further import Data, dating, movielens
-from kaczmatch import fit_population
+from kaczmatch import fit_prior
 from kaczmatch.core.vectors import Vector
 
 
@@ -30,13 +30,13 @@ def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
     log = data.log
     assert log.row is not None
     learner = kaczmatch.learner("probit", appeal=appeal)
-    prior = fit_population(learner, log.rows(data.fit))
+    prior = fit_prior(learner, log.select(data.fit))
     counts, lists = np.zeros((2, len(log.features)))
     for user in data.test:
         rows = data.rows(user)
         state = learner.start(prior)
         for row in rows[:t]:
-            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+            state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
         rest = rows[t:]
         known = data.known[t][rest]
         scores = learner.score(state, log.features[log.row[rest]], known) if tags else known

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import kaczmatch
-from kaczmatch import Appeal, BeliefLearner, Prior, SwipeLog, fit_population, population_prior, replay
+from kaczmatch import AppealModel, BeliefLearner, Prior, SwipeLog, fit_prior, fit_prior_from_states, replay
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.simulation.metrics import auc
 
 PROBIT = kaczmatch.learner("probit", appeal=True)
 DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
-APPEAL = Appeal()
+APPEAL = AppealModel()
 
 # Given a test user and their rows, a function that learns from a row and one that scores rows, with their appeal.
 Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Vector], Vector]]
@@ -61,18 +61,18 @@ class Data:
         print(f"{self.name:>10}  {name:<44}" + "  ".join(f"{area:.3f}" for area in np.nanmean(areas, axis=0)), flush=True)
 
 
-def movielens(folder: Path, appeal: Appeal = APPEAL) -> Data:
+def movielens(folder: Path, appeal: AppealModel = APPEAL) -> Data:
     log, table = _read(folder / "movielens_small", pl.col("timestamp"))
     user, counts = np.unique(log.user, return_counts=True)
     first = {each: int(log.at[log.user == each].min()) / 1e6 for each in user}  # type: ignore[index]
     at = np.array([first[each] for each in log.user])
-    known = appeal.known(log, viewer=log.user, candidate=table, at=at)
+    known = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
     test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
     times = (0, 5, 20, 50, 100, 200)
     return Data("movielens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
 
 
-def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
+def dating(folder: Path, appeal: AppealModel = APPEAL) -> Data:
     log, table = _read(folder / "speed_dating", pl.col("wave") * 86_400.0 * 7 + pl.col("order") * 300.0)
     wave = pl.read_csv(folder / "speed_dating" / "swipes.csv").sort("user_id", "seq")["wave"].to_numpy()
     users, times = np.unique(log.user), (0, 5, 10)
@@ -82,9 +82,9 @@ def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
         at = np.empty(len(log))
         for own in rows.values():
             at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
-        known[t] = appeal.known(log, viewer=log.user, candidate=table, at=at)
+        known[t] = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
     test = np.unique(log.user[wave % 2 == 1]).tolist()
-    return Data("dating", log.with_appeal(appeal.before(log)), wave % 2 == 0, test, times, known)
+    return Data("dating", log.with_appeal(appeal.before_swipes(log)), wave % 2 == 0, test, times, known)
 
 
 def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
@@ -110,7 +110,7 @@ def plain(
 
         def learn(row: int) -> None:
             nonlocal state
-            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+            state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
 
         return learn, lambda rows, appeal: learner.score(state, _features(log, rows), appeal)
 
@@ -126,7 +126,7 @@ def _features(log: SwipeLog, rows: NDArray[np.int64]) -> Matrix:
 
 def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
     """Users in groups by the prior under which their swipes were likeliest, each group with a prior of its own."""
-    log = data.log.rows(data.fit)
+    log = data.log.select(data.fit)
     states = replay(PROBIT, log, prior=prior)
     users = list(states)
     means = np.array([PROBIT.mean(states[user]) for user in users])
@@ -136,8 +136,8 @@ def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
     for _ in range(4):
         for each in range(count):
             members = np.isin(log.user, np.array(users)[group == each])
-            mine = replay(PROBIT, log.rows(members), prior=priors[each])
-            priors[each] = population_prior(PROBIT, mine.values(), neutral=prior)
+            mine = replay(PROBIT, log.select(members), prior=priors[each])
+            priors[each] = fit_prior_from_states(PROBIT, mine.values(), neutral=prior)
         evidence = np.array([[_evidence(log, user, each) for each in priors] for user in users])
         group = np.argmax(evidence, axis=1)
     return priors
@@ -146,13 +146,13 @@ def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
 def _evidence(log: SwipeLog, user: Hashable, prior: Prior) -> float:
     state, total = PROBIT.start(prior), 0.0
     for row in np.flatnonzero(log.user == user)[:100]:
-        seen, label = log.seen(row), int(log.label[row])
+        seen, label = log.shown_candidate(row), int(log.label[row])
         total += _surprise(PROBIT, state, seen, label)
         state = PROBIT.swipe(state, seen, label)
     return total
 
 
-def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.Seen, label: int) -> float:
+def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.ShownCandidate, label: int) -> float:
     likely = float(learner.probability(state, seen.features, seen.appeal))
     return float(np.log(likely if label > 0 else 1.0 - likely))
 
@@ -162,7 +162,7 @@ def mixture(data: Data, priors: Sequence[Prior]) -> Callable[[int], Taught]:
         states, logs = [PROBIT.start(prior) for prior in priors], np.zeros(len(priors))
 
         def learn(row: int) -> None:
-            seen, label = data.log.seen(row), int(data.log.label[row])
+            seen, label = data.log.shown_candidate(row), int(data.log.label[row])
             for place, state in enumerate(states):
                 logs[place] += _surprise(PROBIT, state, seen, label)
                 states[place] = PROBIT.swipe(state, seen, label)
@@ -186,11 +186,11 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
     def teach(_: int) -> Taught:
         start = PROBIT.start(prior)
         m, p = basis.T @ PROBIT.mean(start), project(basis.T @ PROBIT.covariance(start) @ basis)
-        careless, alpha = 2.0 * PROBIT.carelessness(start), float(PROBIT.parameters[0])
+        careless, alpha = 2.0 * PROBIT.estimated_label_noise(start), float(PROBIT.parameters[0])
 
         def learn(row: int) -> None:
             nonlocal m, p
-            seen, y = data.log.seen(row), float(data.log.label[row])
+            seen, y = data.log.shown_candidate(row), float(data.log.label[row])
             x = basis.T @ PROBIT.coordinates(seen.features, seen.appeal)
             px = p @ x
             q = float(x @ px) + alpha
@@ -233,7 +233,7 @@ def profiles(data: Data, folder: Path) -> Matrix:
 
 def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callable[[int], Prior]:
     """The prior's mean moved by a ridge regression of tastes on own tags."""
-    states = replay(PROBIT, data.log.rows(data.fit), prior=prior)
+    states = replay(PROBIT, data.log.select(data.fit), prior=prior)
     first = {user: own[data.rows(user)[0]] for user in np.unique(data.log.user)}
     a = np.array([first[user] for user in states])
     centre, average = a.mean(axis=0), PROBIT.mean(PROBIT.start(prior))
@@ -243,7 +243,7 @@ def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callabl
     def prior_of(user: int) -> Prior:
         mean = average + (first[user] - centre) @ b
         d = prior.dimensions
-        return Prior(mean[:d], "profile", float(mean[d]), float(mean[d + 1]), prior.covariance, prior.epsilon)
+        return Prior(mean[:d], "profile", float(mean[d]), float(mean[d + 1]), prior.covariance, prior.label_noise)
 
     return prior_of
 
@@ -268,7 +268,7 @@ def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:
 
         def learn(row: int) -> None:
             nonlocal state
-            state = PROBIT.swipe(state, data.log.seen(row), int(data.log.label[row]))
+            state = PROBIT.swipe(state, data.log.shown_candidate(row), int(data.log.label[row]))
 
         return learn, lambda rows, appeal: PROBIT.probability(state, _features(data.log, rows), appeal)
 
@@ -277,9 +277,9 @@ def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:
 
 def fitted_from(data: Data, start: Prior, rounds: int) -> Prior:
     """EM from another start than where no tag matters."""
-    log, prior = data.log.rows(data.fit), start
+    log, prior = data.log.select(data.fit), start
     for _ in range(rounds):
-        prior = population_prior(PROBIT, replay(PROBIT, log, prior=prior).values(), neutral=Prior.ones(log.dimensions))
+        prior = fit_prior_from_states(PROBIT, replay(PROBIT, log, prior=prior).values(), neutral=Prior.ones(log.dimensions))
     return prior
 
 
@@ -287,13 +287,13 @@ def smaller(folder: Path) -> None:
     for make in (movielens, dating):
         for name, appeal in (
             ("appeal alone", APPEAL),
-            ("appeal alone, σ = 0.3", Appeal(spread=0.3)),
-            ("appeal alone, σ = 3", Appeal(spread=3.0)),
-            ("appeal alone, half gone in a year", Appeal(half_life_days=365.0)),
+            ("appeal alone, σ = 0.3", AppealModel(spread=0.3)),
+            ("appeal alone, σ = 3", AppealModel(spread=3.0)),
+            ("appeal alone, half gone in a year", AppealModel(half_life_days=365.0)),
         ):
             make(folder, appeal).table(name, appeal_alone)
         data = make(folder)
-        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        prior = fit_prior(PROBIT, data.log.select(data.fit))
         data.table("probit", plain(data, PROBIT, lambda _, prior=prior: prior))  # type: ignore[misc]
         data.table("probit, ranked by probability", by_probability(data, prior))
         from_ones = fitted_from(data, Prior.ones(prior.dimensions), 15)
@@ -303,9 +303,9 @@ def smaller(folder: Path) -> None:
 
 def tries(folder: Path) -> Iterator[None]:
     for data in (movielens(folder), dating(folder)):
-        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        prior = fit_prior(PROBIT, data.log.select(data.fit))
         for name, learner in (("probit, prior and appeal", PROBIT), ("probit-diag, prior and appeal", DIAGONAL)):
-            fitted = fit_population(learner, data.log.rows(data.fit))
+            fitted = fit_prior(learner, data.log.select(data.fit))
             data.table(name, plain(data, learner, lambda _, fitted=fitted: fitted))  # type: ignore[misc]
         for count in (2, 4):
             data.table(f"mixture of {count} archetypes", mixture(data, archetypes(data, prior, count)))
@@ -326,7 +326,7 @@ def tries(folder: Path) -> Iterator[None]:
         ("tags and how many are shared", (shown * own).sum(axis=1, keepdims=True)),
     ):
         log = widened(data, extra)
-        wider = fit_population(PROBIT, log.rows(data.fit))
+        wider = fit_prior(PROBIT, log.select(data.fit))
         data.table(name, plain(data, PROBIT, lambda _, wider=wider: wider, log))  # type: ignore[misc]
 
 

@@ -19,7 +19,7 @@ from rich.progress import track
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=2)
     parser.add_argument("--floor", type=float, default=0.3)
     options = parser.parse_args()
-    found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[IntervalEstimate, float]]] = {}
     refused = dict.fromkeys(POLICIES, 0)
     for seed in track(range(options.studies), "studies", console=Console(stderr=True)):
         town = logged(seed, options.couples, options.days, options.floor)

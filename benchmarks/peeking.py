@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from kaczmatch.inference.sequential import FEWEST, difference
+from kaczmatch.inference.sequential import MIN_UNITS, difference_sequence
 
 
 def main() -> None:
@@ -25,14 +25,14 @@ def main() -> None:
     for _ in track(range(options.studies), "studies", console=Console(stderr=True)):
         treated = rng.random(options.units) < 0.5
         values = rng.binomial(12, rng.beta(1.0, 3.0, options.units)) / 12.0  # likes a card of people who differ a lot
-        course = difference(values, treated)
+        course = difference_sequence(values, treated)
         off = np.abs(course.value) / (course.high - course.value)  # in units of our interval
         errors = [_squared_error(values, some) for some in (treated, ~treated)]
         z = np.abs(course.value) / np.sqrt(errors[0] + errors[1])
         for place, n in enumerate(times):
             ours[place] += np.nanmax(off[:n]) > 1.0
             usual[place] += np.nanmax(z[:n]) > 1.96
-    print(f"\n{options.studies:,} studies without a difference, a look after every unit from {FEWEST} an arm on: found one by\n")
+    print(f"\n{options.studies:,} studies without a difference, a look after every unit from {MIN_UNITS} an arm on: found one by\n")
     print("| units | " + " | ".join(f"{n:,}" for n in times) + " |\n" + "| --- " * (len(times) + 1) + "|")
     for name, found in (("95 % intervals of the usual kind", usual), ("ours", ours)):
         print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in found / options.studies) + " |")

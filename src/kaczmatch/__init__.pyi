@@ -1,20 +1,20 @@
 """The public names, each listed once: `__init__.py` fetches a name from here when it is first used."""
 
 from .core.errors import InvalidInput as InvalidInput
-from .core.swipes import Seen as Seen
+from .core.swipes import ShownCandidate as ShownCandidate
 from .core.swipes import SwipeLog as SwipeLog
 from .learners.contract import BeliefLearner as BeliefLearner
 from .learners.contract import Learner as Learner
 from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
 from .learners.logs.influence import Influence as Influence
 from .learners.logs.influence import influence as influence
-from .learners.logs.monitors import watch as watch
-from .learners.logs.progressive import progressive as progressive
+from .learners.logs.monitors import monitor_sessions as monitor_sessions
+from .learners.logs.progressive import progressive_predictions as progressive_predictions
 from .learners.logs.replay import States as States
 from .learners.logs.replay import replay as replay
-from .learners.population.appeal import Appeal as Appeal
-from .learners.population.prior_fit import fit_population as fit_population
-from .learners.population.prior_fit import population_prior as population_prior
+from .learners.population.appeal import AppealModel as AppealModel
+from .learners.population.prior_fit import fit_prior as fit_prior
+from .learners.population.prior_fit import fit_prior_from_states as fit_prior_from_states
 from .learners.population.threshold import calibrated_hinge as calibrated_hinge
 from .learners.prior import Prior as Prior
 from .learners.registry import LEARNERS as LEARNERS

@@ -13,7 +13,7 @@ import kaczmatch
 from kaczmatch import Hinge, Learner, State, SwipeLog
 from kaczmatch.learners.rules.block import BlockLearner
 
-OWN = Hinge(theta=0.2, step=0.05)
+OWN = Hinge(theta=0.2, theta_step=0.05)
 
 VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS} | {
     "nk along the unit vector": kaczmatch.learner("nk", direction="unit"),
@@ -89,7 +89,7 @@ def by_live_calls(learner: Learner, log: SwipeLog | dict[str, Any], prior: Any =
                 state = learner.end_session(state)
             if log.at is not None:
                 state = learner.advance(state, timedelta(microseconds=int(log.at[row] - log.at[before])))
-        state = learner.swipe(state, log.seen(row), 1 if log.label[row] > 0 else -1)
+        state = learner.swipe(state, log.shown_candidate(row), 1 if log.label[row] > 0 else -1)
         before = row
     return state
 

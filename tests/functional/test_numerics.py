@@ -64,7 +64,7 @@ def test_nothing_overflows_far_from_the_threshold(slug: str, label: Any, epsilon
     state = learner.swipe(learner.start(prior), a, label)
     assert np.isfinite(state.cells).all()
     assert np.linalg.eigvalsh(learner.covariance(state))[0] > 0.0
-    own = learner.carelessness(state)
+    own = learner.estimated_label_noise(state)
     assert 0.0 < own < 0.5
     assert own * (1 - 1e-12) <= learner.probability(state, a) <= 1 - own * (1 - 1e-6)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from kaczmatch.core.vectors import LONGEST, SHORTEST, Matrix, Vector
+from kaczmatch.core.vectors import MAX_SQUARED_NORM, MIN_SQUARED_NORM, Matrix, Vector
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -119,19 +119,19 @@ def products(v: Vector, a: Vector) -> tuple[float, float, float]:
 
 
 @compiled
-def usable(squared: float) -> bool:
+def usable_norm(squared: float) -> bool:
     """Whether a squared length is zero or safely inside float64; false for NaN."""
-    return squared == 0.0 or SHORTEST <= squared <= LONGEST
+    return squared == 0.0 or MIN_SQUARED_NORM <= squared <= MAX_SQUARED_NORM
 
 
 @compiled
-def cosine_of(va: float, vv: float, aa: float) -> float:
+def cosine_from_products(va: float, vv: float, aa: float) -> float:
     """The cosine from the three products; 0 where either vector is 0."""
     return va / (math.sqrt(vv) * math.sqrt(aa)) if vv > 0.0 and aa > 0.0 else 0.0
 
 
 @compiled
-def add(v: Vector, c: float, a: Vector) -> None:
+def add_scaled(v: Vector, c: float, a: Vector) -> None:
     """v += c·a."""
     for i in range(v.shape[0]):
         v[i] += c * a[i]
@@ -162,14 +162,14 @@ def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
     if k <= d:
         c = r.copy()
         _substitute(g, c)
-        return _combined(rows, c)
-    step = _combined(rows, r)
+        return _transpose_times(rows, c)
+    step = _transpose_times(rows, r)
     _substitute(g, step)
     return step
 
 
 @compiled
-def adapted(rows: Matrix, alpha: float, condition: float) -> float:
+def adapted_damping(rows: Matrix, alpha: float, condition: float) -> float:
     """The smallest α, but at least `alpha`, with κ(AAᵀ + αI) at most `condition`."""
     if condition == math.inf:
         return alpha
@@ -180,7 +180,7 @@ def adapted(rows: Matrix, alpha: float, condition: float) -> float:
 
 
 @compiled
-def independent(rows: Matrix, novelty: float) -> int:
+def count_independent(rows: Matrix, novelty: float) -> int:
     """How many rows come before the first that has less than this share of its squared length outside the span of those."""
     k: int = rows.shape[0]
     if novelty == 0.0:
@@ -199,11 +199,11 @@ def independent(rows: Matrix, novelty: float) -> int:
 
 
 @compiled
-def _combined(rows: Matrix, c: Vector) -> Vector:
+def _transpose_times(rows: Matrix, c: Vector) -> Vector:
     """Aᵀc."""
     total = np.zeros(rows.shape[1])
     for i in range(rows.shape[0]):
-        add(total, c[i], rows[i])
+        add_scaled(total, c[i], rows[i])
     return total
 
 
@@ -222,7 +222,7 @@ def _factor(g: Matrix) -> bool:
         for j in range(row.shape[0]):
             row[j] *= scale
         for i in range(1, row.shape[0]):
-            add(g[k + i, k + i :], -row[i], row[i:])
+            add_scaled(g[k + i, k + i :], -row[i], row[i:])
     return True
 
 
@@ -232,7 +232,7 @@ def _substitute(g: Matrix, x: Vector) -> None:
     n = g.shape[0]
     for i in range(n):
         x[i] /= g[i, i]
-        add(x[i + 1 :], -x[i], g[i, i + 1 :])
+        add_scaled(x[i + 1 :], -x[i], g[i, i + 1 :])
     for i in range(n - 1, -1, -1):
         x[i] = (x[i] - dot(g[i, i + 1 :], x[i + 1 :])) / g[i, i]
 
@@ -247,5 +247,5 @@ def _least_squares(rows: Matrix, r: Vector, alpha: float) -> Vector:
             c = 0.0
             for j in range(r.shape[0]):
                 c += u[j, i] * r[j]
-            add(step, c * sigma[i] / (sigma[i] * sigma[i] + alpha), vt[i])
+            add_scaled(step, c * sigma[i] / (sigma[i] * sigma[i] + alpha), vt[i])
     return step

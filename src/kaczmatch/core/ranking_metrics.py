@@ -63,7 +63,7 @@ def precision(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
 
 
 @compiled
-def success(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
+def hit_rate(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
     """Chance that at least one of the first k is liked."""
     order = np.argsort(-scores)
     size = min(k, len(order))

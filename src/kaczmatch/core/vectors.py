@@ -17,7 +17,7 @@ Column = NDArray[Any]
 FLOAT64 = np.dtype(np.float64)
 
 # A squared length is zero or within these, so that no product of two lengths, nor a step divided by one, leaves float64.
-SHORTEST, LONGEST = 1e-100, 1e100
+MIN_SQUARED_NORM, MAX_SQUARED_NORM = 1e-100, 1e100
 
 
 def as_vector(value: ArrayLike, field: str) -> Vector:
@@ -80,7 +80,7 @@ def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float
     return np.require(array, np.float64, ["C", "A"])
 
 
-def finite(vector: Vector, field: str) -> Vector:
+def check_vector(vector: Vector, field: str) -> Vector:
     """`vector`, if its squared length is zero or well within float64."""
     if not usable_rows(vector[None])[0]:
         raise InvalidInput(field, problem_with(vector))
@@ -91,7 +91,7 @@ def usable_rows(rows: Matrix) -> NDArray[np.bool_]:
     """Which rows have a squared length of zero or well within float64."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squared: Vector = np.einsum("ij,ij->i", rows, rows)
-    return np.equal(squared, 0.0) | (np.greater_equal(squared, SHORTEST) & np.less_equal(squared, LONGEST))
+    return np.equal(squared, 0.0) | (np.greater_equal(squared, MIN_SQUARED_NORM) & np.less_equal(squared, MAX_SQUARED_NORM))
 
 
 def problem_with(vector: Vector) -> str:
@@ -101,16 +101,16 @@ def problem_with(vector: Vector) -> str:
         return f"entry {bad[0]} is {vector[bad[0]]}; every entry must be finite"
     with np.errstate(over="ignore", under="ignore"):
         squared = float(vector @ vector)
-    return f"squared length {squared:g} is outside [{SHORTEST:g}, {LONGEST:g}]; rescale the real-valued features"
+    return f"squared length {squared:g} is outside [{MIN_SQUARED_NORM:g}, {MAX_SQUARED_NORM:g}]; rescale the real-valued features"
 
 
-def sealed(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same array, read-only from now on."""
     array.flags.writeable = False
     return array
 
 
-def times(rows: Matrix, v: Vector) -> Vector:
+def matvec(rows: Matrix, v: Vector) -> Vector:
     """Each row times v, on this thread alone: for some hundred rows BLAS would wake others, which costs more than it saves."""
     return np.asarray(np.einsum("ij,j->i", rows, v))
 

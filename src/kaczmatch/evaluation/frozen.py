@@ -81,7 +81,7 @@ def rankings(
         for place, t in enumerate(times):
             rows = trial.rows(batch, done, t)
             if len(rows):
-                log = trial.log.rows(rows)
+                log = trial.log.select(rows)
                 learning = [
                     replay(each.learner, log, prior=each.prior, states=states)
                     for each, states in zip(contenders, learning, strict=True)

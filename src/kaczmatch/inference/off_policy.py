@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.inference.clustered import Estimate, ratio
+from kaczmatch.inference.clustered import IntervalEstimate, clustered_ratio
 
-FEWEST_PEOPLE = 30  # effectively: with fewer, an interval of theirs means little
-FEWEST_CARDS = 100  # effectively
-_FAR = 0.2  # a mean weight this far from 1, and beyond its error, says that probabilities and log do not belong together
-_SURE = 0.999
+MIN_EFFECTIVE_PEOPLE = 30  # effectively: with fewer, an interval of theirs means little
+MIN_EFFECTIVE_CARDS = 100  # effectively
+_MAX_WEIGHT_ERROR = 0.2  # a mean weight this far from 1, and beyond its error, says that probabilities and log do not belong together
+_WEIGHT_CONFIDENCE = 0.999
 
 
 @final
@@ -41,12 +41,12 @@ class LoggedCards:
 
     user: NDArray[Any]  # whose deck
     size: Vector  # cards in it
-    least: Vector  # the smallest probability that anybody eligible had
-    foreseen: Vector
+    min_propensity: Vector  # the smallest probability that anybody eligible had
+    expected_likes: Vector
     deck: NDArray[np.int64]  # of each card: the row of its deck
     like: Vector
     weight: Vector
-    guess: Vector
+    predicted: Vector
 
 
 @final
@@ -54,11 +54,11 @@ class LoggedCards:
 class OffPolicyEstimate:
     """Likes a card: as logged, and of the other policy by three estimates. Each interval treats people as independent."""
 
-    logged: Estimate
-    ips: Estimate
-    snips: Estimate
-    doubly_robust: Estimate
-    mean_weight: Estimate  # 1 where probabilities and log belong together
+    logged: IntervalEstimate
+    ips: IntervalEstimate
+    snips: IntervalEstimate
+    doubly_robust: IntervalEstimate
+    mean_weight: IntervalEstimate  # 1 where probabilities and log belong together
     people: int
     decks: int
     cards: int
@@ -66,10 +66,10 @@ class OffPolicyEstimate:
     effective_people: float
 
 
-def judged(dealt: LoggedCards) -> OffPolicyEstimate:
+def estimate_off_policy(dealt: LoggedCards) -> OffPolicyEstimate:
     """The estimates; refused where the log cannot tell."""
     decks, cards = len(dealt.size), len(dealt.like)
-    unsupported = int(np.count_nonzero(dealt.least <= 0.0))
+    unsupported = int(np.count_nonzero(dealt.min_propensity <= 0.0))
     if not cards:
         raise InvalidInput("support", "no deck that was answered is in the log yet (imported swipes have none): deal some first")
     if unsupported:
@@ -85,29 +85,29 @@ def judged(dealt: LoggedCards) -> OffPolicyEstimate:
         return np.bincount(person[dealt.deck] if of_cards else person, values, int(person.max()) + 1).astype(np.float64)
 
     sizes, weights = by_person(dealt.size, False), by_person(dealt.weight)
-    effective_cards, effective_people = _effective(dealt.weight), _effective(weights)
-    if effective_cards < FEWEST_CARDS or effective_people < FEWEST_PEOPLE:
+    effective_cards, effective_people = _effective_sample_size(dealt.weight), _effective_sample_size(weights)
+    if effective_cards < MIN_EFFECTIVE_CARDS or effective_people < MIN_EFFECTIVE_PEOPLE:
         raise InvalidInput(
             "support",
             f"what this policy would show was hardly shown: {cards:,} cards of {len(sizes):,} people say as much about it as "
-            f"{effective_cards:.0f} cards of {effective_people:.0f} people (needed: {FEWEST_CARDS} of {FEWEST_PEOPLE}); judge by "
+            f"{effective_cards:.0f} cards of {effective_people:.0f} people (needed: {MIN_EFFECTIVE_CARDS} of {MIN_EFFECTIVE_PEOPLE}); judge by "
             "more decks, or deal with a larger floor",
         )
-    mean_weight = ratio(weights, sizes)
-    likely = ratio(weights, sizes, level=_SURE)
-    if abs(mean_weight.value - 1.0) > _FAR and not likely.covers(1.0):
+    mean_weight = clustered_ratio(weights, sizes)
+    likely = clustered_ratio(weights, sizes, level=_WEIGHT_CONFIDENCE)
+    if abs(mean_weight.value - 1.0) > _MAX_WEIGHT_ERROR and not likely.covers(1.0):
         raise InvalidInput(
             "support",
             f"weights should be 1 on average and are {mean_weight.value:.2f}: the policy would show people who could not be "
             "shown, or profiles have changed too much since; judge by later decks",
         )
-    corrected = by_person(dealt.weight * (dealt.like - dealt.guess)) + by_person(dealt.foreseen, False)
+    corrected = by_person(dealt.weight * (dealt.like - dealt.predicted)) + by_person(dealt.expected_likes, False)
     weighted = by_person(dealt.weight * dealt.like)
     return OffPolicyEstimate(
-        logged=ratio(by_person(dealt.like), sizes),
-        ips=ratio(weighted, sizes),
-        snips=ratio(weighted, weights),
-        doubly_robust=ratio(corrected, sizes),
+        logged=clustered_ratio(by_person(dealt.like), sizes),
+        ips=clustered_ratio(weighted, sizes),
+        snips=clustered_ratio(weighted, weights),
+        doubly_robust=clustered_ratio(corrected, sizes),
         mean_weight=mean_weight,
         people=len(sizes),
         decks=decks,
@@ -117,7 +117,7 @@ def judged(dealt: LoggedCards) -> OffPolicyEstimate:
     )
 
 
-def _effective(weights: Vector) -> float:
+def _effective_sample_size(weights: Vector) -> float:
     """Kish's effective sample size."""
     squares = float(np.square(weights).sum())
     return float(weights.sum()) ** 2 / squares if squares else 0.0

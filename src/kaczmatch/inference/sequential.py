@@ -18,39 +18,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 
 ALPHA: Final = 0.05
-PLANNED: Final = 500  # units for which intervals are narrowest
-FEWEST: Final = 30  # units of an arm before anything is said: the theory is for many
-TELLING: Final = 8.0  # as many of them, effectively, must make up the variance: one match in thirty people is no measure of it
+PLANNED_UNITS: Final = 500  # units for which intervals are narrowest
+MIN_UNITS: Final = 30  # units of an arm before anything is said: the theory is for many
+MIN_EFFECTIVE_UNITS: Final = 8.0  # as many of them, effectively, must make up the variance: one match in thirty people is no measure of it
 
 
-class Course(NamedTuple):
+class ConfidenceSequence(NamedTuple):
     """An estimate and its interval after each unit; NaN where nothing can be said yet."""
 
     value: Vector
     low: Vector
     high: Vector
 
-    def last(self) -> Estimate | None:
+    def last(self) -> IntervalEstimate | None:
         """As of now."""
         if not len(self.value) or math.isnan(self.value[-1]):
             return None
-        return Estimate(float(self.value[-1]), float(self.low[-1]), float(self.high[-1]))
+        return IntervalEstimate(float(self.value[-1]), float(self.low[-1]), float(self.high[-1]))
 
 
-def mean(values: Vector, *, alpha: float = ALPHA) -> Course:
+def mean_sequence(values: Vector, *, alpha: float = ALPHA) -> ConfidenceSequence:
     """The mean of units as they come in."""
     value, squared = _moments(values, np.ones(len(values), np.bool_))
-    return _course(value, squared, np.arange(1, len(values) + 1), alpha)
+    return _confidence_sequence(value, squared, np.arange(1, len(values) + 1), alpha)
 
 
-def difference(values: Vector, treated: NDArray[np.bool_], *, alpha: float = ALPHA) -> Course:
+def difference_sequence(values: Vector, treated: NDArray[np.bool_], *, alpha: float = ALPHA) -> ConfidenceSequence:
     """The mean of the treated units minus that of the others, as units of both kinds come in."""
     one, one_squared = _moments(values, treated)
     two, two_squared = _moments(values, ~treated)
-    return _course(one - two, one_squared + two_squared, np.arange(1, len(values) + 1), alpha)
+    return _confidence_sequence(one - two, one_squared + two_squared, np.arange(1, len(values) + 1), alpha)
 
 
 def _moments(values: Vector, counted: NDArray[np.bool_]) -> tuple[Vector, Vector]:
@@ -64,12 +64,12 @@ def _moments(values: Vector, counted: NDArray[np.bool_]) -> tuple[Vector, Vector
     average = total / np.maximum(n, 1.0)
     scatter = squares - total * average
     tails = fourths - 4.0 * average * cubes + 6.0 * average**2 * squares - 3.0 * n * average**4
-    known = (n >= FEWEST) & (scatter > 1e-9 * squares) & (scatter**2 >= TELLING * tails)
+    known = (n >= MIN_UNITS) & (scatter > 1e-9 * squares) & (scatter**2 >= MIN_EFFECTIVE_UNITS * tails)
     return np.where(known, average, np.nan), np.divide(scatter, n * (n - 1.0), out=np.full(len(n), np.nan), where=known)
 
 
-def _course(value: Vector, squared_error: Vector, units: NDArray[np.int64], alpha: float) -> Course:
+def _confidence_sequence(value: Vector, squared_error: Vector, units: NDArray[np.int64], alpha: float) -> ConfidenceSequence:
     planned = -2.0 * math.log(alpha)
-    grown = units * (planned + math.log(planned) + 1.0) / PLANNED
+    grown = units * (planned + math.log(planned) + 1.0) / PLANNED_UNITS
     reach = np.sqrt(squared_error * 2.0 * (1.0 + 1.0 / grown) * np.log(np.sqrt(grown + 1.0) / alpha))
-    return Course(value, value - reach, value + reach)
+    return ConfidenceSequence(value, value - reach, value + reach)

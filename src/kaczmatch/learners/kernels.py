@@ -16,45 +16,45 @@ from kaczmatch.core.compiled import compiled, compiled_as
 from kaczmatch.core.vectors import Vector
 
 CELLS = types.Array(types.float64, 1, "C")
-GIVEN = types.Array(types.float64, 1, "C", readonly=True)
+INPUT = types.Array(types.float64, 1, "C", readonly=True)
 
-SWIPE = types.int64(CELLS, GIVEN, types.float64, types.float64, GIVEN)
-END_SESSION = types.int64(CELLS, types.int64, GIVEN)
-FORGET = types.int64(CELLS, GIVEN, types.float64)
-FORETELL = types.float64(CELLS, GIVEN, types.float64, GIVEN)
+SWIPE_SIGNATURE = types.int64(CELLS, INPUT, types.float64, types.float64, INPUT)
+END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
+FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
+PREDICT_SIGNATURE = types.float64(CELLS, INPUT, types.float64, INPUT)
 
 # What a swipe kernel answers: done; why it left the cells as they were; or done, and start anew: the taste has changed.
 DONE = 0
 BAD_FEATURES = 1
-CHANGED = 2
+TASTE_CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
-end_session_kernel = compiled_as(END_SESSION)  # (cells, dimensions, parameters) -> DONE
-forget_kernel = compiled_as(FORGET)  # (cells, cells at the start, keep) -> DONE
-foretell_kernel = compiled_as(FORETELL)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
+swipe_kernel = compiled_as(SWIPE_SIGNATURE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
+end_session_kernel = compiled_as(END_SESSION_SIGNATURE)  # (cells, dimensions, parameters) -> DONE
+forget_kernel = compiled_as(FORGET_SIGNATURE)  # (cells, cells at the start, keep) -> DONE
+predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
 
 
 @end_session_kernel
-def nothing_pending(cells: Vector, dimensions: int, parameters: Vector) -> int:
+def end_session_noop(cells: Vector, dimensions: int, parameters: Vector) -> int:
     """For rules that learn at every swipe: the end of a session changes nothing."""
     return DONE
 
 
 @forget_kernel
-def never_forgets(cells: Vector, start: Vector, keep: float) -> int:
+def forget_noop(cells: Vector, start: Vector, keep: float) -> int:
     """For rules without a notion of time."""
     return DONE
 
 
-@foretell_kernel
-def says_nothing(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+@predict_kernel
+def predict_unsupported(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
     """For rules that only order."""
     return math.nan
 
 
 @compiled
-def kept_after(microseconds: int, half_life: float) -> float:
+def decay_factor(microseconds: int, half_life: float) -> float:
     """How much is kept after some time: a half after each half-life (in seconds)."""
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
 
@@ -63,6 +63,6 @@ class Kernels(NamedTuple):
     """What a learner runs, live and in replay."""
 
     swipe: Callable[[Vector, Vector, float, float, Vector], int]
-    end_session: Callable[[Vector, int, Vector], int] = nothing_pending
-    forget: Callable[[Vector, Vector, float], int] = never_forgets
-    foretell: Callable[[Vector, Vector, float, Vector], float] = says_nothing
+    end_session: Callable[[Vector, int, Vector], int] = end_session_noop
+    forget: Callable[[Vector, Vector, float], int] = forget_noop
+    predict: Callable[[Vector, Vector, float, Vector], float] = predict_unsupported

@@ -12,12 +12,12 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput, checked, whole
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, finite, sealed
+from kaczmatch.core.errors import InvalidInput, check_number, check_integer
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, read_only
 
 # A user of the paper likes what has a cosine of at least 0.52 to a 0/1 taste of d/2 tags. With weights of 1 on average (0 or 2
 # a tag) that taste has length 2√(d/2) = √2·‖weights‖, hence the threshold of a prior that states none.
-USUAL_COSINE = 0.52
+PAPER_COSINE = 0.52
 
 _LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
@@ -44,29 +44,29 @@ class Prior:
     threshold: float | None = None
     appeal: float = 0.0
     covariance: Matrix | None = None
-    epsilon: float | None = None
-    later: int = 0
+    label_noise: float | None = None
+    added_tags: int = 0
     fingerprint: int = field(init=False, repr=False)  # tells apart priors that go by the same version
 
     def __post_init__(self) -> None:
-        weights = sealed(finite(as_vector(self.weights, "prior"), "prior").copy())
+        weights = read_only(check_vector(as_vector(self.weights, "prior"), "prior").copy())
         if not weights.size:
             raise InvalidInput("prior", "must have at least one tag")
         object.__setattr__(self, "weights", weights)
         if not isinstance(self.version, str) or len(self.version.encode()) > 200:
             raise InvalidInput("version", f"must be a text of at most 200 bytes, got {self.version!r}")
         if self.threshold is not None:
-            object.__setattr__(self, "threshold", checked("threshold", self.threshold, low=-_LARGEST, high=_LARGEST))
-        object.__setattr__(self, "appeal", checked("appeal", self.appeal, low=-_LARGEST, high=_LARGEST))
+            object.__setattr__(self, "threshold", check_number("threshold", self.threshold, low=-_LARGEST, high=_LARGEST))
+        object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-_LARGEST, high=_LARGEST))
         if self.covariance is not None:
-            object.__setattr__(self, "covariance", sealed(self._checked_covariance(self.covariance)))
-        if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", checked("epsilon", self.epsilon, low=1e-9, high=0.499))
-        whole("later", self.later, low=0, high=self.dimensions)
-        says_more = self.appeal or self.later or any(each is not None for each in (self.threshold, self.covariance, self.epsilon))
+            object.__setattr__(self, "covariance", read_only(self._checked_covariance(self.covariance)))
+        if self.label_noise is not None:
+            object.__setattr__(self, "epsilon", check_number("epsilon", self.label_noise, low=1e-9, high=0.499))
+        check_integer("later", self.added_tags, low=0, high=self.dimensions)
+        says_more = self.appeal or self.added_tags or any(each is not None for each in (self.threshold, self.covariance, self.label_noise))
         if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
-        object.__setattr__(self, "fingerprint", zlib.crc32(self._numbers()))
+        object.__setattr__(self, "fingerprint", zlib.crc32(self._content()))
 
     def _checked_covariance(self, value: ArrayLike) -> Matrix:
         covariance = as_matrix(value, "covariance").copy()
@@ -82,22 +82,22 @@ class Prior:
             )
         return covariance
 
-    def _numbers(self) -> bytes:
-        parts = [np.array([self.usual_threshold, self.appeal, -1.0 if self.epsilon is None else self.epsilon]), self.weights]
+    def _content(self) -> bytes:
+        parts = [np.array([self.effective_threshold, self.appeal, -1.0 if self.label_noise is None else self.label_noise]), self.weights]
         if self.covariance is not None:
             parts.append(self.covariance[np.tril_indices(len(self.covariance))])
         return b"".join(part.astype("<f8").tobytes() for part in parts)
 
-    def named(self, name: str) -> Prior:
+    def with_content_version(self, name: str) -> Prior:
         """The same prior under a version made of `name` and of what it says: equal priors have equal versions."""
-        version = f"{name}-{hashlib.sha256(self._numbers()).hexdigest()[:12]}"
-        return replace(self, version=version, threshold=self.usual_threshold)
+        version = f"{name}-{hashlib.sha256(self._content()).hexdigest()[:12]}"
+        return replace(self, version=version, threshold=self.effective_threshold)
 
     def to_bytes(self) -> bytes:
         """The prior as bytes; :meth:`from_bytes` is the way back."""
         version = self.version.encode()
-        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.later, self.covariance is not None)
-        body = header + version + self._numbers()
+        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.added_tags, self.covariance is not None)
+        body = header + version + self._content()
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
     @classmethod
@@ -132,10 +132,10 @@ class Prior:
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
         """Every tag welcome alike: the neutral start where nothing is known."""
-        return cls(np.ones(whole("dimensions", dimensions, low=1, high=10**6)), version=f"ones-{dimensions}")
+        return cls(np.ones(check_integer("dimensions", dimensions, low=1, high=10**6)), version=f"ones-{dimensions}")
 
     @classmethod
-    def known(cls, version: str) -> Prior | None:
+    def from_version(cls, version: str) -> Prior | None:
         """The prior that a version names by itself: `Prior.ones`."""
         name, _, dimensions = version.partition("-")
         return cls.ones(int(dimensions)) if name == "ones" and dimensions.isdecimal() and int(dimensions) > 0 else None
@@ -150,20 +150,20 @@ class Prior:
         return len(self.weights)
 
     @property
-    def usual_threshold(self) -> float:
+    def effective_threshold(self) -> float:
         """The stated threshold, or the paper's for a taste of this length."""
         if self.threshold is not None:
             return self.threshold
-        return -USUAL_COSINE * math.sqrt(2.0) * float(np.linalg.norm(self.weights))
+        return -PAPER_COSINE * math.sqrt(2.0) * float(np.linalg.norm(self.weights))
 
     @property
-    def first(self) -> int:
+    def original_tags(self) -> int:
         """How many tags there were when the threshold was set."""
-        return self.dimensions - self.later
+        return self.dimensions - self.added_tags
 
     def grown(self, dimensions: int) -> Prior:
         """This prior with new tags, which it expects to be like the average one and independent of the others."""
-        new = whole("dimensions", dimensions, low=1, high=10**6) - self.dimensions
+        new = check_integer("dimensions", dimensions, low=1, high=10**6) - self.dimensions
         if new < 0:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
         if new == 0:
@@ -177,5 +177,5 @@ class Prior:
             added = np.arange(self.dimensions, dimensions)
             covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
         # The threshold belongs to the people, not to the vocabulary: new tags do not move it.
-        version, later = f"{self.version}+{new}", self.later + new
-        return Prior(weights, version, self.usual_threshold, self.appeal, covariance, self.epsilon, later)
+        version, later = f"{self.version}+{new}", self.added_tags + new
+        return Prior(weights, version, self.effective_threshold, self.appeal, covariance, self.label_noise, later)

@@ -104,7 +104,7 @@ class EncodedState:
         """The prior this state started from: the one that travelled with it, or the one given, if it is the right one."""
         if not self.prior_version:
             return Prior(self.prior_weights)
-        given = given or Prior.known(self.prior_version)
+        given = given or Prior.from_version(self.prior_version)
         if given is None or given.version != self.prior_version:
             got = "none" if given is None else repr(given.version)
             raise InvalidInput("prior", f"this state started from prior {self.prior_version!r}; pass that one, got {got}")

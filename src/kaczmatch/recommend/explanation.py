@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
-from kaczmatch.learners.logs.influence import without_each
+from kaczmatch.learners.logs.influence import leave_one_out_states
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
@@ -55,7 +55,7 @@ def explain(
     misfits = tuple(part for part in reversed(named) if part[1] < 0.0)[:most]
     if swipes is None:
         return Explanation(fits, misfits, ())
-    whole, without = without_each(viewer.learner, swipes, user, prior=prior)
+    whole, without = leave_one_out_states(viewer.learner, swipes, user, prior=prior)
     now = float(viewer.learner.score(whole, shown))
     effects = [(row, now - float(viewer.learner.score(other, shown))) for row, other in without]
     raised = sorted((effect for effect in effects if effect[1] > 0.0), key=lambda effect: -effect[1])

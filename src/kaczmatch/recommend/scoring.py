@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.compiled import compiled, cosine_of, products, usable
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.compiled import compiled, cosine_from_products, products, usable_norm
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
@@ -53,7 +53,7 @@ FUSIONS: Mapping[str, Fusion] = MappingProxyType(
 def fusion(name: str) -> Fusion:
     """The fusion called `name`."""
     if name not in FUSIONS:
-        raise InvalidInput("fusion", f"there is no fusion {name!r}; {nearest(str(name), FUSIONS)}")
+        raise InvalidInput("fusion", f"there is no fusion {name!r}; {did_you_mean(str(name), FUSIONS)}")
     return FUSIONS[name]
 
 
@@ -90,7 +90,7 @@ class Viewer:
     def backward(self, states: Sequence[State]) -> Vector:
         """How each of many takes to the viewer."""
         if isinstance(self.learner, BeliefLearner):
-            return self.learner.probabilities_by(states, self.profile.features, self.appeal)
+            return self.learner.probabilities_by_user(states, self.profile.features, self.appeal)
         if not states:
             return np.empty(0)
         d = self.state.dimensions
@@ -112,7 +112,7 @@ def _cosines(rows: Matrix, v: Vector) -> Vector:
     cosines, d = np.empty(len(rows)), len(v)
     for i in range(len(rows)):
         va, vv, aa = products(v, rows[i, :d])
-        cosines[i] = cosine_of(va, vv, aa) if usable(aa) else np.nan
+        cosines[i] = cosine_from_products(va, vv, aa) if usable_norm(aa) else np.nan
     return cosines
 
 

@@ -46,7 +46,7 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Fro
         for column, each in enumerate(among):
             state = each.learner.start(each.prior)
             for row in rows[:t]:
-                seen = kaczmatch.Seen(table.features[table.candidate[row]], float(trial.seen[row]))
+                seen = kaczmatch.ShownCandidate(table.features[table.candidate[row]], float(trial.seen[row]))
                 state = each.learner.swipe(state, seen, "like" if table.like[row] else "pass")
             appeal = trial.appeals(table.user[rest], table.candidate[rest], np.full(len(rest), moment))
             scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], appeal), 12)

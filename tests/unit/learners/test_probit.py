@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 import kaczmatch
-from kaczmatch import BeliefLearner, InvalidInput, Prior, Seen
+from kaczmatch import BeliefLearner, InvalidInput, Prior, ShownCandidate
 
 BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, BeliefLearner)]
 
@@ -60,7 +60,7 @@ def independent(d: int) -> np.ndarray:
 def test_the_diagonal_learner_keeps_the_variances_of_the_full_one(y: int) -> None:
     full, diagonal = belief("probit", appeal=True), belief("probit-diag", appeal=True)
     a = np.array([1.0, 0.0, 1.0, 1.0])
-    states = [learner.swipe(learner.start(np.ones(4)), Seen(a, 0.4), y) for learner in (full, diagonal)]
+    states = [learner.swipe(learner.start(np.ones(4)), ShownCandidate(a, 0.4), y) for learner in (full, diagonal)]
     assert full.mean(states[0]) == pytest.approx(diagonal.mean(states[1]))
     rows = independent(4)
     found = [rows @ learner.covariance(state) @ rows.T for learner, state in zip((full, diagonal), states, strict=True)]
@@ -139,7 +139,7 @@ def test_appeal_is_learned_only_where_it_is_used(slug: str) -> None:
     for learner, matters in ((plain, False), (with_appeal, True)):
         state = learner.start(np.zeros(4))
         for appeal, label in ((2.0, 1), (-2.0, -1), (1.5, 1), (-1.0, -1)):
-            state = learner.swipe(state, Seen(a, appeal), label)
+            state = learner.swipe(state, ShownCandidate(a, appeal), label)
         assert bool(learner.score(state, a, 2.0) > learner.score(state, a, -2.0)) is matters
         assert bool(learner.probability(state, a, 2.0) > learner.probability(state, a, -2.0)) is matters
         assert learner.coordinates(a, 2.0).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters

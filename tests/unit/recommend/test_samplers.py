@@ -96,9 +96,9 @@ def test_information_is_that_of_a_monte_carlo(mean: float, spread: float) -> Non
     rule = learner("probit")
     assert isinstance(rule, GaussianLearner)
     tastes = mean + np.sqrt(spread) * np.random.default_rng(0).standard_normal(20_000)
-    p = rule.epsilon + (1 - 2 * rule.epsilon) * ndtr(tastes / np.sqrt(rule.alpha))
+    p = rule.label_noise + (1 - 2 * rule.label_noise) * ndtr(tastes / np.sqrt(rule.alpha))
     expected = entropy(p.mean()) - entropy(p).mean()
-    assert information(np.array([mean]), np.array([spread]), rule.alpha, rule.epsilon)[0] == pytest.approx(expected, abs=0.02)
+    assert information(np.array([mean]), np.array([spread]), rule.alpha, rule.label_noise)[0] == pytest.approx(expected, abs=0.02)
 
 
 def test_information_does_not_ask_the_same_twice() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.intrinsics import next_turn, popcount
+from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.recommend.index import columns, search_kernel, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.membership import NO_BITS, all_marked, marks
@@ -113,10 +113,10 @@ def test_popcount_counts_bits(words: list[int]) -> None:
 @compiled
 def turns_taken(turns: np.ndarray, end: int) -> list[int]:
     taken = [-1]
-    turn = next_turn(turns)
+    turn = fetch_and_increment(turns)
     while turn < end:
         taken.append(turn)
-        turn = next_turn(turns)
+        turn = fetch_and_increment(turns)
     return taken
 
 

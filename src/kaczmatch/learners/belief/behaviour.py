@@ -19,21 +19,21 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Vector
 
 # The last cells of a belief state: share of careless swipes, how many swipes that is worth, recent share of likes, CUSUM.
-HABITS = 4
-_GAIN = 0.02  # the recent share of likes is over some fifty swipes
+BEHAVIOUR_CELLS = 4
+_LIKE_RATE_GAIN = 0.02  # the recent share of likes is over some fifty swipes
 
 
-def at_first(epsilon: float, swipes: float) -> Vector:
+def initial_behaviour(epsilon: float, swipes: float) -> Vector:
     """Of somebody who has not swiped yet."""
     return np.array([2.0 * epsilon, swipes, 0.5, 0.0])
 
 
-def after(habits: Vector, y: float, mass: float) -> Vector:
+def updated_behaviour(habits: Vector, y: float, mass: float) -> Vector:
     """After an answer to which the belief gave the probability `mass`: the readable rule."""
     careless, weight, rate, surprise = habits
     likely = 0.5 * careless + (1.0 - careless) * mass
     surprise = max(0.0, surprise + math.log((rate if y > 0 else 1.0 - rate) / likely))
-    rate += _GAIN * ((y > 0) - rate)
+    rate += _LIKE_RATE_GAIN * ((y > 0) - rate)
     if math.isinf(weight):
         return np.array([careless, weight, rate, surprise])
     tossed = 0.5 * careless / likely  # probability that this answer was a coin toss
@@ -44,12 +44,12 @@ def after(habits: Vector, y: float, mass: float) -> Vector:
 
 
 @compiled
-def note(habits: Vector, label: float, mass: float) -> None:
+def update_behaviour(habits: Vector, label: float, mass: float) -> None:
     """`after` for kernels, in place."""
     careless, weight, rate = habits[0], habits[1], habits[2]
     likely = 0.5 * careless + (1.0 - careless) * mass
     habits[3] = max(0.0, habits[3] + math.log((rate if label > 0.0 else 1.0 - rate) / likely))
-    habits[2] = rate + _GAIN * ((1.0 if label > 0.0 else 0.0) - rate)
+    habits[2] = rate + _LIKE_RATE_GAIN * ((1.0 if label > 0.0 else 0.0) - rate)
     if weight < math.inf:
         tossed = 0.5 * careless / likely
         a = careless * weight

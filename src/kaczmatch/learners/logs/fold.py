@@ -16,7 +16,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, CHANGED, END_SESSION, FORETELL, FORGET, GIVEN, SWIPE, kept_after
+from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, TASTE_CHANGED, END_SESSION_SIGNATURE, PREDICT_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE, decay_factor
 from kaczmatch.learners.logs.grouping import Places
 
 NOTHING_LEFT_OUT = -1
@@ -28,24 +28,24 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 
 @compiled_as(
     types.int64(
-        types.FunctionType(SWIPE),
-        types.FunctionType(END_SESSION),
-        types.FunctionType(FORGET),
-        types.FunctionType(FORETELL),
+        types.FunctionType(SWIPE_SIGNATURE),
+        types.FunctionType(END_SESSION_SIGNATURE),
+        types.FunctionType(FORGET_SIGNATURE),
+        types.FunctionType(PREDICT_SIGNATURE),
         types.Array(types.float64, 2, "C"),
-        GIVEN,
+        INPUT,
         _PLACES,
         _PLACES,
         _PLACES,
         _ROWS,
         _PLACES,
-        GIVEN,
-        GIVEN,
+        INPUT,
+        INPUT,
         _FLAGS,
         _PLACES,
         types.float64,
         types.float64,
-        GIVEN,
+        INPUT,
         CELLS,
     )
 )
@@ -89,14 +89,14 @@ def _fold(
             if ended or passed / 1e6 >= quiet:
                 end_session(cells, d, parameters)
             if passed > 0 and half_life < math.inf:
-                forget(cells, start, kept_after(passed, half_life))
+                forget(cells, start, decay_factor(passed, half_life))
             known = appeal[i] if has_appeal else 0.0
             if wanted:
                 foretold[i] = foretell(cells, features[row[i]], known, parameters)
             answer = swipe(cells, features[row[i]], known, label[i], parameters)
             if answer == BAD_FEATURES:
                 return i
-            if answer == CHANGED:
+            if answer == TASTE_CHANGED:
                 forget(cells, start, 0.0)
             ended = False
             passed = 0
@@ -104,25 +104,25 @@ def _fold(
 
 
 # (cells, session, microseconds) after a user's last swipe: what the next part of a log needs to go on.
-Progress = tuple[Vector, Any, int | None]
+FoldProgress = tuple[Vector, Any, int | None]
 
 NO_SESSION = object()
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sequences:
+class GroupedSwipes:
     """Checked swipes in an order that puts each user's next to each other. What the log does not have is empty."""
 
     features: Matrix
-    row: Places
+    candidate_row: Places
     label: Vector
     appeal: Vector
-    session_ended: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
+    reference_end_session: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
     gap: Places  # microseconds since the swipe before
 
     @classmethod
-    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[Progress | None]) -> Sequences:
+    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> GroupedSwipes:
         """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
         return cls(
             log.features,
@@ -142,7 +142,7 @@ class Sequences:
         end: Places,
         *,
         left_out: Places | None = None,
-        foretold: Vector | None = None,
+        predictions: Vector | None = None,
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
 
@@ -156,21 +156,21 @@ class Sequences:
             end,
             np.full(len(work), NOTHING_LEFT_OUT) if left_out is None else left_out,
             self.features,
-            self.row,
+            self.candidate_row,
             self.label,
             self.appeal,
-            self.session_ended,
+            self.reference_end_session,
             self.gap,
             learner.half_life,
-            learner.quiet,
+            learner.session_timeout,
             learner.parameters,
-            np.empty(0) if foretold is None else foretold,
+            np.empty(0) if predictions is None else predictions,
         )
         if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
-            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.row[failed]])}")
+            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.candidate_row[failed]])}")
 
 
-def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
+def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> NDArray[np.bool_]:
     """Whether a user's session ended just before each swipe."""
     if session is None:
         return np.empty(0, np.bool_)
@@ -185,7 +185,7 @@ def _session_ends(session: Column | None, order: Places, begin: Places, before: 
     return ends
 
 
-def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> Places:
+def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> Places:
     """Microseconds since the same user's swipe before."""
     if at is None:
         return np.empty(0, np.int64)

@@ -14,7 +14,7 @@ from kaczmatch.core.vectors import Column
 Places = NDArray[np.int64]
 
 
-def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
+def group_by_user(users: Column) -> tuple[list[Hashable], Places, Places]:
     """The users, the rows sorted by user (each user's in their order), and where each user's begin, with an end."""
     if users.dtype.kind in "iu" and len(users):
         lowest, highest = int(users.min()), int(users.max())
@@ -37,9 +37,9 @@ def grouped(users: Column) -> tuple[list[Hashable], Places, Places]:
     return names, *_counting_sort(codes.astype(np.int64, copy=False), len(names))
 
 
-def numbered(users: Column) -> tuple[list[Hashable], Places]:
+def user_numbers(users: Column) -> tuple[list[Hashable], Places]:
     """The users, and each row's place among them."""
-    names, order, begin = grouped(users)
+    names, order, begin = group_by_user(users)
     numbers = np.empty(len(users), np.int64)
     numbers[order] = np.repeat(np.arange(len(names)), np.diff(begin))
     return names, numbers

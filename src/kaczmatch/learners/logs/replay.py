@@ -15,8 +15,8 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.fold import NO_SESSION, Progress, Sequences
-from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -29,7 +29,7 @@ _THREADS = os.cpu_count() or 1
 class States(Mapping[Hashable, State]):
     """The state of each user of a log, by user; made by :func:`replay`."""
 
-    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, Progress]) -> None:
+    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, FoldProgress]) -> None:
         self.learner = learner
         self.prior = prior
         self.dimensions = dimensions
@@ -53,7 +53,7 @@ class States(Mapping[Hashable, State]):
     def __repr__(self) -> str:
         return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
 
-    def progress(self) -> dict[Hashable, Progress]:
+    def progress(self) -> dict[Hashable, FoldProgress]:
         """A copy of where each user's fold stands."""
         return dict(self._progress)
 
@@ -105,16 +105,16 @@ def _fold_rows(
     log: SwipeLog,
     part: slice,
     start: Vector,
-    progress: dict[Hashable, Progress],
+    progress: dict[Hashable, FoldProgress],
     threads: ThreadPoolExecutor,
 ) -> None:
     """Fold a part of the log into `progress`, batches of users in parallel."""
-    users, order, begin = grouped(log.user[part])
+    users, order, begin = group_by_user(log.user[part])
     order += part.start
     before = [progress.get(user) for user in users]
     longest = int(np.diff(begin).max())
     pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
-    room = learner.room(log.dimensions, longest + pending)
+    room = learner.working_size(log.dimensions, longest + pending)
     batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
 
     def folded(first: int) -> list[Vector]:
@@ -127,7 +127,7 @@ def _fold_rows(
                 work[place, : len(cells)] = cells
         limits = begin[first : first + len(known) + 1]
         limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
-        Sequences.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
+        GroupedSwipes.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
         # Copies: a view of one user's cells would keep the whole batch in memory for as long as that user lives.
         return [learner.compact(cells, log.dimensions).copy() for cells in work]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import unit, unit_rows
-from kaczmatch.learners.logs.grouping import numbered
+from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.rules.hinge import Hinge
@@ -27,7 +27,7 @@ def calibrated_hinge(
     *,
     like_rate: float | None = None,
     delta: float = 0.05,
-    step: float = 0.05,
+    theta_step: float = 0.05,
 ) -> Hinge:
     """A hinge whose θ a share `like_rate` of the candidates shown in `log` score above, by default as many as were liked.
 
@@ -38,12 +38,12 @@ def calibrated_hinge(
     weights = prior_for(swipes, prior).weights
     if not len(swipes):
         raise InvalidInput("log", "has no swipes to calibrate a threshold on")
-    _, numbers = numbered(swipes.user)
+    _, numbers = user_numbers(swipes.user)
     share = 1.0 / np.bincount(numbers)[numbers]
     if like_rate is None:
         like_rate = float(np.average(swipes.label > 0.0, weights=share))
-    checked("like_rate", like_rate, low=0.0, high=1.0)
+    check_number("like_rate", like_rate, low=0.0, high=1.0)
     known = unit_rows(swipes.features) @ unit(weights)
     scores = known if swipes.row is None else known[swipes.row]
     theta = float(np.quantile(scores, 1.0 - like_rate, weights=share, method="inverted_cdf"))
-    return Hinge(theta=float(np.clip(theta, -1.0, 1.0)), delta=delta, step=step)
+    return Hinge(theta=float(np.clip(theta, -1.0, 1.0)), delta=delta, theta_step=theta_step)

@@ -24,7 +24,7 @@ class BlockAdaptive(BlockLearner):
     kernels: ClassVar[Kernels] = Kernels(swipe, end_session)
 
     condition: float = 100.0
-    quiet_minutes: float = 30.0
+    session_timeout_minutes: float = 30.0
     novelty: float = 0.1
 
     def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:

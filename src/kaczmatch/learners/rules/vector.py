@@ -10,8 +10,8 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.vectors import Vector, times, unit_rows
-from kaczmatch.learners.contract import FixedCells, Learner, Scores, rows_of, shaped
+from kaczmatch.core.vectors import Vector, matvec, unit_rows
+from kaczmatch.learners.contract import FixedSizeLearner, Learner, Scores, feature_rows, like_features
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -32,7 +32,7 @@ class VectorLearner(Learner):
         return self.vectors * dimensions + self.scalars
 
     @final
-    def grown(self, state: State, prior: Prior) -> Vector:
+    def grown_cells(self, state: State, prior: Prior) -> Vector:
         # Nothing is known of a new tag, and a weight of 0 leaves every score over the old tags as it was.
         old, new = state.dimensions, prior.dimensions
         split = self.vectors * old
@@ -50,7 +50,7 @@ class VectorLearner(Learner):
 
     @final
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        return shaped(times(unit_rows(rows_of(features, state.dimensions)), self.direction(state)), features)
+        return like_features(matvec(unit_rows(feature_rows(features, state.dimensions)), self.direction(state)), features)
 
     @property
     @final
@@ -58,12 +58,12 @@ class VectorLearner(Learner):
         return math.inf
 
 
-class ImmediateLearner(VectorLearner, FixedCells):
+class ImmediateLearner(VectorLearner, FixedSizeLearner):
     """Learns at every swipe, so that sessions do not matter."""
 
     __slots__ = ()
 
     @property
     @final
-    def quiet(self) -> float:
+    def session_timeout(self) -> float:
         return math.inf

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.vectors import Vector, as_vector
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, marks
@@ -30,8 +30,8 @@ class Exposure:
     """
 
     def __init__(self, *, cap: float = 2.0, half_life_days: float = 7.0) -> None:
-        self.cap = checked("cap", cap, low=1.0)
-        self._rate = math.log(2.0) / (_DAY * checked("half_life_days", half_life_days, low=0.0, open_low=True))
+        self.cap = check_number("cap", cap, low=1.0)
+        self._rate = math.log(2.0) / (_DAY * check_number("half_life_days", half_life_days, low=0.0, open_low=True))
         self._lock = threading.Lock()
         # Cards are kept in units that grow with time as fast as old ones fade, so that only new ones are ever written.
         self._origin: datetime | None = None
@@ -166,7 +166,7 @@ def gini(cards: ArrayLike) -> float:
 
 def top_share(cards: ArrayLike, share: float = 0.01) -> float:
     """The part of all cards that goes to the most shown `share` of people, at least one of them."""
-    checked("share", share, low=0.0, high=1.0)
+    check_number("share", share, low=0.0, high=1.0)
     ordered = np.sort(_counts(cards))[::-1]
     total = float(ordered.sum())
     if total == 0.0:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from kaczmatch.core.errors import checked, whole
+from kaczmatch.core.errors import check_number, check_integer
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.cosine import Cosine
 from kaczmatch.recommend.samplers.information import Information
@@ -36,8 +36,8 @@ class DeckPlan:
     capped: bool = False
 
     def __post_init__(self) -> None:
-        checked("floor", self.floor, low=0.0, high=1.0)
-        checked("admirers", self.admirers, low=0.0, high=1.0)
+        check_number("floor", self.floor, low=0.0, high=1.0)
+        check_number("admirers", self.admirers, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,8 @@ class PaperPolicy(Policy):
     stable: float = 0.7
 
     def __post_init__(self) -> None:
-        whole("enough", self.enough, low=0, high=10**9)
-        checked("stable", self.stable, low=-1.0, high=1.0)
+        check_integer("enough", self.enough, low=0, high=10**9)
+        check_number("stable", self.stable, low=-1.0, high=1.0)
 
     def plan(self, experience: Experience) -> DeckPlan:
         if experience.swipes < self.enough:
@@ -101,9 +101,9 @@ class MutualPolicy(Policy):
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:
-        checked("floor", self.floor, low=0.0, high=1.0)
-        checked("admirers", self.admirers, low=0.0, high=1.0)
-        whole("introduction", self.introduction, low=0, high=10_000)
+        check_number("floor", self.floor, low=0.0, high=1.0)
+        check_number("admirers", self.admirers, low=0.0, high=1.0)
+        check_integer("introduction", self.introduction, low=0, high=10_000)
 
     def plan(self, experience: Experience) -> DeckPlan:
         new = experience.swipes < self.introduction

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, whole
+from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, most_explored
@@ -139,7 +139,7 @@ class Recommender:
         return decision
 
     def _check(self, viewer: Viewer, size: int, blocked: Collection[Hashable], admirers: Collection[Hashable]) -> None:
-        whole("size", size, low=1, high=10_000)
+        check_integer("size", size, low=1, high=10_000)
         if viewer.learner != self.index.learner:
             raise InvalidInput("viewer", f"learns by {viewer.learner}, the index by {self.index.learner}")
         known, names = viewer.state.dimensions, self.index.vocabulary.dimensions

@@ -39,7 +39,7 @@ class CompactState(NamedTuple):
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
-        means, covariances, careless = learner.beliefs(states)
+        means, covariances, careless = learner.stacked_beliefs(states)
         spread = covariances @ typical
         appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
         return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
@@ -96,7 +96,7 @@ def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
     tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
-    return np.asarray(learner.quadratic(learner.coordinates(profiles)).mean(axis=0))
+    return np.asarray(learner.quadratic_form(learner.coordinates(profiles)).mean(axis=0))
 
 
 def _scale(weights: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.intrinsics import next_turn, popcount
+from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 from kaczmatch.recommend.index.filter_kernel import Kinds, Places, Query, Used, admitted
 from kaczmatch.recommend.index.membership import Bits, marked
@@ -69,7 +69,7 @@ def best(
     room = 4 * want + CHUNK
     kept, ranks = np.empty(room, np.float32), np.empty(room, np.int64)
     n, limit = 0, np.float32(-np.inf)
-    k = next_turn(turns)
+    k = fetch_and_increment(turns)
     while k < len(chunks):
         chunk, rows = chunks[k], used[chunks[k]]
         admitted(c, chunk, kinds[chunk], rows, q, flags)
@@ -94,7 +94,7 @@ def best(
                         n += 1
         if n > 4 * want:
             n, limit = _cut(kept, ranks, n, want)
-        k = next_turn(turns)
+        k = fetch_and_increment(turns)
     if n > want:
         n, limit = _cut(kept, ranks, n, want)
     return kept[:n], ranks[:n]

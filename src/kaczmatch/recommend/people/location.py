@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked, whole
+from kaczmatch.core.errors import check_number, check_integer
 
 _EARTH_KM = 6371.0088
 GRID_DEGREES = 0.1  # about 11 km from north to south
@@ -35,14 +35,14 @@ class Location:
     column: int
 
     def __post_init__(self) -> None:
-        whole("row", self.row, low=0, high=ROWS - 1)
-        whole("column", self.column, low=0, high=COLUMNS - 1)
+        check_integer("row", self.row, low=0, high=ROWS - 1)
+        check_integer("column", self.column, low=0, high=COLUMNS - 1)
 
     @classmethod
     def snapped(cls, latitude: float, longitude: float) -> Location:
         """The cell that a place lies in."""
-        north = checked("latitude", latitude, low=-90.0, high=90.0)
-        east = checked("longitude", longitude, low=-180.0, high=180.0)
+        north = check_number("latitude", latitude, low=-90.0, high=90.0)
+        east = check_number("longitude", longitude, low=-180.0, high=180.0)
         row = min(int((north + 90.0) / GRID_DEGREES), ROWS - 1)
         return cls(row, int((east + 180.0) / GRID_DEGREES) % COLUMNS)  # 180° east is 180° west
 

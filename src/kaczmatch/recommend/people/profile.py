@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, checked, whole
-from kaczmatch.core.vectors import Vector, as_vector, finite, sealed
+from kaczmatch.core.errors import InvalidInput, check_number, check_integer
+from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.schema import DATING, Schema
 
@@ -37,7 +37,7 @@ class Profile:
     schema: Schema = field(default=DATING, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", sealed(finite(as_vector(self.features, "features"), "features").copy()))
+        object.__setattr__(self, "features", read_only(check_vector(as_vector(self.features, "features"), "features").copy()))
         if self.id is None:
             raise InvalidInput("id", "must be given")
         for name in ("i_am", "i_look_for"):
@@ -47,12 +47,12 @@ class Profile:
             raise InvalidInput("born", f"must be a date, got {self.born!r}")
         if not isinstance(self.ages, tuple | list) or len(self.ages) != 2:
             raise InvalidInput("ages", f"must be the youngest and the oldest age, got {self.ages!r}")
-        youngest, oldest = (whole("ages", age, low=0, high=OLDEST) for age in self.ages)
+        youngest, oldest = (check_integer("ages", age, low=0, high=OLDEST) for age in self.ages)
         if youngest > oldest:
             raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
         if self.location is not None and not isinstance(self.location, Location):
             raise InvalidInput("location", f"must be a Location, such as Location.snapped(48.1, 11.6), got {self.location!r}")
-        checked("within_km", self.within_km, low=0.0)
+        check_number("within_km", self.within_km, low=0.0)
         if self.within_km < math.inf and self.location is None:
             raise InvalidInput("location", "is needed to look for people within a distance")
 

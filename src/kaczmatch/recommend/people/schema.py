@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, nearest, whole
+from kaczmatch.core.errors import InvalidInput, did_you_mean, check_integer
 
 
 @final
@@ -22,7 +22,7 @@ class Schema:
             raise InvalidInput("kinds", f"must be several texts, got the text {self.kinds!r}")
         if not 1 <= len(self.kinds) <= 32 or len(set(self.kinds)) != len(self.kinds):
             raise InvalidInput("kinds", f"must be 1 to 32 different texts, got {self.kinds!r}")
-        whole("minimum_age", self.minimum_age, low=0, high=120)
+        check_integer("minimum_age", self.minimum_age, low=0, high=120)
 
     def mask(self, kinds: Iterable[str], field: str) -> int:
         """A set of kinds as bits; at least one."""
@@ -31,7 +31,7 @@ class Schema:
         bits = 0
         for kind in kinds:
             if kind not in self.kinds:
-                raise InvalidInput(field, f"there is no {kind!r}; {nearest(str(kind), self.kinds)}")
+                raise InvalidInput(field, f"there is no {kind!r}; {did_you_mean(str(kind), self.kinds)}")
             bits |= 1 << self.kinds.index(kind)
         if not bits:
             raise InvalidInput(field, "must name at least one kind")

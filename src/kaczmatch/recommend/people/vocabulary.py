@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Vector
 
 
@@ -85,7 +85,7 @@ class Vocabulary:
         for place, known in enumerate(self.terms):
             if known.name == name:
                 return place
-        raise InvalidInput("name", f"there is no {name!r}; {nearest(str(name), (known.name for known in self.terms))}")
+        raise InvalidInput("name", f"there is no {name!r}; {did_you_mean(str(name), (known.name for known in self.terms))}")
 
     def _used(self, name: str, places: Mapping[str, int], field: str, *, is_tag: bool) -> int:
         place = places.get(name)
@@ -95,7 +95,7 @@ class Vocabulary:
             raise InvalidInput(field, f"{name!r} was retired")
         kind = "tag" if is_tag else "feature"
         usable = [known for known, place in places.items() if self.terms[place].is_tag is is_tag]
-        raise InvalidInput(field, f"there is no {kind} {name!r}; {nearest(str(name), usable)}")
+        raise InvalidInput(field, f"there is no {kind} {name!r}; {did_you_mean(str(name), usable)}")
 
     def _changed(self, place: int, name: Term) -> Vocabulary:
         return Vocabulary((*self.terms[:place], name, *self.terms[place + 1 :]), self.version + 1)

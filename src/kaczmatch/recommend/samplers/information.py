@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import entr, ndtr
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Rows, TwoStageSampler, in_order
 from kaczmatch.recommend.samplers.ranked_draw import ranked
@@ -31,7 +31,7 @@ class Information(TwoStageSampler, BeliefSampler):
     among: int = 512  # candidates to look at, drawn uniformly
 
     def __post_init__(self) -> None:
-        whole("among", self.among, low=1, high=100_000)
+        check_integer("among", self.among, low=1, high=100_000)
 
     def some(self, size: int) -> int:
         return max(size, self.among)
@@ -42,7 +42,7 @@ class Information(TwoStageSampler, BeliefSampler):
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance
         spread = np.einsum("ij,ij->i", px, x)
-        epsilon = learner.carelessness(pool.viewer.state)
+        epsilon = learner.estimated_label_noise(pool.viewer.state)
         chosen: list[int] = []
         penalty = np.where(pool.capped, 1.0, 0.0)  # more than any answer tells
         for _ in range(min(size, len(pool))):

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked, whole
+from kaczmatch.core.errors import check_number, check_integer
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
 from kaczmatch.recommend.samplers.ranked_draw import one_of_many
 from kaczmatch.recommend.samplers.sampled_scores import drawn_scores, likely
@@ -35,15 +35,15 @@ class Mutual(BeliefSampler):
     draws: int = 64  # tastes to estimate the probabilities from
 
     def __post_init__(self) -> None:
-        checked("temper", self.temper, low=0.0, high=10.0)
-        whole("draws", self.draws, low=1, high=10_000)
+        check_number("temper", self.temper, low=0.0, high=10.0)
+        check_integer("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner, state = self.belief(pool.viewer.learner), pool.viewer.state
         x = learner.coordinates(pool.features, pool.appeal)
         scores = drawn_scores(learner, state, x, self.draws, self.temper, rng)
-        left = max(1.0 - self.temper**2, 0.0) * learner.spread(state, x) + learner.alpha
-        epsilon = np.float32(learner.carelessness(state))
+        left = max(1.0 - self.temper**2, 0.0) * learner.score_variance(state, x) + learner.alpha
+        epsilon = np.float32(learner.estimated_label_noise(state))
         likely(scores, (1.0 / np.sqrt(left)).astype(np.float32), epsilon, pool.backward.astype(np.float32))
         scores[:, pool.capped] = -1.0
         return one_of_many(scores, size, rng)

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import check_number
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
 from kaczmatch.recommend.samplers.weighted_draw import race
 
@@ -30,8 +30,8 @@ class RowNorm(Sampler):
     most: float = math.inf
 
     def __post_init__(self) -> None:
-        checked("least", self.least, low=0.0, high=1.0)
-        checked("most", self.most, low=1.0)
+        check_number("least", self.least, low=0.0, high=1.0)
+        check_number("most", self.most, low=1.0)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         weights = pool.squared_norms

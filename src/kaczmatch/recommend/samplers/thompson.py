@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
 from kaczmatch.recommend.samplers.ranked_draw import one_of_many
 from kaczmatch.recommend.samplers.sampled_scores import drawn_scores
@@ -25,7 +25,7 @@ class Thompson(BeliefSampler):
     draws: int = 64  # tastes to estimate the probabilities from
 
     def __post_init__(self) -> None:
-        whole("draws", self.draws, low=1, high=10_000)
+        check_integer("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         learner = self.belief(pool.viewer.learner)

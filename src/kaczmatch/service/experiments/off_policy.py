@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
-from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
+from kaczmatch.inference.off_policy import OffPolicyEstimate, estimate_off_policy
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.service.domain.context import Context
@@ -45,7 +45,7 @@ class OffPolicyEvaluation:
         watch: Callable[[int, int], None] | None = None,
     ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
-        return judged(self.gathered(target, rng, since=since, watch=watch))
+        return estimate_off_policy(self.gathered(target, rng, since=since, watch=watch))
 
     def gathered(
         self,
@@ -105,12 +105,12 @@ class _Rows:
         return DealtDecks(
             user=decks[0],
             size=decks[1].astype(np.float64),
-            least=decks[2].astype(np.float64),
-            foreseen=decks[3].astype(np.float64),
+            min_propensity=decks[2].astype(np.float64),
+            expected_likes=decks[3].astype(np.float64),
             deck=cards[0].astype(np.int64),
             like=cards[1].astype(np.float64),
             weight=cards[2].astype(np.float64),
-            guess=cards[3].astype(np.float64),
+            predicted=cards[3].astype(np.float64),
         )
 
 

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.recommend.decks.deck import Deck, FilterHint
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -76,7 +76,7 @@ class Decks:
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
-        wanted = whole("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         with self.context.store.read() as reader:
             now = self.context.clock()
             hand = self._open(reader, user, now)

@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.prior_fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.decks.policy import Experience
@@ -92,7 +92,7 @@ class Models:
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
-        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.

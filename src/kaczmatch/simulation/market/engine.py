@@ -10,9 +10,9 @@ from typing import Any, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
@@ -46,8 +46,8 @@ class Pace:
     between: timedelta = timedelta(days=1)
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds, low=1, high=10_000)
-        whole("deck", self.deck, low=1, high=10_000)
+        check_integer("rounds", self.rounds, low=1, high=10_000)
+        check_integer("deck", self.deck, low=1, high=10_000)
 
     @property
     def cards(self) -> int:
@@ -101,7 +101,7 @@ class _Market:
         self.index = CandidateIndex(town.vocabulary, shared.learner, prior=self.fold.prior, schema=town.profiles[0].schema)
         self.index.put(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
-        self.appeal = Appeal().ledger()
+        self.appeal = AppealModel().tracker()
         self.features = [packed(profile.features) for profile in town.profiles]
         self.tastes = [self.fold.start()] * len(town)
         self.states: dict[Hashable, State] = {place: taste.state for place, taste in enumerate(self.tastes)}
@@ -116,7 +116,7 @@ class _Market:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
         town, now = self.town, START + number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
-        taste, appeal = self.tastes[viewer], self.appeal.of(viewer, None, now)
+        taste, appeal = self.tastes[viewer], self.appeal.appeal_of(viewer, None, now)
         deck = self._dealing(policy).deck(
             Viewer(town.profiles[viewer], self.shared.learner, taste.state, appeal),
             self.pace.deck,
@@ -138,7 +138,7 @@ class _Market:
         self.states[viewer] = self.tastes[viewer].state
         self.exposure.shown(shown, now)
         self.index.prefer({viewer: self.states[viewer]})
-        self.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
+        self.index.set_appeal({candidate: self.appeal.appeal_of(candidate, None, now) for candidate in shown})
 
     def log(self) -> Log:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
@@ -158,13 +158,13 @@ class _Market:
         return self._recommenders[policy]
 
     def _swiped(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> Event:
-        appeal = self.appeal.of(candidate, viewer, at)
+        appeal = self.appeal.appeal_of(candidate, viewer, at)
         return _event(viewer, at, SWIPED, decision=LIKE if liked else PASS, features=self.features[candidate], appeal=appeal)
 
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
         self.met[viewer][candidate] = at
-        self.appeal.swiped(viewer, candidate, 1 if liked else -1, at)
+        self.appeal.record(viewer, candidate, 1 if liked else -1, at)
         if not liked:
             return False
         self.admirers[candidate].add(viewer)
