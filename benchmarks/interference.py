@@ -21,7 +21,7 @@ from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town
 
-ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", ServiceConfig().policy))
+ARMS = (Arm("chance", MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)), Arm("the service's default", ServiceConfig().policy))
 
 
 def main() -> None:

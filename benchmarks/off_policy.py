@@ -28,7 +28,7 @@ from studies import logged
 
 CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
 BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))
-POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirers=0.0), "greedy": BEST}
+POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirer_quota=0.0), "greedy": BEST}
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
 
 

@@ -25,7 +25,7 @@ from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.people.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ class Population:
     profiles: list[Profile]
     states: list[kaczmatch.State]
     index: CandidateIndex
-    candidates: CandidateColumns
+    candidates: FilterColumns
 
 
 def population(path: Path, seed: int = 0) -> Population:
@@ -76,10 +76,10 @@ def population(path: Path, seed: int = 0) -> Population:
     log = _swipes(features, rng)
     states = kaczmatch.replay(rule, log)
     index = CandidateIndex(Vocabulary.of(tags), rule)
-    index.put(*profiles)
+    index.upsert(*profiles)
     everybody = [states[i] for i in range(n)]
-    index.prefer(dict(enumerate(everybody)))
-    return Population(profiles, everybody, index, CandidateColumns.of(profiles, DATING))
+    index.set_states(dict(enumerate(everybody)))
+    return Population(profiles, everybody, index, FilterColumns.from_profiles(profiles, DATING))
 
 
 def _swipes(features: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -126,26 +126,26 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
         seconds.append(time.perf_counter() - start)
         work.append(time.process_time() - started)
         shown = [card.id for card in deck.cards]
-        exposure.shown(shown, NOW)
+        exposure.record(shown, NOW)
         cards[shown] += 1
         pools.append(deck.eligible)
         if deck.cards:
             some = _rows(people.candidates, shown)
-            violations += int(np.count_nonzero(~allowed(viewer.profile, some, NOW.date())))
+            violations += int(np.count_nonzero(~passes_all_filters(viewer.profile, some, NOW.date())))
         else:
             empty[deck.empty] += 1
             unfounded += not _alone(people, i)
     return Outcome(np.array(pools), cards, np.array(seconds), np.array(work), empty, unfounded, violations)
 
 
-def _rows(candidates: CandidateColumns, rows: list[int]) -> CandidateColumns:
+def _rows(candidates: FilterColumns, rows: list[int]) -> FilterColumns:
     names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-    return CandidateColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
+    return FilterColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
 
 
 def _alone(people: Population, i: int) -> bool:
     """Whether really nobody passes, by the readable filters."""
-    return not allowed(people.profiles[i], people.candidates, NOW.date()).any()
+    return not passes_all_filters(people.profiles[i], people.candidates, NOW.date()).any()
 
 
 def main() -> None:

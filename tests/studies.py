@@ -64,7 +64,7 @@ class Studied(Town):
 
 def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.3) -> Studied:
     """A town with a log: everybody has looked at a few decks, dealt with a floor that leaves traces of other policies."""
-    town = Studied(seed, couples, policy=MutualPolicy(floor=floor))
+    town = Studied(seed, couples, policy=MutualPolicy(uniform_floor=floor))
     for _ in range(days):
         town.day()
     return town

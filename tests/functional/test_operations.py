@@ -18,7 +18,7 @@ from kaczmatch.storage import SqlStore
 from studies import Studied
 
 Typed = Callable[..., Result]
-TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(floor=0.25)), Arm("bold", MutualPolicy(floor=0.5))))
+TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(uniform_floor=0.25)), Arm("bold", MutualPolicy(uniform_floor=0.5))))
 
 
 @pytest.fixture

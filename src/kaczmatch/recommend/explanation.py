@@ -23,8 +23,8 @@ from kaczmatch.recommend.scoring import Viewer
 class Explanation:
     """Names with what each adds to the viewer's score, the most first; and rows of the viewer's own swipes likewise."""
 
-    fits: tuple[tuple[str, float], ...]
-    misfits: tuple[tuple[str, float], ...]
+    raising: tuple[tuple[str, float], ...]
+    lowering: tuple[tuple[str, float], ...]
     swipes: tuple[tuple[int, float], ...]
 
 

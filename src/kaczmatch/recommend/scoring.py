@@ -116,6 +116,6 @@ def _cosines(rows: Matrix, v: Vector) -> Vector:
     return cosines
 
 
-def usual_fusion(learner: Learner) -> str:
+def default_fusion(learner: Learner) -> str:
     """The product of probabilities, and the paper's geometric mean where a learner has none."""
     return "product" if isinstance(learner, BeliefLearner) else "geometric"

@@ -19,7 +19,7 @@ from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check
 from .test_console import operating
 
-TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(floor=0.5))))
+TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(uniform_floor=0.5))))
 
 
 @pytest.fixture

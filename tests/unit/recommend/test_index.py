@@ -25,7 +25,7 @@ from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
-from kaczmatch.recommend.people.filters import CandidateColumns, compatible, every
+from kaczmatch.recommend.people.filters import FilterColumns, profile_filters, all_pass
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -36,12 +36,12 @@ TODAY = date(2026, 11, 15)
 
 def everybody(index: CandidateIndex, viewer: Profile, day: date = TODAY) -> list[Any]:
     with index.reading() as view:
-        return sorted(view.ids(view.everybody(view.sought(viewer, day))))
+        return sorted(view.ids(view.everybody(view.search_filter(viewer, day))))
 
 
 def oracle(profiles: dict[Any, Profile], viewer: Profile, day: date = TODAY) -> list[Any]:
     others = list(profiles.values())
-    passes = every(compatible(viewer, CandidateColumns.of(others, DATING), day))
+    passes = all_pass(profile_filters(viewer, FilterColumns.from_profiles(others, DATING), day))
     return sorted(other.id for other, ok in zip(others, passes, strict=True) if ok)
 
 
@@ -77,16 +77,16 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
 
 def plain_scores(lens: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
-    bits_of_worth = columns.unpacked(lens.planes, tags).astype(float)
-    weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.unit)
-    bits = columns.unpacked(rows.tags, tags).astype(float)
-    forward = (bits @ weights + rows.features.T @ lens.weights.astype(float)) * rows.inverse_norm
-    forward = forward + float(lens.offset) + float(lens.pull) * rows.appeal
+    bits_of_worth = columns.unpack_tags(lens.bit_planes, tags).astype(float)
+    weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.tag_scale)
+    bits = columns.unpack_tags(rows.tags, tags).astype(float)
+    forward = (bits @ weights + rows.features.T @ lens.feature_weights.astype(float)) * rows.inverse_norm
+    forward = forward + float(lens.offset) + float(lens.appeal_weight) * rows.appeal
     mean = rows.mean.T.astype(float)
-    back = mean[:, lens.tags].sum(axis=1) * float(lens.tag) + mean[:, lens.features] @ lens.values
-    back = back * rows.unit + rows.offset + rows.pull * float(lens.appeal)
+    back = mean[:, lens.own_tags].sum(axis=1) * float(lens.own_tag_value) + mean[:, lens.own_features] @ lens.own_feature_values
+    back = back * rows.mean_scale + rows.offset + rows.appeal_weight * float(lens.appeal)
     if lens.probabilities:
-        forward, back = (0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(lens.careless), forward), (rows.careless, back)))
+        forward, back = (0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(lens.random_share), forward), (rows.random_share, back)))
     names = {0: "product", 1: "harmonic", 2: "minimum"}
     return np.maximum(forward, 0.0) if lens.fusion == 3 else FUSIONS[names[lens.fusion]](forward, back)
 
@@ -135,7 +135,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     vocabulary = Vocabulary.of([f"t{i}" for i in range(d)])
     features = (rng.random((people, d)) < 0.5).astype(float)
     ones = np.ones(people)
-    candidates = CandidateColumns(
+    candidates = FilterColumns(
         DATING,
         list(range(people)),
         *((kind * ones).astype(np.uint32) for kind in (1, 1)),
@@ -145,7 +145,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         (1e9 * ones).astype(np.float32),
     )
     index = CandidateIndex(vocabulary, rule)
-    index.put_columns(candidates, features)
+    index.upsert_columns(candidates, features)
     start = rule.start(np.ones(d))
     states = []
     for _ in range(people):
@@ -155,12 +155,12 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
             cells[d + 1 : -5] *= rng.random(d + 1)
             cells[-4] = rng.uniform(0.1, 0.6)
         states.append(rule.state(cells, d, start.prior))
-    index.prefer(dict(enumerate(states)))
+    index.set_states(dict(enumerate(states)))
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1990, 1, 1), features=features[0])
     viewer = Viewer(me, rule, states[0])
     exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.forward(features, 0 * ones), viewer.backward(states))))
     with index.reading() as view:
-        shortlist = view.search(view.sought(me, TODAY), index.lens(viewer, "product"), 1000, rng).best
+        shortlist = view.search(view.search_filter(me, TODAY), index.viewer_weights(viewer, "product"), 1000, rng).best
         assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
 
 
@@ -188,7 +188,7 @@ class Changes(RuleBasedStateMachine):
     @rule(data=st.data(), ids=st.lists(st.integers(0, 30), min_size=1, max_size=12))
     def put(self, data: Any, ids: list[int]) -> None:
         profiles = [self.somebody(identifier, data) for identifier in ids]
-        self.index.put(*profiles)
+        self.index.upsert(*profiles)
         for profile in profiles:
             self.model[profile.id] = profile
             self.liked.setdefault(profile.id, np.ones(4))
@@ -203,7 +203,7 @@ class Changes(RuleBasedStateMachine):
     @rule(ids=st.lists(st.integers(0, 30), min_size=1, max_size=6), seed=st.integers(0, 99))
     def prefer(self, ids: list[int], seed: int) -> None:
         taste = np.random.default_rng(seed).normal(size=4)
-        self.index.prefer({identifier: self.rule.start(taste) for identifier in ids})
+        self.index.set_states({identifier: self.rule.start(taste) for identifier in ids})
         for identifier in set(ids) & self.model.keys():
             self.liked[identifier] = taste
 
@@ -227,7 +227,7 @@ class Changes(RuleBasedStateMachine):
         for j, identifier in enumerate(self.model):
             assert features[j].tolist() == self.model[identifier].features.tolist()
             taste = self.liked[identifier] / np.linalg.norm(self.liked[identifier])
-            np.testing.assert_allclose(rows.mean[:, j] * rows.unit[j], taste, atol=1 / 200)
+            np.testing.assert_allclose(rows.mean[:, j] * rows.mean_scale[j], taste, atol=1 / 200)
 
 
 Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
@@ -245,8 +245,8 @@ def test_chunks_split_merge_and_empty() -> None:
     born = np.where(rng.random(n) < 0.5, 19800101, 19000101 + rng.integers(0, 100, n) * 10_000).astype(np.int32)
     ones = np.ones(n)
 
-    def part(rows: np.ndarray) -> CandidateColumns:
-        return CandidateColumns(
+    def part(rows: np.ndarray) -> FilterColumns:
+        return FilterColumns(
             DATING,
             rows.tolist(),
             *(np.full(len(rows), 1, np.uint32) for _ in range(2)),
@@ -258,7 +258,7 @@ def test_chunks_split_merge_and_empty() -> None:
         )
 
     for rows in np.array_split(rng.permutation(n), 7):
-        index.put_columns(part(rows), ones[rows, None])
+        index.upsert_columns(part(rows), ones[rows, None])
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1), ages=(46, 46))
     for ages in ((46, 46), (30, 60), (47, 126), (0, 150)):
         viewer = replace(me, ages=ages)
@@ -273,7 +273,7 @@ def test_chunks_split_merge_and_empty() -> None:
     index.remove(*range(n))
     assert len(index) == 0
     assert index._table.chunks[0] == []
-    index.put_columns(part(np.arange(10)), ones[:10, None])
+    index.upsert_columns(part(np.arange(10)), ones[:10, None])
     assert len(index) == 10
 
 
@@ -288,13 +288,13 @@ def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., A
         with index.reading() as view:
             rows = view.rows(view.numbers(range(200)))
             best = view.ids(
-                view.search(view.sought(viewer.profile, TODAY), index.lens(viewer, "product"), 9, np.random.default_rng(0)).best
+                view.search(view.search_filter(viewer.profile, TODAY), index.viewer_weights(viewer, "product"), 9, np.random.default_rng(0)).best
             )
         if index is people.index:
             expected = rows, best
     assert best == expected[1]
     assert all(np.array_equal(a, b) for a, b in zip(rows, expected[0], strict=True))
-    opened.put(replace(people.profiles[1], id="new"))
+    opened.upsert(replace(people.profiles[1], id="new"))
     opened.remove(1)
     assert "new" in opened
     assert 1 not in opened
@@ -330,7 +330,7 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
         people.index.save(tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").exists()
     index = CandidateIndex(people.index.vocabulary, people.learner)
-    index.put(replace(people.profiles[0], id=(1, 2)))
+    index.upsert(replace(people.profiles[0], id=(1, 2)))
     with pytest.raises(InvalidInput, match="texts and whole numbers"):
         index.save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
@@ -388,10 +388,10 @@ def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path
     index = CandidateIndex(people.index.vocabulary, people.learner, prior=taste)
     index.save(tmp_path / "index")
     opened = CandidateIndex.open(tmp_path / "index", people.learner)
-    opened.put(people.profiles[0])
+    opened.upsert(people.profiles[0])
     with opened.reading() as view:
         rows = view.rows(view.numbers([0]))
-    np.testing.assert_allclose(rows.mean[:, 0] * rows.unit[0], taste / np.linalg.norm(taste), atol=0.01)
+    np.testing.assert_allclose(rows.mean[:, 0] * rows.mean_scale[0], taste / np.linalg.norm(taste), atol=0.01)
 
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,7 +420,7 @@ def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], mon
 )
 def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features: np.ndarray, message: str) -> None:
     people = crowd(3)
-    candidates = CandidateColumns.of([people.profiles[0]], DATING)
+    candidates = FilterColumns.from_profiles([people.profiles[0]], DATING)
     with pytest.raises(InvalidInput, match=message):
         people.index.put_columns(candidates, features)
     assert len(people.index) == 3
@@ -433,7 +433,7 @@ def test_the_last_of_equal_identifiers_counts(ids: list[int]) -> None:
         Profile(id=i, i_am={"man"}, i_look_for={"man"}, born=date(1990, 1, 1 + n), features=np.array([n % 2, 1.0]))
         for n, i in enumerate(ids)
     ]
-    index.put(*people)
+    index.upsert(*people)
     last = {profile.id: profile for profile in people}
     with index.reading() as view:
         features = view.features(view.numbers(last))

@@ -19,7 +19,7 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.recommend.index import columns, search_kernel, search_threads
 from kaczmatch.recommend.index import view as view_module
-from kaczmatch.recommend.index.membership import NO_BITS, all_marked, marks
+from kaczmatch.recommend.index.membership import NO_BITS, bits_at, to_bits
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.recommend.scoring import Viewer
 
@@ -67,7 +67,7 @@ def test_what_threads_found_is_put_in_order_by_score_then_rank(scores: list[int]
     chunks = rng.permutation(3)
     ranks = rng.choice(3 * columns.CHUNK, len(scores), replace=False)
     who = np.arange(3 * columns.CHUNK, dtype=np.int32).reshape(3, -1)
-    found = search_kernel.first(np.array(scores, np.float32), ranks, chunks, who, want)
+    found = search_kernel.best_numbers(np.array(scores, np.float32), ranks, chunks, who, want)
     order = sorted(zip(scores, ranks.tolist(), strict=True), key=lambda one: (-one[0], one[1]))[:want]
     assert found.tolist() == [who[chunks[rank // columns.CHUNK], rank % columns.CHUNK] for _, rank in order]
 
@@ -81,20 +81,20 @@ def test_who_is_marked_comes_last_and_nobody_else_is_missed(crowd: Callable[...,
         sought, lens = view.sought(viewer.profile, TODAY), people.index.lens(viewer, "product")
         order = view.search(sought, lens, 10_000, np.random.default_rng(0)).best
         marked = order[: int(share * len(order))]
-        bits = marks(marked, 600)
+        bits = to_bits(marked, 600)
         expected = np.concatenate([order[len(marked) :], marked])
         found = view.search(sought, lens, 40, np.random.default_rng(0), bits).best
     assert len(order) > 300
-    assert all_marked(bits, found).tolist() == all_marked(bits, expected[:40]).tolist()
+    assert bits_at(bits, found).tolist() == bits_at(bits, expected[:40]).tolist()
     assert len(set(found.tolist()) & set(expected[:40].tolist())) >= 38  # equal scores at the end may change places
 
 
 @given(st.sets(st.integers(0, 300)), st.integers(301, 400))
 def test_marks_are_a_bit_a_number(numbers: set[int], people: int) -> None:
-    bits = marks(np.array(sorted(numbers), np.int32), people)
+    bits = to_bits(np.array(sorted(numbers), np.int32), people)
     everybody = np.arange(people + 100, dtype=np.int32)
-    assert set(everybody[all_marked(bits, everybody)].tolist()) == numbers
-    assert not all_marked(NO_BITS, everybody).any()
+    assert set(everybody[bits_at(bits, everybody)].tolist()) == numbers
+    assert not bits_at(NO_BITS, everybody).any()
 
 
 @compiled
@@ -174,7 +174,7 @@ def test_cores_that_run_something_are_not_free(tmp_path: Path, monkeypatch: pyte
     file = os.open(tmp_path / "load", os.O_RDONLY)
     monkeypatch.setattr(search_threads, "CORES", 4)
     monkeypatch.setattr(search_threads, "_load", lambda: file)
-    assert search_threads.idle() == free
+    assert search_threads.idle_cores() == free
     os.close(file)
     monkeypatch.setattr(search_threads, "_load", lambda: -1)  # a system that does not say
-    assert search_threads.idle() == 3
+    assert search_threads.idle_cores() == 3

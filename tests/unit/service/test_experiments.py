@@ -19,7 +19,7 @@ from studies import Studied
 from town import NOON, Town
 
 SAME = (Arm("a", MutualPolicy()), Arm("b", MutualPolicy()))
-UNLIKE = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("mutual", MutualPolicy(admirers=0.0)))
+UNLIKE = (Arm("chance", MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)), Arm("mutual", MutualPolicy(admirer_quota=0.0)))
 
 
 def trial(arms: tuple[Arm, ...] = SAME, **more: Any) -> Experiment:

@@ -15,8 +15,8 @@ import numpy as np
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.policy import DeckPlan
-from kaczmatch.recommend.index.membership import Numbers, among, places
-from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, Rows
+from kaczmatch.recommend.index.membership import PersonNumbers, is_in, positions_in
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndices
 
 
 @final
@@ -27,11 +27,11 @@ class Deal:
     `least` is the smallest probability that anybody eligible had, and `foreseen` that of any eligible people, dealt or not.
     """
 
-    numbers: Numbers
+    numbers: PersonNumbers
     propensities: Vector
-    explored: Numbers
+    uniform: PersonNumbers
     min_propensity: float
-    propensity_of: Callable[[Numbers], Vector]
+    propensity_of: Callable[[PersonNumbers], Vector]
 
 
 @final
@@ -39,80 +39,80 @@ class Deal:
 class WeightedPool:
     """A pool with the numbers of its people, and the probability with which each came into it."""
 
-    numbers: Numbers
+    numbers: PersonNumbers
     pool: Pool
-    entry: Vector
+    entry_probability: Vector
 
 
 def deal(
-    decision: DeckPlan,
+    plan: DeckPlan,
     size: int,
-    uniformly: int,
+    eligible: int,
     main: WeightedPool,
     admirers: WeightedPool,
-    at_random: Numbers,
+    shuffled: PersonNumbers,
     rng: np.random.Generator,
 ) -> Deal:
     """`size` different people; `at_random` are some of `uniformly` many in random order, for the uniform ones."""
-    explored, more = _split(decision.floor * size)
+    explored, more = _split(plan.uniform_floor * size)
     explore = explored + int(rng.random() < more)
-    quota = min(math.floor(decision.admirers * size), len(admirers.pool), size - explore)
-    liked = decision.sampler.draw(admirers.pool, quota, rng) if quota else _NOTHING
-    drawn = decision.sampler.draw(main.pool, size, rng)
+    quota = min(math.floor(plan.admirer_quota * size), len(admirers.pool), size - explore)
+    liked = plan.sampler.draw(admirers.pool, quota, rng) if quota else _EMPTY_DRAW
+    drawn = plan.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[liked.rows]
     # Given who came in by the quota, the sampler fills the places that are left with its best of the others.
-    taken = places(main.numbers, chosen) if quota else NO_ROWS
-    by_sampler = drawn.beside(taken[taken >= 0])
-    fresh = drawn.rows[~among(main.numbers[drawn.rows], chosen)] if quota else drawn.rows
+    taken = positions_in(main.numbers, chosen) if quota else NO_ROWS
+    by_sampler = drawn.conditional(taken[taken >= 0])
+    fresh = drawn.rows[~is_in(main.numbers[drawn.rows], chosen)] if quota else drawn.rows
     chosen = np.concatenate([chosen, main.numbers[fresh[: size - explore - quota]]])
-    uniform = at_random[~among(at_random, chosen)][: size - len(chosen)] if len(at_random) else at_random
+    uniform = shuffled[~is_in(shuffled, chosen)][: size - len(chosen)] if len(shuffled) else shuffled
     numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
     # What the sampler and the uniform cards give, for as many uniform cards as there may be, and how likely that is.
     ways = [
-        (likely, by_sampler(max(size - cards - quota, 0)), min(cards / max(uniformly - (size - cards), 1), 1.0))
+        (likely, by_sampler(max(size - cards - quota, 0)), min(cards / max(eligible - (size - cards), 1), 1.0))
         for cards, likely in ((explored, 1.0 - more), (explored + 1, more))
         if likely > 0.0
     ]
     # Where the sampler had too few, the rest is uniform.
-    rest = len(uniform) / max(uniformly - len(chosen), 1) if len(uniform) > explored + 1 else 0.0
+    rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > explored + 1 else 0.0
 
-    def chances(asked: Numbers, entry: Vector, missing: float) -> Vector:
-        in_main = places(main.numbers, asked)
+    def chances(asked: PersonNumbers, entry: Vector, missing: float) -> Vector:
+        in_main = positions_in(main.numbers, asked)
         found = np.zeros(len(asked))
         for likely, sampled, alone in ways:
-            found += likely * _any(_taken(sampled, in_main, 0.0), alone)
-        found = _taken(entry, in_main, missing) * np.maximum(found, rest)
+            found += likely * _either(_values_at(sampled, in_main, 0.0), alone)
+        found = _values_at(entry, in_main, missing) * np.maximum(found, rest)
         if quota:
-            found = _any(found, _taken(liked.chances(quota), places(admirers.numbers, asked), 0.0))
+            found = _either(found, _values_at(liked.inclusion_probabilities(quota), positions_in(admirers.numbers, asked), 0.0))
         return np.minimum(found, 1.0)
 
     # Somebody who was not let in had no chance in this deal, somebody who was need not be weighed by that any more.
-    let_in, entered = bool(main.entry.min(initial=1.0) < 1.0), np.ones(len(main.entry))
+    let_in, entered = bool(main.entry_probability.min(initial=1.0) < 1.0), np.ones(len(main.entry_probability))
 
-    def foreseen(asked: Numbers) -> Vector:
+    def foreseen(asked: PersonNumbers) -> Vector:
         return chances(asked, entered, 0.0 if let_in else 1.0)
 
     by_floor = sum(likely * alone for likely, _, alone in ways)
     seen = float(foreseen(main.numbers).min(initial=1.0))
-    least = float(main.entry.min(initial=1.0)) * (seen if len(main.numbers) >= uniformly else min(seen, by_floor))
-    return Deal(numbers, chances(numbers, main.entry, 1.0), uniform, least, foreseen)
+    least = float(main.entry_probability.min(initial=1.0)) * (seen if len(main.numbers) >= eligible else min(seen, by_floor))
+    return Deal(numbers, chances(numbers, main.entry_probability, 1.0), uniform, least, foreseen)
 
 
-_NOTHING = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
+_EMPTY_DRAW = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
 
 
-def _taken(values: Vector, rows: Rows, missing: float) -> Vector:
+def _values_at(values: Vector, rows: RowIndices, missing: float) -> Vector:
     """The values at some rows, and another where there is no row."""
     return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
 
 
-def _any(one: Vector, other: Vector | float) -> Vector:
+def _either(one: Vector, other: Vector | float) -> Vector:
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
-def most_explored(decision: DeckPlan, size: int) -> int:
+def max_uniform_cards(plan: DeckPlan, size: int) -> int:
     """The largest number of cards of a deck that are drawn uniformly."""
-    least, more = _split(decision.floor * size)
+    least, more = _split(plan.uniform_floor * size)
     return least + (more > 0.0)
 
 

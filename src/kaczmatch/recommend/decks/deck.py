@@ -63,6 +63,6 @@ class SimulatedDeck:
     deck, and how the viewer takes to each. Who may not be shown has neither."""
 
     shown: tuple[Hashable, ...]
-    shown_likes: Vector
-    chances: Vector
-    likes: Vector
+    shown_forward: Vector
+    propensities: Vector
+    forward: Vector

@@ -11,19 +11,19 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.index.membership import Bits, Numbers, among
+from kaczmatch.recommend.index.membership import Bits, PersonNumbers, is_in
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.index.view import IndexView, SearchFilter, SearchResult
 from kaczmatch.recommend.people.profile import Profile
 
 COOLDOWN = timedelta(days=14)
 
-_NOBODY: Numbers = np.empty(0, np.int32)
+_NOBODY: PersonNumbers = np.empty(0, np.int32)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Eligible:
+class EligiblePeople:
     """The filters' answer for one viewer at one moment, by numbers of the index.
 
     `cooled` pass every filter but were met too recently, longest ago first; `away` are to be left out of whatever is found:
@@ -33,10 +33,10 @@ class Eligible:
     view: IndexView
     profile: Profile
     day: date
-    sought: SearchFilter
-    cooled: Numbers
-    away: Numbers
-    passing_away: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
+    filter: SearchFilter
+    in_cooldown: PersonNumbers
+    excluded: PersonNumbers
+    excluded_passing: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
 
     @classmethod
     def of(
@@ -47,56 +47,56 @@ class Eligible:
         blocked: Collection[Hashable],
         recent: Mapping[Hashable, datetime],
         cooldown: timedelta,
-    ) -> Eligible:
+    ) -> EligiblePeople:
         day = now.astimezone(UTC).date()
-        sought = view.sought(profile, day)
+        sought = view.search_filter(profile, day)
         never = view.numbers({profile.id, *blocked})
-        met = view.numbers(cooling(recent, now, cooldown))
+        met = view.numbers(in_cooldown(recent, now, cooldown))
         if len(met):
-            met = met[~among(met, never)]
+            met = met[~is_in(met, never)]
         away = np.concatenate([never, met]) if len(met) else never
         passing = view.passing(sought, away)
         return cls(view, profile, day, sought, met[passing[len(never) :]], away, int(np.count_nonzero(passing)))
 
-    def everybody(self) -> Numbers:
-        return self._here(self.view.everybody(self.sought))
+    def everybody(self) -> PersonNumbers:
+        return self._without_excluded(self.view.everybody(self.filter))
 
-    def everybody_with(self, profile: Profile) -> Numbers:
+    def everybody_for(self, profile: Profile) -> PersonNumbers:
         """Who could be shown to somebody with another profile."""
-        return self._here(self.view.everybody(self.view.sought(profile, self.day)))
+        return self._without_excluded(self.view.everybody(self.view.search_filter(profile, self.day)))
 
-    def search(self, lens: ViewerWeights, want: int, last: Bits, rng: np.random.Generator) -> tuple[Numbers, SearchResult]:
+    def search(self, lens: ViewerWeights, want: int, last: Bits, rng: np.random.Generator) -> tuple[PersonNumbers, SearchResult]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.sought, lens, want + len(self.away), rng, last)
-        return self._here(found.best)[:want], found
+        found = self.view.search(self.filter, lens, want + len(self.excluded), rng, last)
+        return self._without_excluded(found.best)[:want], found
 
     def count(self, found: SearchResult) -> int:
-        return found.size - self.passing_away
+        return found.size - self.excluded_passing
 
-    def of_these(self, ids: Collection[Hashable]) -> Numbers:
+    def eligible_among(self, ids: Collection[Hashable]) -> PersonNumbers:
         """Those of some people who may be shown."""
-        numbers = self._here(self.view.numbers(set(ids)))
-        return numbers[self.view.passing(self.sought, numbers)]
+        numbers = self._without_excluded(self.view.numbers(set(ids)))
+        return numbers[self.view.passing(self.filter, numbers)]
 
-    def at_random(self, found: SearchResult, count: int, rng: np.random.Generator) -> Numbers:
+    def uniform_sample(self, found: SearchResult, count: int, rng: np.random.Generator) -> PersonNumbers:
         """Some of all who may be shown, each alike."""
         count = min(count, self.count(found))
         if count <= 0:
             return _NOBODY
         # A few more than that, since some will be left out; all of them where that was not enough.
-        more = count + 8 + 2 * count * self.passing_away // found.size
+        more = count + 8 + 2 * count * self.excluded_passing // found.size
         for tries in (more, found.size):
             ranks = rng.choice(found.size, min(tries, found.size), replace=False)
-            picked = self._here(self.view.pick(found, ranks))
+            picked = self._without_excluded(self.view.at_ranks(found, ranks))
             if len(picked) >= count:
                 break
         return picked[:count]
 
-    def _here(self, numbers: Numbers) -> Numbers:
-        return numbers[~among(numbers, self.away)]
+    def _without_excluded(self, numbers: PersonNumbers) -> PersonNumbers:
+        return numbers[~is_in(numbers, self.excluded)]
 
 
-def cooling(recent: Mapping[Hashable, datetime], now: datetime, period: timedelta = COOLDOWN) -> list[Hashable]:
+def in_cooldown(recent: Mapping[Hashable, datetime], now: datetime, period: timedelta = COOLDOWN) -> list[Hashable]:
     """Whose last interaction is less than `period` ago, longest ago first; exactly `period` ago is long enough.
 
     A time that lies in the future counts as now: a wrong clock does not shorten the wait.

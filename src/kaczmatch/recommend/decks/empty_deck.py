@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from kaczmatch.recommend.decks.deck import FilterHint
-from kaczmatch.recommend.decks.eligible import Eligible
-from kaczmatch.recommend.people.profile import OLDEST
+from kaczmatch.recommend.decks.eligible import EligiblePeople
+from kaczmatch.recommend.people.profile import MAX_AGE
 
 
-def explain_empty(who: Eligible) -> tuple[str, tuple[FilterHint, ...]]:
+def explain_empty(who: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]]:
     """The reason, and what each of the viewer's own filters costs; all of them together if none alone helps.
 
     Whether somebody is blocked, or blocked the viewer, makes no difference to the words.
@@ -19,16 +19,16 @@ def explain_empty(who: Eligible) -> tuple[str, tuple[FilterHint, ...]]:
     profile = who.profile
     if not profile.old_enough(who.day):
         return f"one must be {profile.schema.minimum_age} to take part", ()
-    if not len(who.view) or who.view.ids(who.view.all()) == [profile.id]:
+    if not len(who.view) or who.view.ids(who.view.all_numbers()) == [profile.id]:
         return "there is nobody else here yet", ()
     wider: dict[str, dict[str, Any]] = {
         "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
-        "age": {"ages": (0, OLDEST)},
+        "age": {"ages": (0, MAX_AGE)},
         "distance": {"within_km": math.inf},
     }
 
     def people(change: dict[str, Any]) -> int:
-        return len(who.everybody_with(replace(profile, **change)))
+        return len(who.everybody_for(replace(profile, **change)))
 
     single = [FilterHint(name, people(change)) for name, change in wider.items()]
     helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)

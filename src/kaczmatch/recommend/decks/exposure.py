@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.vectors import Vector, as_vector
 from kaczmatch.recommend.index.id_numbers import IdNumbers
-from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, marks
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, to_bits
 
 _DAY = 86_400.0
 _UNKNOWN, _ABSENT = -2, -1
@@ -35,7 +35,7 @@ class Exposure:
         self._lock = threading.Lock()
         # Cards are kept in units that grow with time as fast as old ones fade, so that only new ones are ever written.
         self._origin: datetime | None = None
-        self._places: dict[Hashable, int] = {}
+        self._slots: dict[Hashable, int] = {}
         self._ids: list[Hashable] = []
         self._cards = np.zeros(64)
         self._total = 0.0
@@ -44,16 +44,16 @@ class Exposure:
         self._over = np.empty(0, np.int64)
         self._is_over = np.zeros(64, np.bool_)
         self._since: list[int] = []
-        self._numbers: WeakKeyDictionary[IdNumbers, _Numbers] = WeakKeyDictionary()
+        self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
 
-    def shown(self, ids: Iterable[Hashable], at: datetime) -> None:
+    def record(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count a card for each."""
         with self._lock:
             card = self._unit(at)
             for identifier in ids:
-                place = self._places.get(identifier)
+                place = self._slots.get(identifier)
                 if place is None:
-                    place = self._places[identifier] = len(self._ids)
+                    place = self._slots[identifier] = len(self._ids)
                     self._ids.append(identifier)
                     if len(self._ids) > len(self._cards):
                         self._cards = np.append(self._cards, np.zeros(len(self._cards)))
@@ -62,39 +62,39 @@ class Exposure:
                 self._total += card
                 self._since.append(place)
             if len(self._since) > len(self._cards):
-                self._look_at_everybody()
+                self._invalidate()
 
     def forget(self, identifier: Hashable) -> None:
         """Somebody who left; whoever stands last takes their place."""
         with self._lock:
-            place = self._places.pop(identifier, None)
+            place = self._slots.pop(identifier, None)
             if place is None:
                 return
             last = self._ids.pop()
             if last != identifier:
-                self._ids[place], self._places[last] = last, place
+                self._ids[place], self._slots[last] = last, place
             self._cards[place], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
             self._total = float(self._cards.sum())
-            self._look_at_everybody()
+            self._invalidate()
             self._numbers.clear()
 
-    def over(self, people: int, at: datetime) -> list[Hashable]:
+    def over_cap(self, people: int, at: datetime) -> list[Hashable]:
         """Who has had their share, in a population of so many."""
         with self._lock:
-            return [self._ids[place] for place in self._over_now(people, at).tolist()]
+            return [self._ids[place] for place in self._update_over_cap(people, at).tolist()]
 
-    def marks(self, roster: IdNumbers, at: datetime) -> Bits:
+    def over_cap_bits(self, roster: IdNumbers, at: datetime) -> Bits:
         """The same for the people of an index, as bits by their numbers; hold the index while you ask."""
         with self._lock:
-            over = self._over_now(len(roster), at)
+            over = self._update_over_cap(len(roster), at)
             if not len(over):
                 return NO_BITS
             known = self._numbers.get(roster)
             if known is None or known.version != roster.version:
-                known = self._numbers[roster] = _Numbers(roster.version)
-            return marks(known.of(over, self._ids, roster), roster.highest)
+                known = self._numbers[roster] = _NumberCache(roster.version)
+            return to_bits(known.of(over, self._ids, roster), roster.capacity)
 
-    def _over_now(self, people: int, at: datetime) -> NDArray[np.int64]:
+    def _update_over_cap(self, people: int, at: datetime) -> NDArray[np.int64]:
         limit = self.cap * (self._unit(at) + self._total / max(people, 1))
         if limit < self._limit:
             over = np.flatnonzero(self._cards > limit)
@@ -108,16 +108,16 @@ class Exposure:
         self._over, self._limit = over, limit
         return over
 
-    def _look_at_everybody(self) -> None:
+    def _invalidate(self) -> None:
         """Next time, not only at who was over the limit or has been shown since."""
         self._limit = math.inf
         self._since.clear()
 
-    def of(self, identifier: Hashable, at: datetime) -> float:
+    def cards_of(self, identifier: Hashable, at: datetime) -> float:
         """Cards of one person, old ones faded."""
         with self._lock:
             unit = self._unit(at)
-            place = self._places.get(identifier)
+            place = self._slots.get(identifier)
             return 0.0 if place is None else float(self._cards[place]) / unit
 
     def _unit(self, at: datetime) -> float:
@@ -131,19 +131,19 @@ class Exposure:
             self._cards *= math.exp(-grown)
             self._total *= math.exp(-grown)
             self._origin, grown = at, 0.0
-            self._look_at_everybody()
+            self._invalidate()
         return math.exp(max(grown, -300.0))
 
 
 @final
-class _Numbers:
+class _NumberCache:
     """The numbers that people have in an index, looked up once each, for as long as nobody comes or leaves there."""
 
     def __init__(self, version: int) -> None:
         self.version = version
         self._by_place = np.empty(0, np.int32)
 
-    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: IdNumbers) -> Numbers:
+    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: IdNumbers) -> PersonNumbers:
         """Of those who are there."""
         if len(self._by_place) < len(ids):
             more = max(len(ids), 2 * len(self._by_place)) - len(self._by_place)

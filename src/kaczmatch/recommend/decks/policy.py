@@ -31,13 +31,13 @@ class DeckPlan:
 
     sampler: Sampler
     reason: str
-    floor: float = 0.0
-    admirers: float = 0.0
-    capped: bool = False
+    uniform_floor: float = 0.0
+    admirer_quota: float = 0.0
+    exposure_capped: bool = False
 
     def __post_init__(self) -> None:
-        check_number("floor", self.floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirers, low=0.0, high=1.0)
+        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +71,21 @@ class PaperPolicy(Policy):
 
     slug: ClassVar[str] = "paper"
 
-    enough: int = 200
-    stable: float = 0.7
+    cosine_from_swipes: int = 200
+    min_stability: float = 0.7
 
     def __post_init__(self) -> None:
-        check_integer("enough", self.enough, low=0, high=10**9)
-        check_number("stable", self.stable, low=-1.0, high=1.0)
+        check_integer("enough", self.cosine_from_swipes, low=0, high=10**9)
+        check_number("stable", self.min_stability, low=-1.0, high=1.0)
 
     def plan(self, experience: Experience) -> DeckPlan:
-        if experience.swipes < self.enough:
-            return DeckPlan(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.enough}")
+        if experience.swipes < self.cosine_from_swipes:
+            return DeckPlan(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.cosine_from_swipes}")
         last = experience.stability[-2:]
-        if len(last) == 2 and max(last) < self.stable:
+        if len(last) == 2 and max(last) < self.min_stability:
             shown = " and ".join(f"{value:.2f}" for value in last)
-            return DeckPlan(sampler=RowNorm(), reason=f"the taste is moving: Δs {shown}, both below {self.stable}")
-        return DeckPlan(sampler=Cosine(), reason=f"{experience.swipes} swipes so far, at least {self.enough}")
+            return DeckPlan(sampler=RowNorm(), reason=f"the taste is moving: Δs {shown}, both below {self.min_stability}")
+        return DeckPlan(sampler=Cosine(), reason=f"{experience.swipes} swipes so far, at least {self.cosine_from_swipes}")
 
 
 @final
@@ -95,27 +95,27 @@ class MutualPolicy(Policy):
 
     slug: ClassVar[str] = "mutual"
 
-    floor: float = 0.03
-    admirers: float = 0.5
-    introduction: int = 0  # swipes of somebody new that `information` gets
+    uniform_floor: float = 0.03
+    admirer_quota: float = 0.5
+    introduction_swipes: int = 0  # swipes of somebody new that `information` gets
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:
-        check_number("floor", self.floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirers, low=0.0, high=1.0)
-        check_integer("introduction", self.introduction, low=0, high=10_000)
+        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
+        check_integer("introduction", self.introduction_swipes, low=0, high=10_000)
 
     def plan(self, experience: Experience) -> DeckPlan:
-        new = experience.swipes < self.introduction
+        new = experience.swipes < self.introduction_swipes
         reason = (
-            f"{experience.swipes} swipes so far, fewer than {self.introduction}: first learn the taste"
+            f"{experience.swipes} swipes so far, fewer than {self.introduction_swipes}: first learn the taste"
             if new
             else "people likely to like each other"
         )
         return DeckPlan(
             sampler=Information() if new else self.sampler,
             reason=reason,
-            floor=self.floor,
-            admirers=self.admirers,
-            capped=True,
+            uniform_floor=self.uniform_floor,
+            admirer_quota=self.admirer_quota,
+            exposure_capped=True,
         )

@@ -12,19 +12,19 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, most_explored
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, max_uniform_cards
 from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
-from kaczmatch.recommend.decks.eligible import COOLDOWN, Eligible
+from kaczmatch.recommend.decks.eligible import COOLDOWN, EligiblePeople
 from kaczmatch.recommend.decks.empty_deck import explain_empty
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import DeckPlan, Experience, MutualPolicy, Policy
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, all_marked, among, places
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, is_in, positions_in
 from kaczmatch.recommend.index.view import CandidateRows, IndexView
-from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Reach, TwoStageSampler, in_order
-from kaczmatch.recommend.scoring import Viewer, fusion, usual_fusion
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval, TwoStageSampler, descending
+from kaczmatch.recommend.scoring import Viewer, fusion, default_fusion
 
-_NOBODY: Numbers = np.empty(0, np.int32)
+_NOBODY: PersonNumbers = np.empty(0, np.int32)
 
 
 @final
@@ -44,9 +44,9 @@ class Recommender:
     private_order: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))
+        object.__setattr__(self, "fusion", self.fusion or default_fusion(self.index.learner))
         fusion(self.fusion)
-        self._decided(Experience())
+        self._plan(Experience())
         if not isinstance(self.cooldown, timedelta) or self.cooldown < timedelta(0):
             raise InvalidInput("cooldown", f"must be a timedelta of at least 0, got {self.cooldown!r}")
 
@@ -69,24 +69,24 @@ class Recommender:
         viewer last met somebody, `admirers` who has liked the viewer.
         """
         self._check(viewer, size, blocked, admirers)
-        decision = self._decided(experience)
+        decision = self._plan(experience)
         with self.index.reading() as view:
-            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            table = _DeckInProgress(self, viewer, decision, size, self._over(view, decision, exposure, now))
-            table.lay(who, admirers, rng)
-            if not table.eligible and not len(who.cooled):
+            who = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            table = _DeckInProgress(self, viewer, decision, size, self._over_cap(view, decision, exposure, now))
+            table.read_candidates(who, admirers, rng)
+            if not table.eligible and not len(who.in_cooldown):
                 return Deck((), self.policy.slug, decision, 0, *explain_empty(who))
         # The index has been let go: nobody who wants to change it waits for the states to be looked up.
-        shown, hand = table.dealt(rng)
+        shown, hand = table.deal(rng)
         scores, own = table.scores(shown)
         explored, chances = (
-            among(shown.numbers, hand.explored).tolist(),
-            [*hand.propensities.tolist(), *[1.0] * len(table.cooled)],
+            is_in(shown.numbers, hand.uniform).tolist(),
+            [*hand.propensities.tolist(), *[1.0] * len(table.in_cooldown)],
         )
         listed, dealt = scores.tolist(), len(hand.numbers)
         cards = [
             _card(shown.ids[i], decision, chances[i], listed[i], explored[i], i >= dealt)
-            for i in in_order(own if self.private_order else scores, rng).tolist()
+            for i in descending(own if self.private_order else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, decision, table.eligible, min_propensity=hand.min_propensity)
 
@@ -109,17 +109,17 @@ class Recommender:
         The mean of those probabilities over several calls is that of the policy: what chance decides is drawn anew each time.
         """
         self._check(viewer, size, blocked, admirers)
-        decision = self._decided(experience)
+        decision = self._plan(experience)
         with self.index.reading() as view:
-            who = Eligible.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
-            table = _DeckInProgress(self, viewer, decision, size, self._over(view, decision, exposure, now))
-            table.lay(who, admirers, rng)
-            known = view.people(who.of_these(asked))
-        shown, hand = table.dealt(rng)
+            who = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            table = _DeckInProgress(self, viewer, decision, size, self._over_cap(view, decision, exposure, now))
+            table.read_candidates(who, admirers, rng)
+            known = view.candidate_rows(who.eligible_among(asked))
+        shown, hand = table.deal(rng)
         chances = dict(zip(known.ids, hand.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(
-            table.cooled.ids, 1.0
+            table.in_cooldown.ids, 1.0
         )
-        known = known.joined(table.cooled)
+        known = known.concatenate(table.in_cooldown)
         likes = dict(zip(known.ids, viewer.forward(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
         return SimulatedDeck(
             tuple(shown.ids),
@@ -128,14 +128,14 @@ class Recommender:
             np.array([likes.get(one, 0.0) for one in asked]),
         )
 
-    def _over(self, view: IndexView, decision: DeckPlan, exposure: Exposure | None, now: datetime) -> Bits:
+    def _over_cap(self, view: IndexView, decision: DeckPlan, exposure: Exposure | None, now: datetime) -> Bits:
         """Who comes last, since they have had their share of exposure."""
-        return view.over(exposure, now) if exposure is not None and decision.capped else NO_BITS
+        return view.over(exposure, now) if exposure is not None and decision.exposure_capped else NO_BITS
 
-    def _decided(self, experience: Experience) -> DeckPlan:
+    def _plan(self, experience: Experience) -> DeckPlan:
         decision = self.policy.plan(experience)
         if isinstance(decision.sampler, BeliefSampler):
-            decision.sampler.belief(self.index.learner)
+            decision.sampler.require_belief(self.index.learner)
         return decision
 
     def _check(self, viewer: Viewer, size: int, blocked: Collection[Hashable], admirers: Collection[Hashable]) -> None:
@@ -155,68 +155,68 @@ class _DeckInProgress:
     """One deck in the making: who could be dealt is laid out from the index, then dealt from without it."""
 
     main: CandidateRows
-    liked: CandidateRows
-    spare: CandidateRows  # drawn uniformly from all who are eligible
-    cooled: CandidateRows  # who comes by relaxing the cooldown
-    entry: Vector  # the probability with which each of `main` came to lie here
+    admirers: CandidateRows
+    uniform: CandidateRows  # drawn uniformly from all who are eligible
+    in_cooldown: CandidateRows  # who comes by relaxing the cooldown
+    entry_probability: Vector  # the probability with which each of `main` came to lie here
     eligible: int
 
     def __init__(self, recommender: Recommender, viewer: Viewer, decision: DeckPlan, size: int, over: Bits) -> None:
-        self.recommender, self.viewer, self.decision, self.size, self.over = recommender, viewer, decision, size, over
-        self._hand: Deal | None = None
+        self.recommender, self.viewer, self.plan, self.size, self.over_cap = recommender, viewer, decision, size, over
+        self._deal: Deal | None = None
         self._pool: Pool | None = None
         self._states: dict[Hashable, State] = {}
 
-    def lay(self, who: Eligible, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
+    def read_candidates(self, who: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
         """Read from the index all that the deck can need."""
-        view, sampler, size = who.view, self.decision.sampler, self.size
-        liked = who.of_these(admirers) if self.decision.admirers else _NOBODY
-        spare, everybody = _NOBODY, sampler.reach is Reach.EVERYBODY
+        view, sampler, size = who.view, self.plan.sampler, self.size
+        liked = who.eligible_among(admirers) if self.plan.admirer_quota else _NOBODY
+        spare, everybody = _NOBODY, sampler.retrieval is Retrieval.EVERYBODY
         if everybody:
             main = who.everybody()
             self.eligible = len(main)
         else:
-            ranked_by = "forward" if sampler.reach is Reach.LIKED else self.recommender.fusion
-            lens = self.recommender.index.lens(self.viewer, ranked_by)
-            main, found = who.search(lens, max(sampler.shortlist, 4 * size, size + len(liked)), self.over, rng)
+            ranked_by = "forward" if sampler.retrieval is Retrieval.BEST_FORWARD else self.recommender.fusion
+            lens = self.recommender.index.viewer_weights(self.viewer, ranked_by)
+            main, found = who.search(lens, max(sampler.shortlist, 4 * size, size + len(liked)), self.over_cap, rng)
             self.eligible = who.count(found)
-            if self.decision.floor and self.eligible > size:
-                spare = who.at_random(found, most_explored(self.decision, size) + size, rng)
-        self.entry = np.ones(len(main))
+            if self.plan.uniform_floor and self.eligible > size:
+                spare = who.uniform_sample(found, max_uniform_cards(self.plan, size) + size, rng)
+        self.entry_probability = np.ones(len(main))
         if self.eligible > size and isinstance(sampler, TwoStageSampler):
-            main, self.entry = _first_stage(main, liked, sampler.some(size), rng)
+            main, self.entry_probability = _first_stage(main, liked, sampler.first_stage_size(size), rng)
             spare = rng.permutation(main)
         elif self.eligible > size and everybody:  # such a sampler asks for nothing but norms: deal at once
-            pools = [self._of_norms(some, view.squared_norms(some)) for some in (main, liked)]
-            parts = WeightedPool(main, pools[0], self.entry), WeightedPool(liked, pools[1], np.ones(len(liked)))
-            self._hand = deal(self.decision, size, self.eligible, *parts, rng.permutation(main), rng)
-            main, liked = self._hand.numbers, _NOBODY
-        cooled = who.cooled[: max(size - self.eligible, 0)]
-        self.main, self.liked, self.spare, self.cooled = (view.people(some) for some in (main, liked, spare, cooled))
+            pools = [self._pool_of_norms(some, view.squared_norms(some)) for some in (main, liked)]
+            parts = WeightedPool(main, pools[0], self.entry_probability), WeightedPool(liked, pools[1], np.ones(len(liked)))
+            self._deal = deal(self.plan, size, self.eligible, *parts, rng.permutation(main), rng)
+            main, liked = self._deal.numbers, _NOBODY
+        cooled = who.in_cooldown[: max(size - self.eligible, 0)]
+        self.main, self.admirers, self.uniform, self.in_cooldown = (view.candidate_rows(some) for some in (main, liked, spare, cooled))
 
-    def dealt(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
+    def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
         """The people of the deck, whoever comes by relaxing the cooldown last; and the others' probabilities."""
         if self.eligible <= self.size:
             certain = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
-            return self.main.joined(self.cooled), certain
-        hand = self._hand
+            return self.main.concatenate(self.in_cooldown), certain
+        hand = self._deal
         if hand is None:
             self._pool = self.pool(self.main)
-            main = WeightedPool(self.main.numbers, self._pool, self.entry)
-            liked = WeightedPool(self.liked.numbers, self.pool(self.liked), np.ones(len(self.liked)))
-            uniformly = len(self.main) if isinstance(self.decision.sampler, TwoStageSampler) else self.eligible
-            hand = deal(self.decision, self.size, uniformly, main, liked, self.spare.numbers, rng)
-        laid = self.main.joined(self.liked, self.spare)
-        return laid.taken(places(laid.numbers, hand.numbers)), hand
+            main = WeightedPool(self.main.numbers, self._pool, self.entry_probability)
+            liked = WeightedPool(self.admirers.numbers, self.pool(self.admirers), np.ones(len(self.admirers)))
+            uniformly = len(self.main) if isinstance(self.plan.sampler, TwoStageSampler) else self.eligible
+            hand = deal(self.plan, self.size, uniformly, main, liked, self.uniform.numbers, rng)
+        laid = self.main.concatenate(self.admirers, self.uniform)
+        return laid.take(positions_in(laid.numbers, hand.numbers)), hand
 
     def scores(self, shown: CandidateRows) -> tuple[Vector, Vector]:
         """Both-way scores and the viewer's side of them, those of the pool where it was scored both ways anyway."""
-        if self._pool is not None and self.decision.sampler.reach is Reach.BEST:
-            rows = places(self.main.numbers, shown.numbers)
+        if self._pool is not None and self.plan.sampler.retrieval is Retrieval.BEST_MUTUAL:
+            rows = positions_in(self.main.numbers, shown.numbers)
             if rows.min(initial=0) >= 0:
-                return self._pool.sides(rows)
+                return self._pool.mutual_and_forward(rows)
         pool = self.pool(shown)
-        return pool.score, pool.forward
+        return pool.mutual, pool.forward
 
     def pool(self, people: CandidateRows) -> Pool:
         return Pool(
@@ -224,16 +224,16 @@ class _DeckInProgress:
             fusion(self.recommender.fusion),
             squared_norms=people.squared_norms,
             features=lambda: (people.features, people.appeal),
-            states=lambda: self._known(people.ids),
-            capped=all_marked(self.over, people.numbers),
+            states=lambda: self._states_of(people.ids),
+            capped=bits_at(self.over_cap, people.numbers),
         )
 
-    def _of_norms(self, numbers: Numbers, squared_norms: Vector) -> Pool:
+    def _pool_of_norms(self, numbers: PersonNumbers, squared_norms: Vector) -> Pool:
         """A pool of so many people that nothing else is read of them."""
         nobody = CandidateRows(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
         return self.pool(nobody)
 
-    def _known(self, ids: list[Hashable]) -> list[State]:
+    def _states_of(self, ids: list[Hashable]) -> list[State]:
         """The states of some people, each looked up once."""
         new = [identifier for identifier in ids if identifier not in self._states] if self._states else ids
         if new:
@@ -246,9 +246,9 @@ class _DeckInProgress:
         return [self._states[identifier] for identifier in ids]
 
 
-def _first_stage(everybody: Numbers, liked: Numbers, some: int, rng: np.random.Generator) -> tuple[Numbers, Vector]:
+def _first_stage(everybody: PersonNumbers, liked: PersonNumbers, some: int, rng: np.random.Generator) -> tuple[PersonNumbers, Vector]:
     """Those who liked the viewer, and some of the others, each alike; with the probability of each to be here."""
-    others = everybody[~among(everybody, liked)]
+    others = everybody[~is_in(everybody, liked)]
     if some >= len(others):
         return everybody, np.ones(len(everybody))
     drawn = rng.choice(others, some, replace=False, shuffle=False)

@@ -39,7 +39,7 @@ class ChunkTable:
         """Rows, not people."""
         return int(self.used.sum())
 
-    def between(self, kind: int, first: int, last: int) -> list[int]:
+    def chunks_between(self, kind: int, first: int, last: int) -> list[int]:
         """The chunks of a kind that can hold somebody born from `first` to `last`; all but the first and the last hold nobody
         else."""
         begins = self.begins[kind]
@@ -47,19 +47,19 @@ class ChunkTable:
 
     def insert(self, rows: IndexColumns) -> None:
         """Put people in, each into the chunks of all they are."""
-        highest = int(rows.who.max(initial=-1)) + 1
+        highest = int(rows.person.max(initial=-1)) + 1
         if highest > len(self.home):
             self.home = np.append(self.home, np.full(max(highest - len(self.home), len(self.home) // 8), -1))
         for kind in range(32):
             chosen = np.flatnonzero(rows.i_am >> np.uint32(kind) & np.uint32(1))
             if chosen.size:
                 chosen = chosen[np.argsort(rows.born[chosen], kind="stable")]
-                self._insert(kind, rows.taken(chosen))
+                self._insert(kind, rows.take(chosen))
                 self._repack(kind)
 
     def remove(self, number: int) -> None:
         """Take a person out of every chunk."""
-        for place in self.places(number):
+        for place in self.places_of(number):
             chunk, row = divmod(place, CHUNK)
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])
@@ -77,7 +77,7 @@ class ChunkTable:
             self.copies.pop((number, kind), None)
         self.home[number] = -1
 
-    def places(self, number: int) -> list[int]:
+    def places_of(self, number: int) -> list[int]:
         """Every row of a person."""
         first = int(self.home[number])
         chunk, row = divmod(first, CHUNK)
@@ -85,16 +85,16 @@ class ChunkTable:
         own = int(self.kind[chunk])
         return [first, *(self.copies[number, kind] for kind in range(own + 1, 32) if kinds >> kind & 1)]
 
-    def all_places(self, numbers: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def places_of_all(self, numbers: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Every row of many people, and which of them each belongs to."""
         homes = self.home[numbers]
         kinds = self.columns.i_am.reshape(-1)[homes]
         several = np.flatnonzero(kinds & (kinds - np.uint32(1)))
-        copies = [(place, which) for which in several.tolist() for place in self.places(int(numbers[which]))[1:]]
+        copies = [(place, which) for which in several.tolist() for place in self.places_of(int(numbers[which]))[1:]]
         extra = np.array(copies, np.int64).reshape(-1, 2).T
         return np.concatenate([homes, extra[0]]), np.concatenate([np.arange(len(numbers)), extra[1]])
 
-    def change(self, places: NDArray[np.int64], columns: Mapping[str, Array]) -> None:
+    def set_columns(self, places: NDArray[np.int64], columns: Mapping[str, Array]) -> None:
         """New values for some columns of some rows."""
         chunk, row = np.divmod(places, CHUNK)
         for name, values in columns.items():
@@ -113,11 +113,11 @@ class ChunkTable:
         target = np.searchsorted(begins, rows.born, side="right") - 1
         limits = np.append(np.flatnonzero(np.diff(target, prepend=-1)), len(target))
         for first, last in reversed(list(pairwise(limits.tolist()))):  # later chunks first: places stay valid
-            self._merge(kind, int(target[first]), rows.taken(slice(first, last)))
+            self._merge(kind, int(target[first]), rows.take(slice(first, last)))
 
     def _merge(self, kind: int, at: int, rows: IndexColumns) -> None:
         chunk = self.chunks[kind][at]
-        used, coming = int(self.used[chunk]), len(rows.who)
+        used, coming = int(self.used[chunk]), len(rows.person)
         if used + coming <= CHUNK:
             self._write(chunk, used, rows)
             self.used[chunk] = used + coming
@@ -128,7 +128,7 @@ class ChunkTable:
         self._reserve(len(parts) - 1)
         homes = [chunk, *(self._new_chunk(kind) for _ in parts[1:])]
         for target, part in zip(homes, parts, strict=True):
-            self._write(target, 0, both.taken(part))
+            self._write(target, 0, both.take(part))
             self.used[target] = len(part)
         self.chunks[kind][at + 1 : at + 1] = homes[1:]
         self.begins[kind][at + 1 : at + 1] = [int(both.born[part[0]]) for part in parts[1:]]
@@ -148,18 +148,18 @@ class ChunkTable:
         self.chunks[kind] = [self._new_chunk(kind) for _ in parts]
         self.begins[kind] = [_BEFORE_ALL, *(int(everybody.born[part[0]]) for part in parts[1:])]
         for chunk, part in zip(self.chunks[kind], parts, strict=True):
-            self._write(chunk, 0, everybody.taken(part))
+            self._write(chunk, 0, everybody.take(part))
             self.used[chunk] = len(part)
 
     def _write(self, chunk: int, row: int, rows: IndexColumns) -> None:
-        coming = len(rows.who)
+        coming = len(rows.person)
         for column, values in zip(self.columns, rows, strict=True):
             column[chunk][..., row : row + coming] = values
         kind = int(self.kind[chunk])
         place = chunk * CHUNK + row + np.arange(coming)
         first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # the lowest of all they are
-        self.home[rows.who[first]] = place[first]
-        for number, copy in zip(rows.who[~first].tolist(), place[~first].tolist(), strict=True):
+        self.home[rows.person[first]] = place[first]
+        for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):
             self.copies[number, kind] = copy
 
     def _new_chunk(self, kind: int) -> int:

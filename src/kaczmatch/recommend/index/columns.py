@@ -22,7 +22,7 @@ Array = NDArray[Any]
 class IndexColumns(NamedTuple):
     """The arrays of all chunks, or the same for some rows without the chunk in front."""
 
-    who: Array
+    person: Array
     i_am: Array
     i_look_for: Array
     born: Array
@@ -31,16 +31,16 @@ class IndexColumns(NamedTuple):
     x: Array
     y: Array
     z: Array
-    reach: Array
+    max_squared_chord: Array
     tags: Array  # packed, 64 to a word
     features: Array
     inverse_norm: Array  # 1/‖tags and features‖, and 0 for none
     appeal: Array
     mean: Array  # what the person likes, in units of `unit`
-    unit: Array  # Each over the spread of a typical score: what one of `mean` is worth,
+    mean_scale: Array  # Each over the spread of a typical score: what one of `mean` is worth,
     offset: Array  # the threshold,
-    pull: Array  # and the weight of appeal.
-    careless: Array  # the share of careless swipes
+    appeal_weight: Array  # and the weight of appeal.
+    random_share: Array  # the share of careless swipes
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
@@ -48,7 +48,7 @@ class IndexColumns(NamedTuple):
         inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
-    def taken(self, rows: Array | slice) -> IndexColumns:
+    def take(self, rows: Array | slice) -> IndexColumns:
         """Some rows of these."""
         return IndexColumns(*(column[..., rows] for column in self))
 
@@ -80,20 +80,20 @@ DTYPES = {
 }
 
 
-def packed(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def pack_tags(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Rows of tags as words, a column a row: the first byte lowest, in each byte the first tag highest."""
     padded = np.zeros((len(tags), -(-tags.shape[1] // 64) * 64), np.bool_)
     padded[:, : tags.shape[1]] = tags
     return np.ascontiguousarray(np.packbits(padded, axis=1).view("<u8").astype(np.uint64).T)
 
 
-def unpacked(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
+def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
     """The way back."""
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
 
 
 @compiled
-def described(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
+def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
     """What learners ask about the rows at some places: squared norms, tags and features by their coordinates, and appeal."""
     squared, appeal = np.empty(len(places)), np.empty(len(places))
     values = np.zeros((len(places), len(tags) + len(features)))

@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.columns import Array, packed
+from kaczmatch.recommend.index.columns import Array, pack_tags
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
@@ -30,7 +30,7 @@ class CompactState(NamedTuple):
     threshold: Vector
     appeal_weight: Vector
     certainty: Vector
-    careless: Vector
+    random_share: Vector
 
     @classmethod
     def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
@@ -46,17 +46,17 @@ class CompactState(NamedTuple):
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index: means in eight bits, a column a person, in units of a scale."""
-        scale = _scale(self.mean)
+        scale = _eight_bit_scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
             "unit": (scale * self.certainty).astype(np.float32),
             "offset": (self.threshold * self.certainty).astype(np.float32),
             "pull": (self.appeal_weight * self.certainty).astype(np.float32),
-            "careless": self.careless.astype(np.float32),
+            "careless": self.random_share.astype(np.float32),
         }
 
 
-def lens(
+def viewer_weights(
     viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
 ) -> ViewerWeights:
     """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
@@ -65,13 +65,13 @@ def lens(
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
     of_tags = weights[tag_places]
-    scale = _scale(of_tags)
+    scale = _eight_bit_scale(of_tags)
     eight = np.rint(of_tags / scale).astype(np.int8).view(np.uint8)
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
     return ViewerWeights(
-        packed((eight >> _BITS & 1).astype(np.bool_)),
+        pack_tags((eight >> _BITS & 1).astype(np.bool_)),
         np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
@@ -81,13 +81,13 @@ def lens(
         own_features,
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
-        np.float32(own.careless[0]),
+        np.float32(own.random_share[0]),
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
 
 
-def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
+def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
     """What, times a packed covariance, is the variance of a score, averaged over nobody's profiles: a quarter of all tags and
     standard-normal features."""
     if not isinstance(learner, GaussianLearner):
@@ -99,7 +99,7 @@ def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
     return np.asarray(learner.quadratic_form(learner.coordinates(profiles)).mean(axis=0))
 
 
-def _scale(weights: Array) -> Array:
+def _eight_bit_scale(weights: Array) -> Array:
     """What one step is worth of weights rounded to eight bits."""
     largest = np.abs(weights).max(axis=-1, initial=0.0)
     return np.where(largest > 0.0, largest / 127.0, 1.0)

@@ -25,7 +25,7 @@ class IdNumbers:
     def __contains__(self, identifier: Hashable) -> bool:
         return identifier in self._numbers
 
-    def enter(self, identifier: Hashable) -> int:
+    def add(self, identifier: Hashable) -> int:
         """The number of somebody, a new one for who is new."""
         known = self._numbers.get(identifier)
         if known is not None:
@@ -40,7 +40,7 @@ class IdNumbers:
         self.version += 1
         return number
 
-    def leave(self, identifier: Hashable) -> int:
+    def remove(self, identifier: Hashable) -> int:
         """The number that somebody had."""
         number = self._numbers.pop(identifier)
         self._ids[number] = None
@@ -59,7 +59,7 @@ class IdNumbers:
         return [self._ids[number] for number in numbers]
 
     @property
-    def highest(self) -> int:
+    def capacity(self) -> int:
         """One more than the highest number there was."""
         return len(self._ids)
 

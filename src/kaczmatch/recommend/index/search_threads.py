@@ -19,7 +19,7 @@ CORES = os.cpu_count() or 1
 
 
 @final
-class _Job(Generic[T]):
+class _SearchJob(Generic[T]):
     """Something to do once, by a helper, unless it is called off before."""
 
     def __init__(self, work: Callable[[], T]) -> None:
@@ -29,7 +29,7 @@ class _Job(Generic[T]):
         self._result: list[T] = []
         self._problem: BaseException | None = None
 
-    def do(self) -> None:
+    def run(self) -> None:
         if not self._taken.acquire(blocking=False):
             return
         try:
@@ -39,7 +39,7 @@ class _Job(Generic[T]):
         finally:
             self._done.release()
 
-    def called_off(self) -> bool:
+    def cancel(self) -> bool:
         return self._taken.acquire(blocking=False)
 
     def result(self) -> list[T]:
@@ -51,20 +51,20 @@ class _Job(Generic[T]):
 
 def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
     """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
-    jobs = [_Job(work) for _ in range(min(helpers, idle()))] if helpers > 0 else []
+    jobs = [_SearchJob(work) for _ in range(min(helpers, idle_cores()))] if helpers > 0 else []
     for job in jobs:
         _jobs().put(job)
     try:
         results = [work()]
     finally:
-        begun = [job for job in jobs if not job.called_off()]
+        begun = [job for job in jobs if not job.cancel()]
         theirs = [job.result() for job in begun]
     return [*results, *(result for some in theirs for result in some)]
 
 
-def idle() -> int:
+def idle_cores() -> int:
     """How many cores nobody uses at this moment, beside our own; all, where the system does not say."""
-    file = _load()
+    file = _load_file()
     if file < 0:
         return CORES - 1
     running = int(os.pread(file, 64, 0).split()[3].partition(b"/")[0])  # "0.61 0.70 0.74 2/113 4711": 2 of 113 run
@@ -72,7 +72,7 @@ def idle() -> int:
 
 
 @cache
-def _load() -> int:
+def _load_file() -> int:
     try:
         return os.open("/proc/loadavg", os.O_RDONLY)
     except OSError:
@@ -80,13 +80,13 @@ def _load() -> int:
 
 
 @cache
-def _jobs() -> queue.SimpleQueue[_Job[Any]]:
+def _jobs() -> queue.SimpleQueue[_SearchJob[Any]]:
     """Where helpers look for work; as many of them as there are other cores."""
-    jobs: queue.SimpleQueue[_Job[Any]] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[_SearchJob[Any]] = queue.SimpleQueue()
 
     def help_out() -> None:
         while True:
-            jobs.get().do()
+            jobs.get().run()
 
     for number in range(CORES - 1):
         threading.Thread(target=help_out, name=f"kaczmatch-index-{number}", daemon=True).start()

@@ -39,7 +39,7 @@ class Location:
         check_integer("column", self.column, low=0, high=COLUMNS - 1)
 
     @classmethod
-    def snapped(cls, latitude: float, longitude: float) -> Location:
+    def from_coordinates(cls, latitude: float, longitude: float) -> Location:
         """The cell that a place lies in."""
         north = check_number("latitude", latitude, low=-90.0, high=90.0)
         east = check_number("longitude", longitude, low=-180.0, high=180.0)
@@ -62,7 +62,7 @@ class Location:
         return np.float32(x), np.float32(y), np.float32(z)
 
 
-def reach(within_km: float) -> np.float32:
+def max_squared_chord(within_km: float) -> np.float32:
     """The longest squared chord within a distance."""
     angle = within_km / _EARTH_KM
     return np.float32(4.0 * math.sin(angle / 2.0) ** 2) if angle < math.pi else NO_LIMIT

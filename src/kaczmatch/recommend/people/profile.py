@@ -13,7 +13,7 @@ from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.schema import DATING, Schema
 
-OLDEST = 150
+MAX_AGE = 150
 
 
 def age_on(born: date, day: date) -> int:
@@ -31,7 +31,7 @@ class Profile:
     i_look_for: frozenset[str]
     born: date
     features: Vector
-    ages: tuple[int, int] = (0, OLDEST)
+    ages: tuple[int, int] = (0, MAX_AGE)
     location: Location | None = None
     within_km: float = math.inf
     schema: Schema = field(default=DATING, repr=False)
@@ -47,7 +47,7 @@ class Profile:
             raise InvalidInput("born", f"must be a date, got {self.born!r}")
         if not isinstance(self.ages, tuple | list) or len(self.ages) != 2:
             raise InvalidInput("ages", f"must be the youngest and the oldest age, got {self.ages!r}")
-        youngest, oldest = (check_integer("ages", age, low=0, high=OLDEST) for age in self.ages)
+        youngest, oldest = (check_integer("ages", age, low=0, high=MAX_AGE) for age in self.ages)
         if youngest > oldest:
             raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
         if self.location is not None and not isinstance(self.location, Location):

@@ -58,13 +58,13 @@ class Vocabulary:
 
     def rename(self, old: str, new: str) -> Vocabulary:
         """The same coordinate under another name."""
-        place = self._place(old)
-        return self._changed(place, replace(self.terms[place], name=new))
+        place = self._coordinate(old)
+        return self._with_term(place, replace(self.terms[place], name=new))
 
     def retire(self, name: str) -> Vocabulary:
         """A name that no profile may use any more; its coordinate stays, at 0."""
-        place = self._place(name)
-        return self._changed(place, replace(self.terms[place], retired=True))
+        place = self._coordinate(name)
+        return self._with_term(place, replace(self.terms[place], retired=True))
 
     def vector(self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None) -> Vector:
         """Tags and feature values as the learners take them."""
@@ -73,21 +73,21 @@ class Vocabulary:
             raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
         places = {known.name: place for place, known in enumerate(self.terms) if not known.retired}
         for tag in tags:
-            values[self._used(tag, places, "tags", is_tag=True)] = 1.0
+            values[self._active_coordinate(tag, places, "tags", is_tag=True)] = 1.0
         for name, value in (features or {}).items():
-            place = self._used(name, places, "features", is_tag=False)
+            place = self._active_coordinate(name, places, "features", is_tag=False)
             if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
             values[place] = float(value)
         return values
 
-    def _place(self, name: str) -> int:
+    def _coordinate(self, name: str) -> int:
         for place, known in enumerate(self.terms):
             if known.name == name:
                 return place
         raise InvalidInput("name", f"there is no {name!r}; {did_you_mean(str(name), (known.name for known in self.terms))}")
 
-    def _used(self, name: str, places: Mapping[str, int], field: str, *, is_tag: bool) -> int:
+    def _active_coordinate(self, name: str, places: Mapping[str, int], field: str, *, is_tag: bool) -> int:
         place = places.get(name)
         if place is not None and self.terms[place].is_tag is is_tag:
             return place
@@ -97,5 +97,5 @@ class Vocabulary:
         usable = [known for known, place in places.items() if self.terms[place].is_tag is is_tag]
         raise InvalidInput(field, f"there is no {kind} {name!r}; {did_you_mean(str(name), usable)}")
 
-    def _changed(self, place: int, name: Term) -> Vocabulary:
+    def _with_term(self, place: int, name: Term) -> Vocabulary:
         return Vocabulary((*self.terms[:place], name, *self.terms[place + 1 :]), self.version + 1)

@@ -19,19 +19,19 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.scoring import Fusion, Viewer
 
-Rows = NDArray[np.int64]
-Floats = NDArray[np.floating[Any]]
-Chances = Callable[[int], Vector]
+RowIndices = NDArray[np.int64]
+FloatArray = NDArray[np.floating[Any]]
+InclusionProbabilities = Callable[[int], Vector]
 
-NO_ROWS: Rows = np.empty(0, np.int64)
+NO_ROWS: RowIndices = np.empty(0, np.int64)
 
 
-class Reach(Enum):
+class Retrieval(Enum):
     """Which of the eligible a sampler needs to see."""
 
     EVERYBODY = "everybody"
-    BEST = "the best by the both-way score"
-    LIKED = "the best by the viewer's own score"
+    BEST_MUTUAL = "the best by the both-way score"
+    BEST_FORWARD = "the best by the viewer's own score"
 
 
 @final
@@ -81,11 +81,11 @@ class Pool:
         return self.viewer.backward(self._states())
 
     @cached_property
-    def score(self) -> Vector:
+    def mutual(self) -> Vector:
         """Both ways."""
         return self._fuse(self.forward, self.backward)
 
-    def sides(self, rows: Rows) -> tuple[Vector, Vector]:
+    def mutual_and_forward(self, rows: RowIndices) -> tuple[Vector, Vector]:
         """Both-way scores and the viewer's side of them, of some rows; a sampler need not have asked about all of them."""
         known = "forward" in self.__dict__
         forward = self.forward[rows] if known else self.viewer.forward(self.features[rows], self.appeal[rows])
@@ -101,12 +101,12 @@ class Draw:
     have a place already; of a taken row, as if it had none.
     """
 
-    rows: Rows
-    beside: Callable[[Rows], Chances]
+    rows: RowIndices
+    conditional: Callable[[RowIndices], InclusionProbabilities]
 
-    def chances(self, n: int) -> Vector:
+    def inclusion_probabilities(self, n: int) -> Vector:
         """The probability of each row of the pool to be among the first n."""
-        return self.beside(NO_ROWS)(n)
+        return self.conditional(NO_ROWS)(n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class Sampler(ABC):
     """A way to choose."""
 
     slug: ClassVar[str]
-    reach: ClassVar[Reach]
+    retrieval: ClassVar[Retrieval]
     shortlist: ClassVar[int] = 1000  # how many of the best it looks at, where it does not look at everybody
     why: ClassVar[str]  # one is shown somebody, in words
 
@@ -127,10 +127,10 @@ class TwoStageSampler(Sampler):
     """One that chooses among a few, drawn uniformly from everybody."""
 
     __slots__ = ()
-    reach: ClassVar[Reach] = Reach.EVERYBODY
+    retrieval: ClassVar[Retrieval] = Retrieval.EVERYBODY
 
     @abstractmethod
-    def some(self, size: int) -> int:
+    def first_stage_size(self, size: int) -> int:
         """How many it chooses `size` from."""
 
 
@@ -140,7 +140,7 @@ class BeliefSampler(Sampler):
     __slots__ = ()
 
     @final
-    def belief(self, learner: Learner) -> GaussianLearner:
+    def require_belief(self, learner: Learner) -> GaussianLearner:
         """The learner, if it knows."""
         if not isinstance(learner, GaussianLearner):
             raise InvalidInput(
@@ -149,7 +149,7 @@ class BeliefSampler(Sampler):
         return learner
 
 
-def in_order(scores: Floats, rng: np.random.Generator) -> Rows:
+def descending(scores: FloatArray, rng: np.random.Generator) -> RowIndices:
     """Highest first, equal ones in random order."""
     shuffled = rng.permutation(len(scores))
     return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")], np.int64)

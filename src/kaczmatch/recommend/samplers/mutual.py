@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.errors import check_number, check_integer
-from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
-from kaczmatch.recommend.samplers.ranked_draw import one_of_many
-from kaczmatch.recommend.samplers.sampled_scores import drawn_scores, likely
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Retrieval
+from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
+from kaczmatch.recommend.samplers.sampled_scores import sample_scores, to_match_probabilities
 
 
 @final
@@ -27,7 +27,7 @@ class Mutual(BeliefSampler):
     """
 
     slug: ClassVar[str] = "mutual"
-    reach: ClassVar[Reach] = Reach.BEST
+    retrieval: ClassVar[Retrieval] = Retrieval.BEST_MUTUAL
     shortlist: ClassVar[int] = 500  # a tempered draw strays no further down than that
     why: ClassVar[str] = "likely to be liked both ways"
 
@@ -39,11 +39,11 @@ class Mutual(BeliefSampler):
         check_integer("draws", self.draws, low=1, high=10_000)
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        learner, state = self.belief(pool.viewer.learner), pool.viewer.state
+        learner, state = self.require_belief(pool.viewer.learner), pool.viewer.state
         x = learner.coordinates(pool.features, pool.appeal)
-        scores = drawn_scores(learner, state, x, self.draws, self.temper, rng)
+        scores = sample_scores(learner, state, x, self.draws, self.temper, rng)
         left = max(1.0 - self.temper**2, 0.0) * learner.score_variance(state, x) + learner.alpha
         epsilon = np.float32(learner.estimated_label_noise(state))
-        likely(scores, (1.0 / np.sqrt(left)).astype(np.float32), epsilon, pool.backward.astype(np.float32))
+        to_match_probabilities(scores, (1.0 / np.sqrt(left)).astype(np.float32), epsilon, pool.backward.astype(np.float32))
         scores[:, pool.capped] = -1.0
-        return one_of_many(scores, size, rng)
+        return draw_by_samples(scores, size, rng)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import Chances, Draw, Floats, Rows, in_order
+from kaczmatch.recommend.samplers.contract import InclusionProbabilities, Draw, FloatArray, RowIndices, descending
 
 
-def ranked(order: Rows, size: int) -> Draw:
+def draw_ranked(order: RowIndices, size: int) -> Draw:
     """The first rows of an order that leaves nothing to chance."""
 
-    def beside(taken: Rows) -> Chances:
+    def beside(taken: RowIndices) -> InclusionProbabilities:
         def chances(n: int) -> Vector:
             certain = np.zeros(len(order))
             certain[_first(order, n, taken)] = 1.0
@@ -22,19 +22,19 @@ def ranked(order: Rows, size: int) -> Draw:
     return Draw(order[:size], beside)
 
 
-def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
+def draw_by_samples(scores: FloatArray, size: int, rng: np.random.Generator) -> Draw:
     """The best by the first row of scores; the other rows are what chance could have made of it as well.
 
     A candidate's probability is the share of rows, the first among them, that put it into the first n. Counting the first one
     too makes the inverse probability of what was shown unbiased: E[M/(1 + Binomial(M − 1, p))] = (1 − (1 − p)ᴹ)/p.
     """
-    order = in_order(scores[0], rng)
+    order = descending(scores[0], rng)
 
-    def beside(taken: Rows) -> Chances:
+    def beside(taken: RowIndices) -> InclusionProbabilities:
         others = np.delete(scores, taken, axis=1) if len(taken) else scores
         candidates = others.shape[1]
         first = min(size, candidates)
-        limits: list[Floats] = []  # of each row the best `first` scores, the best last; once they are asked for
+        limits: list[FloatArray] = []  # of each row the best `first` scores, the best last; once they are asked for
 
         def chances(n: int) -> Vector:
             if n >= candidates:
@@ -57,7 +57,7 @@ def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
     return Draw(order[:size], beside)
 
 
-def _first(order: Rows, n: int, taken: Rows) -> Rows:
+def _first(order: RowIndices, n: int, taken: RowIndices) -> RowIndices:
     """Who comes before the place of the n-th who is not taken, and that one."""
     if n == 0 or not len(taken):
         return order[:n]

@@ -9,8 +9,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.core.errors import check_number
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.weighted_draw import race
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Retrieval, Sampler
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted
 
 
 @final
@@ -23,7 +23,7 @@ class RowNorm(Sampler):
     """
 
     slug: ClassVar[str] = "row-norm"
-    reach: ClassVar[Reach] = Reach.EVERYBODY
+    retrieval: ClassVar[Retrieval] = Retrieval.EVERYBODY
     why: ClassVar[str] = "drawn by the number of tags"
 
     least: float = 0.0
@@ -38,4 +38,4 @@ class RowNorm(Sampler):
         if len(pool):
             median = float(np.median(weights)) or 1.0
             weights = np.clip(weights, self.least * median, self.most * median)
-        return race(np.where(pool.capped, 0.0, weights), size, rng)
+        return draw_weighted(np.where(pool.capped, 0.0, weights), size, rng)

@@ -11,7 +11,7 @@ from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.state import State
 
 
-def drawn_scores(
+def sample_scores(
     learner: BeliefLearner, state: State, x: Matrix, draws: int, temper: float, rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """A row a drawn taste, a column a candidate, whose coordinates are a row of `x`; `temper` scales how far the tastes stray
@@ -25,7 +25,7 @@ def drawn_scores(
 
 
 @compiled
-def likely(scores: NDArray[np.float32], scales: NDArray[np.float32], epsilon: np.float32, others: NDArray[np.float32]) -> None:
+def to_match_probabilities(scores: NDArray[np.float32], scales: NDArray[np.float32], label_noise: np.float32, backward: NDArray[np.float32]) -> None:
     """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
 
     Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.
@@ -48,7 +48,7 @@ def likely(scores: NDArray[np.float32], scales: NDArray[np.float32], epsilon: np
             t = t * t
             beyond = half / (t * t)
             mass = one - beyond if z > np.float32(0.0) else beyond
-            row[j] = (epsilon + (one - np.float32(2.0) * epsilon) * mass) * others[j]
+            row[j] = (label_noise + (one - np.float32(2.0) * label_noise) * mass) * backward[j]
 
 
 @compiled

@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Rows
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, RowIndices
 
 _ROUNDS = 60
 _CLOSE = 1e-8
 _NEGLIGIBLE = 1e-12  # of the largest weight
 
 
-def race(weights: Vector, size: int, rng: np.random.Generator) -> Draw:
+def draw_weighted(weights: Vector, size: int, rng: np.random.Generator) -> Draw:
     """The first `size` to arrive. Rows of weight 0 come only when the others are used up, all alike; so do all if all are 0."""
-    return Draw(_arrivals(weights, size, rng), lambda taken: lambda n: chances(weights, n, taken))
+    return Draw(_arrivals(weights, size, rng), lambda taken: lambda n: inclusion_probabilities(weights, n, taken))
 
 
-def chances(weights: Vector, size: int, taken: Rows = NO_ROWS) -> Vector:
+def inclusion_probabilities(weights: Vector, size: int, taken: RowIndices = NO_ROWS) -> Vector:
     """The probability of each row to be among the first `size` who are not `taken`; of a taken row, as if it were not."""
     running, free = _running(weights), np.ones(len(weights), np.bool_)
     free[taken] = False
@@ -44,7 +44,7 @@ def _running(weights: Vector) -> NDArray[np.bool_]:
     return np.asarray(weights > _NEGLIGIBLE * weights.max(initial=0.0))
 
 
-def _arrivals(weights: Vector, size: int, rng: np.random.Generator) -> Rows:
+def _arrivals(weights: Vector, size: int, rng: np.random.Generator) -> RowIndices:
     running = _running(weights)
     times = rng.exponential(size=len(weights))
     # Who does not run arrives after all who do, in random order.
@@ -57,7 +57,7 @@ def _arrivals(weights: Vector, size: int, rng: np.random.Generator) -> Rows:
     return np.concatenate([_first(runners, keys, len(runners)), _first(others, keys, size - len(runners))])
 
 
-def _first(rows: Rows, keys: Vector, size: int) -> Rows:
+def _first(rows: RowIndices, keys: Vector, size: int) -> RowIndices:
     if size < len(rows):
         rows = rows[np.argpartition(keys[rows], size)[:size]]
     return np.asarray(rows[np.argsort(keys[rows])], np.int64)

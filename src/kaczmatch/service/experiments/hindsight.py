@@ -85,7 +85,7 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._occasion(deck, cards)
-            self._exposure.shown([card.candidate for card in cards], deck.at)
+            self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 

@@ -91,10 +91,10 @@ class _Rows:
                 experience=occasion.experience,
                 exposure=occasion.exposure,
             )
-            chances += seen.chances / DEALS
+            chances += seen.propensities / DEALS
             # What a belief expects of a card is known before its answer; other learners have no probabilities.
-            foreseen += float(seen.shown_likes.sum()) / DEALS if knows else 0.0
-        guesses = seen.likes if knows else np.zeros(len(cards))
+            foreseen += float(seen.shown_forward.sum()) / DEALS if knows else 0.0
+        guesses = seen.forward if knows else np.zeros(len(cards))
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):

@@ -167,7 +167,7 @@ class ServingIndex:
         self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
         words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
-        index.put(*(profile_of(person, words, schema) for person in people))
+        index.upsert(*(profile_of(person, words, schema) for person in people))
         self._relearn(reader, ids, fold, index, states)
         self._reweigh(reader, ids, index)
 
@@ -181,7 +181,7 @@ class ServingIndex:
             new: dict[Hashable, State] = {
                 user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
             }
-            index.prefer(new)
+            index.set_states(new)
             states.update(new)
 
     def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
@@ -198,7 +198,7 @@ class ServingIndex:
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
                 if card.candidate in self.recommender.index:
-                    self.exposure.shown([card.candidate], card.at)
+                    self.exposure.record([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 

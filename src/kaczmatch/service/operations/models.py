@@ -132,7 +132,7 @@ class Models:
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
-                sampler.belief(rule)
+                sampler.require_belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
         while self._teach(number, told):

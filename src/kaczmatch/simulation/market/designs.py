@@ -35,7 +35,7 @@ class Regions:
         profiles = [
             replace(
                 profile,
-                location=Location.snapped(0.0, 10.0 * self.region(place)),
+                location=Location.from_coordinates(0.0, 10.0 * self.region(place)),
                 within_km=np.inf if travels[place] else _NEAR_KM,
             )
             for place, profile in enumerate(town.profiles)

@@ -99,7 +99,7 @@ class _Market:
         dimensions = town.vocabulary.dimensions
         self.fold = EventFold(1, shared.learner, neutral_prior(shared.learner, dimensions), lambda _: dimensions)
         self.index = CandidateIndex(town.vocabulary, shared.learner, prior=self.fold.prior, schema=town.profiles[0].schema)
-        self.index.put(*town.profiles)
+        self.index.upsert(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
         self.appeal = AppealModel().tracker()
         self.features = [packed(profile.features) for profile in town.profiles]
@@ -136,8 +136,8 @@ class _Market:
             self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
         self.tastes[viewer] = self.fold.step(taste, _event(viewer, now, SESSION_ENDED))
         self.states[viewer] = self.tastes[viewer].state
-        self.exposure.shown(shown, now)
-        self.index.prefer({viewer: self.states[viewer]})
+        self.exposure.record(shown, now)
+        self.index.set_states({viewer: self.states[viewer]})
         self.index.set_appeal({candidate: self.appeal.appeal_of(candidate, None, now) for candidate in shown})
 
     def log(self) -> Log:

@@ -13,7 +13,7 @@ from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import compatible
 
-CHANCE = MutualPolicy(floor=1.0, admirers=0.0)
+CHANCE = MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)
 
 
 def test_only_travellers_meet_people_of_other_regions() -> None:
