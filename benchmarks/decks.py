@@ -138,7 +138,9 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
     def search(viewer: Profile) -> list[int]:
         me = Viewer(viewer, RULE, people.states([viewer.id])[0])
         with index.reading() as view:
-            found = view.search(view.search_filter(viewer, NOW.date()), index.viewer_weights(me, "geometric"), Greedy.shortlist + 1, rng)
+            found = view.search(
+                view.search_filter(viewer, NOW.date()), index.viewer_weights(me, "geometric"), Greedy.shortlist + 1, rng
+            )
             shortlist = view.candidate_rows(found.best)
         scores = geometric(me.forward(shortlist.features, shortlist.appeal), me.backward(people.states(shortlist.ids)))
         ids = np.array(shortlist.ids)

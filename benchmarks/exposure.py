@@ -28,7 +28,7 @@ def gini(shares: Vector) -> float:
 def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
     """How often each candidate is among the best, divided by how often it could have been."""
     log = data.log
-    assert log.row is not None
+    assert log.candidate_row is not None
     learner = kaczmatch.learner("probit", appeal=appeal)
     prior = fit_prior(learner, log.select(data.fit))
     counts, lists = np.zeros((2, len(log.features)))
@@ -39,9 +39,9 @@ def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
             state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
         rest = rows[t:]
         known = data.known[t][rest]
-        scores = learner.score(state, log.features[log.row[rest]], known) if tags else known
-        counts[log.row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
-        lists[log.row[rest]] += 1.0
+        scores = learner.score(state, log.features[log.candidate_row[rest]], known) if tags else known
+        counts[log.candidate_row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
+        lists[log.candidate_row[rest]] += 1.0
     return np.asarray(counts[lists > 0] / lists[lists > 0])
 
 

@@ -118,7 +118,7 @@ def plain(
 
 
 def _features(log: SwipeLog, rows: NDArray[np.int64]) -> Matrix:
-    return log.features[rows if log.row is None else log.row[rows]]
+    return log.features[rows if log.candidate_row is None else log.candidate_row[rows]]
 
 
 # Archetypes: a mixture of population priors

@@ -131,9 +131,9 @@ def readable_probit_seconds(swipes: Swipes) -> float:
     rows = learner.coordinates(np.array(swipes.rows))
 
     def learn() -> None:
-        m, p, habits = np.ones(D + 1), np.eye(D + 1), initial_behaviour(learner.label_noise, learner.label_noise_swipes)
+        m, p, behaviour = np.ones(D + 1), np.eye(D + 1), initial_behaviour(learner.label_noise, learner.label_noise_swipes)
         for x, y in zip(rows, swipes.labels, strict=True):
-            m, p, habits = learner.step(m, p, habits, x, 1 if y > 0 else -1)
+            m, p, behaviour = learner.step(m, p, behaviour, x, 1 if y > 0 else -1)
 
     return best(3, learn) / len(rows)
 

@@ -32,7 +32,9 @@ def main() -> None:
         for place, n in enumerate(times):
             ours[place] += np.nanmax(off[:n]) > 1.0
             usual[place] += np.nanmax(z[:n]) > 1.96
-    print(f"\n{options.studies:,} studies without a difference, a look after every unit from {MIN_UNITS} an arm on: found one by\n")
+    print(
+        f"\n{options.studies:,} studies without a difference, a look after every unit from {MIN_UNITS} an arm on: found one by\n"
+    )
     print("| units | " + " | ".join(f"{n:,}" for n in times) + " |\n" + "| --- " * (len(times) + 1) + "|")
     for name, found in (("95 % intervals of the usual kind", usual), ("ours", ours)):
         print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in found / options.studies) + " |")

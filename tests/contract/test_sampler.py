@@ -123,7 +123,7 @@ def test_unknown_samplers_and_settings_suggest_the_nearest() -> None:
         ("mutual", {"draws": 0}),
         ("row-norm", {"most": 0.5}),
         ("row-norm", {"least": 2.0}),
-        ("information", {"among": 0}),
+        ("information", {"pool_size": 0}),
         ("thompson", {"draws": 1.5}),
     ):
         with pytest.raises(InvalidInput):

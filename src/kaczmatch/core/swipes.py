@@ -47,7 +47,7 @@ class SwipeLog:
     (datetimes, or seconds), ``appeal`` the candidate's appeal as it was seen.
     """
 
-    __slots__ = ("appeal", "at", "features", "label", "candidate_row", "session", "user")
+    __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "user")
 
     user: Column
     features: Matrix  # one row a swipe, or one a candidate

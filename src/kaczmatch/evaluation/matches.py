@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.ranking_metrics import auc, precision, hit_rate
+from kaczmatch.core.ranking_metrics import auc, hit_rate, precision
 from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.mutual import MatchTest

@@ -9,7 +9,7 @@ from typing import Literal, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import InvalidInput, did_you_mean, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.split import BY_USER, fit_users

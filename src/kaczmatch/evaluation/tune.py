@@ -32,7 +32,7 @@ from kaczmatch.report.results import Figure, Part, Table
 MOST_USERS = 400  # in each of the groups
 MOST_SWIPES = 1_000  # of a user: the first ones matter
 GRID: Mapping[str, Sequence[float]] = {
-    "epsilon": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+    "label_noise": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
     "alpha": (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0),
     "half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),
     "appeal_half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),

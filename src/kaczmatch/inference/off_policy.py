@@ -27,7 +27,9 @@ from kaczmatch.inference.clustered import IntervalEstimate, clustered_ratio
 
 MIN_EFFECTIVE_PEOPLE = 30  # effectively: with fewer, an interval of theirs means little
 MIN_EFFECTIVE_CARDS = 100  # effectively
-_MAX_WEIGHT_ERROR = 0.2  # a mean weight this far from 1, and beyond its error, says that probabilities and log do not belong together
+_MAX_WEIGHT_ERROR = (
+    0.2  # a mean weight this far from 1, and beyond its error, says that probabilities and log do not belong together
+)
 _WEIGHT_CONFIDENCE = 0.999
 
 
@@ -76,7 +78,7 @@ def estimate_off_policy(dealt: LoggedCards) -> OffPolicyEstimate:
         raise InvalidInput(
             "support",
             f"{unsupported:,} of {decks:,} decks were dealt in a way that gives some people no chance at all, so what another "
-            "policy would earn with those people is not in the log; deal with a uniform floor (policy_settings: floor), or "
+            "policy would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or "
             "judge by later decks",
         )
     _, person = np.unique(dealt.user, return_inverse=True)

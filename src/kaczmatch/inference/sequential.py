@@ -23,7 +23,9 @@ from kaczmatch.inference.clustered import IntervalEstimate
 ALPHA: Final = 0.05
 PLANNED_UNITS: Final = 500  # units for which intervals are narrowest
 MIN_UNITS: Final = 30  # units of an arm before anything is said: the theory is for many
-MIN_EFFECTIVE_UNITS: Final = 8.0  # as many of them, effectively, must make up the variance: one match in thirty people is no measure of it
+MIN_EFFECTIVE_UNITS: Final = (
+    8.0  # as many of them, effectively, must make up the variance: one match in thirty people is no measure of it
+)
 
 
 class ConfidenceSequence(NamedTuple):

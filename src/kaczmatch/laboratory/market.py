@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.charts.market import market_chart
-from kaczmatch.core.errors import InvalidInput, did_you_mean, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, arms
 from kaczmatch.simulation.market.engine import Pace

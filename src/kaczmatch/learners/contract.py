@@ -51,7 +51,7 @@ class Learner(ABC):
         """The cells of somebody who has not swiped yet."""
 
     @abstractmethod
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
         """One swipe in plain numpy: the readable rule, the specification of the swipe kernel."""
 
     @abstractmethod
@@ -101,12 +101,12 @@ class Learner(ABC):
         return self.state(self.initial_cells(origin), origin.dimensions, origin)
 
     @final
-    def swipe(self, state: State, seen: ShownCandidate | ArrayLike, label: Label) -> State:
+    def swipe(self, state: State, candidate: ShownCandidate | ArrayLike, label: Label) -> State:
         """Learn from one swipe: a plain tag vector or what was :class:`Seen`, and ``"like"``/``"pass"`` or 1/-1."""
-        if type(seen) is ShownCandidate:
-            features, appeal = seen.features, seen.appeal
+        if type(candidate) is ShownCandidate:
+            features, appeal = candidate.features, candidate.appeal
         else:
-            features, appeal = as_vector(seen, "features"), 0.0
+            features, appeal = as_vector(candidate, "features"), 0.0
         y = sign(label)
         cells, d = self._checked_state(state).cells, state.dimensions
         if features.shape[0] != d:

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput, check_number, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, read_only
 
 # A user of the paper likes what has a cosine of at least 0.52 to a 0/1 taste of d/2 tags. With weights of 1 on average (0 or 2
@@ -61,9 +61,13 @@ class Prior:
         if self.covariance is not None:
             object.__setattr__(self, "covariance", read_only(self._checked_covariance(self.covariance)))
         if self.label_noise is not None:
-            object.__setattr__(self, "epsilon", check_number("epsilon", self.label_noise, low=1e-9, high=0.499))
+            object.__setattr__(self, "label_noise", check_number("label_noise", self.label_noise, low=1e-9, high=0.499))
         check_integer("later", self.added_tags, low=0, high=self.dimensions)
-        says_more = self.appeal or self.added_tags or any(each is not None for each in (self.threshold, self.covariance, self.label_noise))
+        says_more = (
+            self.appeal
+            or self.added_tags
+            or any(each is not None for each in (self.threshold, self.covariance, self.label_noise))
+        )
         if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
         object.__setattr__(self, "fingerprint", zlib.crc32(self._content()))
@@ -83,7 +87,10 @@ class Prior:
         return covariance
 
     def _content(self) -> bytes:
-        parts = [np.array([self.effective_threshold, self.appeal, -1.0 if self.label_noise is None else self.label_noise]), self.weights]
+        parts = [
+            np.array([self.effective_threshold, self.appeal, -1.0 if self.label_noise is None else self.label_noise]),
+            self.weights,
+        ]
         if self.covariance is not None:
             parts.append(self.covariance[np.tril_indices(len(self.covariance))])
         return b"".join(part.astype("<f8").tobytes() for part in parts)
@@ -118,7 +125,7 @@ class Prior:
         _, _, length, d, later, with_covariance = _HEADER.unpack_from(body)
         version = body[_HEADER.size : _HEADER.size + length].decode()
         numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)
-        threshold, appeal, epsilon = numbers[:3].tolist()
+        threshold, appeal, label_noise = numbers[:3].tolist()
         weights, lower = numbers[3 : d + 3], numbers[d + 3 :]
         if not version:  # a plain vector says its weights only
             return cls(weights)
@@ -127,7 +134,7 @@ class Prior:
             covariance = np.empty((d + 2, d + 2))
             rows, columns = np.tril_indices(d + 2)
             covariance[rows, columns] = covariance[columns, rows] = lower
-        return cls(weights, version, threshold, appeal, covariance, None if epsilon < 0.0 else epsilon, later)
+        return cls(weights, version, threshold, appeal, covariance, None if label_noise < 0.0 else label_noise, later)
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:

@@ -43,7 +43,9 @@ class Condition:
     def __post_init__(self) -> None:
         for name, kinds in (("labels", Labels), ("prior", PriorKind), ("sampling", Sampling)):
             if getattr(self, name) not in get_args(kinds):
-                raise InvalidInput(name, f"there is no {getattr(self, name)!r}; {did_you_mean(getattr(self, name), get_args(kinds))}")
+                raise InvalidInput(
+                    name, f"there is no {getattr(self, name)!r}; {did_you_mean(getattr(self, name), get_args(kinds))}"
+                )
         if self.population not in POPULATIONS:
             raise InvalidInput("population", f"there is no {self.population!r}; {did_you_mean(self.population, POPULATIONS)}")
         for name in ("flip", "like_rate", "prior_flip", "fatigue"):

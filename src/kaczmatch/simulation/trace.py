@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled, compiled_as, cosine_from_products, products
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.kernels import TASTE_CHANGED, END_SESSION_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE
+from kaczmatch.learners.kernels import END_SESSION_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.simulation.world import World

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.core.vectors import as_matrix, as_vector, cosine, check_vector, problem_with, unit, unit_rows
+from kaczmatch.core.vectors import as_matrix, as_vector, check_vector, cosine, problem_with, unit, unit_rows
 
 
 def test_a_good_vector_is_taken_as_it_is() -> None:

@@ -35,7 +35,12 @@ def by_hand(rows: list[tuple[int, int, bool, int]], viewer: int, candidate: int,
     return excess / (information + 1 / appeal.spread**2)
 
 
-@given(ROWS, st.sampled_from([AppealModel(), AppealModel(half_life_days=2 / 86_400, spread=0.5), AppealModel(half_life_days=float("inf"))]))
+@given(
+    ROWS,
+    st.sampled_from(
+        [AppealModel(), AppealModel(half_life_days=2 / 86_400, spread=0.5), AppealModel(half_life_days=float("inf"))]
+    ),
+)
 def test_it_is_what_others_decided_strictly_before(rows: list[Any], appeal: AppealModel) -> None:
     found = appeal.before_swipes(log_of(rows))
     expected = [by_hand(rows, viewer, candidate, at, appeal) for viewer, candidate, _, at in rows]

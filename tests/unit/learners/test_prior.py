@@ -40,7 +40,7 @@ def test_the_usual_threshold_is_the_papers_cosine_for_a_taste_of_that_length() -
         ({"weights": [1.0], "version": "a", "covariance": np.eye(2)}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.triu(np.ones((3, 3)))}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.ones((3, 3))}, "covariance"),
-        ({"weights": [1.0], "version": "a", "epsilon": 0.5}, "epsilon"),
+        ({"weights": [1.0], "version": "a", "label_noise": 0.5}, "label_noise"),
     ],
 )
 def test_a_bad_prior_names_what_is_wrong(arguments: dict[str, Any], field: str) -> None:
@@ -80,8 +80,8 @@ def test_a_prior_survives_bytes() -> None:
 
 
 def test_a_fingerprint_covers_everything_it_says() -> None:
-    base: dict[str, Any] = {"weights": np.ones(1), "version": "a", "threshold": 0.1, "covariance": np.eye(3), "epsilon": 0.2}
-    others = ({"covariance": 2 * np.eye(3)}, {"epsilon": 0.1}, {"threshold": 0.2}, {"appeal": 1.0}, {"weights": np.zeros(1)})
+    base: dict[str, Any] = {"weights": np.ones(1), "version": "a", "threshold": 0.1, "covariance": np.eye(3), "label_noise": 0.2}
+    others = ({"covariance": 2 * np.eye(3)}, {"label_noise": 0.1}, {"threshold": 0.2}, {"appeal": 1.0}, {"weights": np.zeros(1)})
     prints = {Prior(**(base | other)).fingerprint for other in ({}, *others)}
     assert len(prints) == 6
     assert Prior(**base).with_content_version("x").version == Prior(**(base | {"version": "b"})).with_content_version("x").version

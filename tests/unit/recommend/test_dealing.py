@@ -14,7 +14,7 @@ from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal
 from kaczmatch.recommend.decks.policy import DeckPlan
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Retrieval, Sampler
 from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
-from kaczmatch.recommend.samplers.weighted_draw import inclusion_probabilities, draw_weighted
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted, inclusion_probabilities
 
 SIZE, PEOPLE, ROWS = 5, 12, 16
 

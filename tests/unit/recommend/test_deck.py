@@ -32,7 +32,9 @@ POLICIES = {
     "paper": PaperPolicy(),
     "mutual": MutualPolicy(),
     **{
-        slug: Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.1, admirer_quota=0.4, exposure_capped=True))
+        slug: Always(
+            deck_plan=DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.1, admirer_quota=0.4, exposure_capped=True)
+        )
         for slug in SAMPLERS
     },
 }
@@ -135,15 +137,15 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
     for _ in range(rounds):
         seen = recommender.foresee(small.viewer(viewer), 6, everybody, **arguments)
-        told += seen.chances
+        told += seen.propensities
         dealt[[everybody.index(identifier) for identifier in seen.shown]] += 1
     assert {everybody[i] for i in np.flatnonzero(told)} == set(pool[:-1])
     assert np.abs(told - dealt).max() / rounds < 4.0 * 0.5 / np.sqrt(rounds)
     assert told.sum() / rounds == pytest.approx(6.0, abs=0.1)
-    least = recommender.deck(small.viewer(viewer), 6, **arguments).least
+    least = recommender.deck(small.viewer(viewer), 6, **arguments).min_propensity
     assert 0.0 < least <= told[told > 0.0].min() / rounds + 0.03
     bare = small.recommender(policy=Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test")))
-    least = bare.deck(small.viewer(viewer), 6, **arguments).least
+    least = bare.deck(small.viewer(viewer), 6, **arguments).min_propensity
     if slug in ("uniform", "greedy"):
         assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
 
@@ -192,7 +194,7 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
         wide = replace(profile, ages=(0, 150), born=date(1990, 1, 1), within_km=np.inf)
         people.profiles[wide.id] = wide
         people.states[wide.id], people.appeal[wide.id] = people.states[0], 0.0
-        people.index.put(wide)
+        people.index.upsert(wide)
     recommender = people.recommender(policy=MutualPolicy(uniform_floor=0.1))
     rng, exposure = np.random.default_rng(0), Exposure(cap=2.0)
     counts = dict.fromkeys(people.profiles, 0)
@@ -247,7 +249,7 @@ def test_states_may_be_looked_up_by_somebody_who_changes_the_index(people: Any) 
     """The lookup runs after the index was let go."""
 
     def states(ids: Any) -> Any:
-        people.index.put(people.profiles[250])
+        people.index.upsert(people.profiles[250])
         return people.states_of(ids)
 
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
@@ -306,12 +308,12 @@ def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any])
         people.profiles[0], i_am={"woman"}, i_look_for={"woman"}, ages=(90, 99), within_km=np.inf, born=date(1990, 1, 1)
     )
     he = replace(people.profiles[1], i_am={"man"}, i_look_for={"woman"}, ages=(18, 99), within_km=np.inf, born=date(1990, 1, 1))
-    people.index.put(she, he)
+    people.index.upsert(she, he)
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
     assert [(one.filter, one.people) for one in deck.openings] == [("several", 1)]
     assert "several" in deck.empty
-    people.index.put(replace(he, i_look_for={"man"}))
+    people.index.upsert(replace(he, i_look_for={"man"}))
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
     assert (deck.openings, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
 
@@ -369,6 +371,6 @@ def test_our_policy() -> None:
     assert decision.admirer_quota > 0.0
     assert MutualPolicy(introduction_swipes=10).plan(Experience(9)).sampler.slug == "information"
     assert MutualPolicy(introduction_swipes=10).plan(Experience(10)).sampler.slug == "mutual"
-    for bad in ({"floor": -0.1}, {"admirers": 2.0}, {"introduction": -1}):
+    for bad in ({"uniform_floor": -0.1}, {"admirer_quota": 2.0}, {"introduction_swipes": -1}):
         with pytest.raises(InvalidInput):
             MutualPolicy(**bad)  # type: ignore[arg-type]

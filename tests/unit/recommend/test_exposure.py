@@ -124,7 +124,9 @@ def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
     def marked() -> list[str]:
         here = [name for name in "abc" if name in roster]
         return [
-            name for name, mark in zip(here, bits_at(exposure.over_cap_bits(roster, NOW), roster.numbers(here)), strict=True) if mark
+            name
+            for name, mark in zip(here, bits_at(exposure.over_cap_bits(roster, NOW), roster.numbers(here)), strict=True)
+            if mark
         ]
 
     assert marked() == ["a"]

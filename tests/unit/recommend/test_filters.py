@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters, all_filters
+from kaczmatch.recommend.people.filters import FilterColumns, all_filters, passes_all_filters
 from kaczmatch.recommend.people.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, max_squared_chord
 from kaczmatch.recommend.people.profile import Profile, age_on
 from kaczmatch.recommend.people.schema import DATING, MENTORING, Schema
@@ -120,7 +120,11 @@ def test_mentoring_is_just_another_schema() -> None:
     mentor = person(0, schema=MENTORING, i_am={"mentor"}, i_look_for={"mentee"})
     mentee = person(1, schema=MENTORING, i_am={"mentee"}, i_look_for={"mentor"}, born=date(2010, 1, 1))
     both = person(2, schema=MENTORING, i_am={"mentor", "mentee"}, i_look_for={"mentor"})
-    assert passes_all_filters(mentor, FilterColumns.from_profiles([mentor, mentee, both], MENTORING), TODAY).tolist() == [False, True, True]
+    assert passes_all_filters(mentor, FilterColumns.from_profiles([mentor, mentee, both], MENTORING), TODAY).tolist() == [
+        False,
+        True,
+        True,
+    ]
     with pytest.raises(InvalidInput, match="schema"):
         all_filters(mentor, FilterColumns.from_profiles([person(1)], DATING), TODAY)
     with pytest.raises(InvalidInput, match="schema: 1 belongs to another schema"):
@@ -138,7 +142,7 @@ def test_mentoring_is_just_another_schema() -> None:
         ({"ages": (-1, 30)}, "ages", "whole number"),
         ({"ages": 30}, "ages", "youngest and the oldest"),
         ({"ages": (1, 2, 3)}, "ages", "youngest and the oldest"),
-        ({"location": (1.0, 2.0)}, "location", "Location.snapped"),
+        ({"location": (1.0, 2.0)}, "location", "Location.from_coordinates"),
         ({"identifier": None}, "id", "must be given"),
         ({"within_km": 10.0}, "location", "is needed"),
         ({"within_km": -1.0}, "within_km", "at least 0"),

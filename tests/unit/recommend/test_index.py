@@ -25,7 +25,7 @@ from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
-from kaczmatch.recommend.people.filters import FilterColumns, profile_filters, all_pass
+from kaczmatch.recommend.people.filters import FilterColumns, all_pass, profile_filters
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -54,12 +54,14 @@ def test_the_pass_finds_whom_the_filters_allow(crowd: Callable[..., Any], slug: 
         expected = oracle(people.profiles, viewer.profile)
         assert everybody(people.index, viewer.profile) == expected
         with people.index.reading() as view:
-            found = view.search(view.sought(viewer.profile, TODAY), people.index.lens(viewer, "product"), 1000, rng)
+            found = view.search(
+                view.search_filter(viewer.profile, TODAY), people.index.viewer_weights(viewer, "product"), 1000, rng
+            )
             assert sorted(view.ids(found.best)) == expected
             assert found.size == len(expected)
-            everyone = view.all()
-            assert sorted(view.ids(everyone[view.passing(view.sought(viewer.profile, TODAY), everyone)])) == expected
-            picked = view.pick(found, rng.permutation(found.size))
+            everyone = view.all_numbers()
+            assert sorted(view.ids(everyone[view.passing(view.search_filter(viewer.profile, TODAY), everyone)])) == expected
+            picked = view.at_ranks(found, rng.permutation(found.size))
             assert sorted(view.ids(picked)) == expected
 
 
@@ -75,20 +77,25 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
             assert everybody(people.index, profile, day) == oracle(people.profiles, profile, day)
 
 
-def plain_scores(lens: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
+def plain_scores(weights: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
-    bits_of_worth = columns.unpack_tags(lens.bit_planes, tags).astype(float)
-    weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.tag_scale)
+    bits_of_worth = columns.unpack_tags(weights.bit_planes, tags).astype(float)
+    tag_weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(weights.tag_scale)
     bits = columns.unpack_tags(rows.tags, tags).astype(float)
-    forward = (bits @ weights + rows.features.T @ lens.feature_weights.astype(float)) * rows.inverse_norm
-    forward = forward + float(lens.offset) + float(lens.appeal_weight) * rows.appeal
+    forward = (bits @ tag_weights + rows.features.T @ weights.feature_weights.astype(float)) * rows.inverse_norm
+    forward = forward + float(weights.offset) + float(weights.appeal_weight) * rows.appeal
     mean = rows.mean.T.astype(float)
-    back = mean[:, lens.own_tags].sum(axis=1) * float(lens.own_tag_value) + mean[:, lens.own_features] @ lens.own_feature_values
-    back = back * rows.mean_scale + rows.offset + rows.appeal_weight * float(lens.appeal)
-    if lens.probabilities:
-        forward, back = (0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(lens.random_share), forward), (rows.random_share, back)))
+    back = (
+        mean[:, weights.own_tags].sum(axis=1) * float(weights.own_tag_value)
+        + mean[:, weights.own_features] @ weights.own_feature_values
+    )
+    back = back * rows.mean_scale + rows.offset + rows.appeal_weight * float(weights.appeal)
+    if weights.probabilities:
+        forward, back = (
+            0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(weights.random_share), forward), (rows.random_share, back))
+        )
     names = {0: "product", 1: "harmonic", 2: "minimum"}
-    return np.maximum(forward, 0.0) if lens.fusion == 3 else FUSIONS[names[lens.fusion]](forward, back)
+    return np.maximum(forward, 0.0) if weights.fusion == 3 else FUSIONS[names[weights.fusion]](forward, back)
 
 
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
@@ -97,12 +104,12 @@ def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], sl
     people = crowd(500, slug, **({"appeal": True} if slug != "tk" else {}))
     for identifier in (3, 44, 123):
         viewer = people.viewer(identifier)
-        lens = people.index.lens(viewer, ranked_by)
+        weights = people.index.viewer_weights(viewer, ranked_by)
         with people.index.reading() as view:
-            best = view.search(view.sought(viewer.profile, TODAY), lens, 20, np.random.default_rng(1)).best
-            all_of_them = view.everybody(view.sought(viewer.profile, TODAY))
-            scores = plain_scores(lens, view.rows(all_of_them), 11)
-            of_best = plain_scores(lens, view.rows(best), 11)
+            best = view.search(view.search_filter(viewer.profile, TODAY), weights, 20, np.random.default_rng(1)).best
+            all_of_them = view.everybody(view.search_filter(viewer.profile, TODAY))
+            scores = plain_scores(weights, view.rows(all_of_them), 11)
+            of_best = plain_scores(weights, view.rows(best), 11)
         assert len(best) == min(20, len(all_of_them))
         assert np.all(np.diff(of_best) <= 2e-3)
         np.testing.assert_allclose(np.sort(of_best), np.sort(scores)[-len(best) :], atol=2e-3)
@@ -116,12 +123,12 @@ def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., An
     profile = replace(people.profiles[0], i_am=DATING.kinds, i_look_for=DATING.kinds, ages=(0, 150), within_km=np.inf)
     viewer = Viewer(profile, people.learner, people.learner.start(taste))
     with people.index.reading() as view:
-        everyone = view.everybody(view.sought(profile, TODAY))
+        everyone = view.everybody(view.search_filter(profile, TODAY))
         score = np.maximum(viewer.forward(view.features(everyone), 0.0 * everyone), 0.0)
         assert 3 < np.count_nonzero(score) < len(everyone) / 4
         for seed in range(5):
             found = view.search(
-                view.sought(profile, TODAY), people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)
+                view.search_filter(profile, TODAY), people.index.viewer_weights(viewer, "forward"), 3, np.random.default_rng(seed)
             ).best
             best = np.maximum(viewer.forward(view.features(found), 0.0 * found), 0.0)
             assert best == pytest.approx(np.sort(score)[::-1][:3])
@@ -288,7 +295,12 @@ def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., A
         with index.reading() as view:
             rows = view.rows(view.numbers(range(200)))
             best = view.ids(
-                view.search(view.search_filter(viewer.profile, TODAY), index.viewer_weights(viewer, "product"), 9, np.random.default_rng(0)).best
+                view.search(
+                    view.search_filter(viewer.profile, TODAY),
+                    index.viewer_weights(viewer, "product"),
+                    9,
+                    np.random.default_rng(0),
+                ).best
             )
         if index is people.index:
             expected = rows, best
@@ -343,7 +355,7 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
     with index.reading() as view:
         before = view.features(view.numbers(range(60)))
         mean = view.rows(view.numbers(range(60))).mean
-    index.adopt(new)
+    index.set_vocabulary(new)
     with index.reading() as view:
         numbers = view.numbers(range(60))
         after, rows = view.features(numbers), view.rows(numbers)
@@ -352,12 +364,12 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
     assert not after[:, [0, -2, -1]].any()
     assert np.array_equal(rows.mean[: old.dimensions], mean)
     state = people.learner.grow(people.states[3], new.dimensions)
-    index.prefer({3: state})
+    index.set_states({3: state})
     for stranger in (old, Vocabulary.of([f"other {i}" for i in range(12)], ["a", "b", "c"])):
         with pytest.raises(InvalidInput, match="continue"):
-            index.adopt(stranger)
+            index.set_vocabulary(stranger)
     with pytest.raises(InvalidInput, match="states: 4 has a"):
-        index.prefer({4: people.states[4]})
+        index.set_states({4: people.states[4]})
 
 
 def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_path: Path) -> None:
@@ -365,7 +377,7 @@ def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_pat
     canary = 1234.5677
     marked = people.profiles[7].features.copy()
     marked[-1] = canary
-    people.index.put(replace(people.profiles[7], id="canary-7", features=marked))
+    people.index.upsert(replace(people.profiles[7], id="canary-7", features=marked))
     people.index.save(tmp_path / "before")
     people.index.remove("canary-7")
     people.index.save(tmp_path / "after")
@@ -378,7 +390,7 @@ def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_pat
 def test_editing_a_profile_a_thousand_times_takes_no_room(crowd: Callable[..., Any]) -> None:
     people = crowd(5)
     for _ in range(1000):
-        people.index.put(people.profiles[3])
+        people.index.upsert(people.profiles[3])
     assert len(people.index._roster.all()) == len(people.index._table.home) == len(people.index) == 5
 
 
@@ -422,7 +434,7 @@ def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features
     people = crowd(3)
     candidates = FilterColumns.from_profiles([people.profiles[0]], DATING)
     with pytest.raises(InvalidInput, match=message):
-        people.index.put_columns(candidates, features)
+        people.index.upsert_columns(candidates, features)
     assert len(people.index) == 3
 
 

@@ -17,7 +17,7 @@ from kaczmatch.recommend.samplers.information import entropy, expected_informati
 from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.recommend.samplers.sampled_scores import to_match_probabilities
-from kaczmatch.recommend.samplers.weighted_draw import inclusion_probabilities, draw_weighted
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted, inclusion_probabilities
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).map(np.array)
 
@@ -98,7 +98,9 @@ def test_information_is_that_of_a_monte_carlo(mean: float, spread: float) -> Non
     tastes = mean + np.sqrt(spread) * np.random.default_rng(0).standard_normal(20_000)
     p = rule.label_noise + (1 - 2 * rule.label_noise) * ndtr(tastes / np.sqrt(rule.alpha))
     expected = entropy(p.mean()) - entropy(p).mean()
-    assert expected_information(np.array([mean]), np.array([spread]), rule.alpha, rule.label_noise)[0] == pytest.approx(expected, abs=0.02)
+    assert expected_information(np.array([mean]), np.array([spread]), rule.alpha, rule.label_noise)[0] == pytest.approx(
+        expected, abs=0.02
+    )
 
 
 def test_information_does_not_ask_the_same_twice() -> None:
@@ -126,10 +128,10 @@ def test_information_does_not_ask_the_same_twice() -> None:
 
 
 @given(st.lists(st.floats(-30.0, 30.0), min_size=1, max_size=40), st.floats(0.0, 0.49))
-def test_probabilities_without_an_exponential_are_those_of_the_normal(z: list[float], epsilon: float) -> None:
+def test_probabilities_without_an_exponential_are_those_of_the_normal(z: list[float], label_noise: float) -> None:
     scores = np.array([z, z], np.float32)
-    expected = (epsilon + (1.0 - 2.0 * epsilon) * ndtr(2.0 * scores[0].astype(float))) * 0.5
-    to_match_probabilities(scores, np.full(len(z), 2.0, np.float32), np.float32(epsilon), np.full(len(z), 0.5, np.float32))
+    expected = (label_noise + (1.0 - 2.0 * label_noise) * ndtr(2.0 * scores[0].astype(float))) * 0.5
+    to_match_probabilities(scores, np.full(len(z), 2.0, np.float32), np.float32(label_noise), np.full(len(z), 0.5, np.float32))
     np.testing.assert_allclose(scores, [expected, expected], atol=6e-7)
 
 

@@ -48,14 +48,14 @@ def test_threads_share_a_search_and_find_the_same(crowd: Callable[..., Any], tas
     people = crowd(500, "tk")
     viewer = wide(people, taste)
     with people.index.reading() as view:
-        sought = view.sought(viewer.profile, TODAY)
-        lens = people.index.lens(viewer, "product")
+        sought = view.search_filter(viewer.profile, TODAY)
+        weights = people.index.viewer_weights(viewer, "product")
         assert len(sought.chunks) > 2
         for seed in range(60):
             found = []
             for worth in (1, 1000):
                 monkeypatch.setattr(view_module, "_WORTH_A_THREAD", worth)
-                found.append(view.search(sought, lens, 30, np.random.default_rng(seed)))
+                found.append(view.search(sought, weights, 30, np.random.default_rng(seed)))
                 assert view.everybody(sought).tolist() == view.everybody(sought).tolist()
             assert found[0].best.tolist() == found[1].best.tolist()
             assert found[0].counts.tolist() == found[1].counts.tolist()
@@ -78,12 +78,12 @@ def test_who_is_marked_comes_last_and_nobody_else_is_missed(crowd: Callable[...,
     people = crowd(600, "tk")
     viewer = wide(people)
     with people.index.reading() as view:
-        sought, lens = view.sought(viewer.profile, TODAY), people.index.lens(viewer, "product")
-        order = view.search(sought, lens, 10_000, np.random.default_rng(0)).best
+        sought, weights = view.search_filter(viewer.profile, TODAY), people.index.viewer_weights(viewer, "product")
+        order = view.search(sought, weights, 10_000, np.random.default_rng(0)).best
         marked = order[: int(share * len(order))]
         bits = to_bits(marked, 600)
         expected = np.concatenate([order[len(marked) :], marked])
-        found = view.search(sought, lens, 40, np.random.default_rng(0), bits).best
+        found = view.search(sought, weights, 40, np.random.default_rng(0), bits).best
     assert len(order) > 300
     assert bits_at(bits, found).tolist() == bits_at(bits, expected[:40]).tolist()
     assert len(set(found.tolist()) & set(expected[:40].tolist())) >= 38  # equal scores at the end may change places

@@ -237,7 +237,10 @@ def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
     town.move_in("bob", man=True, youngest=20, oldest=44)
     people = [town.people.get(user) for user in ("ann", "bob")]
     words, schema = town.world.recommender.index.vocabulary, town.context.config.schema
-    quick, readable = columns_of(people, schema), FilterColumns.from_profiles([profile_of(one, words, schema) for one in people], schema)
+    quick, readable = (
+        columns_of(people, schema),
+        FilterColumns.from_profiles([profile_of(one, words, schema) for one in people], schema),
+    )
     for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype

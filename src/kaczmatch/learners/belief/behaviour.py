@@ -18,42 +18,42 @@ import numpy as np
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Vector
 
-# The last cells of a belief state: share of careless swipes, how many swipes that is worth, recent share of likes, CUSUM.
+# The last cells of a belief state: share of random swipes, how many swipes that is worth, recent share of likes, CUSUM.
 BEHAVIOUR_CELLS = 4
 _LIKE_RATE_GAIN = 0.02  # the recent share of likes is over some fifty swipes
 
 
-def initial_behaviour(epsilon: float, swipes: float) -> Vector:
+def initial_behaviour(label_noise: float, swipes: float) -> Vector:
     """Of somebody who has not swiped yet."""
-    return np.array([2.0 * epsilon, swipes, 0.5, 0.0])
+    return np.array([2.0 * label_noise, swipes, 0.5, 0.0])
 
 
-def updated_behaviour(habits: Vector, y: float, mass: float) -> Vector:
+def updated_behaviour(behaviour: Vector, y: float, mass: float) -> Vector:
     """After an answer to which the belief gave the probability `mass`: the readable rule."""
-    careless, weight, rate, surprise = habits
-    likely = 0.5 * careless + (1.0 - careless) * mass
+    random_share, weight, rate, surprise = behaviour
+    likely = 0.5 * random_share + (1.0 - random_share) * mass
     surprise = max(0.0, surprise + math.log((rate if y > 0 else 1.0 - rate) / likely))
     rate += _LIKE_RATE_GAIN * ((y > 0) - rate)
     if math.isinf(weight):
-        return np.array([careless, weight, rate, surprise])
-    tossed = 0.5 * careless / likely  # probability that this answer was a coin toss
-    a = careless * weight
+        return np.array([random_share, weight, rate, surprise])
+    tossed = 0.5 * random_share / likely  # probability that this answer was a coin toss
+    a = random_share * weight
     mean = (a + tossed) / (weight + 1.0)
     square = (a + 1.0) * (a + 2.0 * tossed) / ((weight + 1.0) * (weight + 2.0))
     return np.array([mean, mean * (1.0 - mean) / (square - mean**2) - 1.0, rate, surprise])
 
 
 @compiled
-def update_behaviour(habits: Vector, label: float, mass: float) -> None:
+def update_behaviour(behaviour: Vector, label: float, mass: float) -> None:
     """`after` for kernels, in place."""
-    careless, weight, rate = habits[0], habits[1], habits[2]
-    likely = 0.5 * careless + (1.0 - careless) * mass
-    habits[3] = max(0.0, habits[3] + math.log((rate if label > 0.0 else 1.0 - rate) / likely))
-    habits[2] = rate + _LIKE_RATE_GAIN * ((1.0 if label > 0.0 else 0.0) - rate)
+    random_share, weight, rate = behaviour[0], behaviour[1], behaviour[2]
+    likely = 0.5 * random_share + (1.0 - random_share) * mass
+    behaviour[3] = max(0.0, behaviour[3] + math.log((rate if label > 0.0 else 1.0 - rate) / likely))
+    behaviour[2] = rate + _LIKE_RATE_GAIN * ((1.0 if label > 0.0 else 0.0) - rate)
     if weight < math.inf:
-        tossed = 0.5 * careless / likely
-        a = careless * weight
+        tossed = 0.5 * random_share / likely
+        a = random_share * weight
         mean = (a + tossed) / (weight + 1.0)
         square = (a + 1.0) * (a + 2.0 * tossed) / ((weight + 1.0) * (weight + 2.0))
-        habits[0] = mean
-        habits[1] = mean * (1.0 - mean) / (square - mean * mean) - 1.0
+        behaviour[0] = mean
+        behaviour[1] = mean * (1.0 - mean) / (square - mean * mean) - 1.0

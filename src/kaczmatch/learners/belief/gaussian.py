@@ -1,4 +1,4 @@
-"""A normal belief about one user's taste, updated by assumed-density filtering on a probit with careless swipes.
+"""A normal belief about one user's taste, updated by assumed-density filtering on a probit with random swipes.
 
 The model is that of adPredictor (Graepel et al. 2010) and Matchbox (Stern et al. 2009), the method Opper's and Minka's. A taste
 is a weight for each tag, a threshold and, where used, a weight for appeal; the user likes x when taste·x + noise > 0, and
@@ -25,16 +25,16 @@ from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
 from kaczmatch.learners.contract import BeliefLearner, Scores, feature_rows, like_features
-from kaczmatch.learners.kernels import TASTE_CHANGED, DONE
+from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianLearner(BeliefLearner):
-    """Mean first, then the covariance in the form a subclass keeps it in, then the user's habits."""
+    """Mean first, then the covariance in the form a subclass keeps it in, then the user's behaviour."""
 
-    state_version: ClassVar[int] = 2  # 1 had no habits
+    state_version: ClassVar[int] = 2  # 1 had no behaviour
 
     alpha: float = 0.02  # variance of the noise in a decision; small, for what is more than that counts as carelessness
     label_noise: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
@@ -69,8 +69,10 @@ class GaussianLearner(BeliefLearner):
         n = self.belief_size(prior.dimensions)
         mean = np.append(prior.weights, [prior.effective_threshold, prior.appeal])[:n]
         covariance = self._neutral_covariance(prior) if prior.covariance is None else prior.covariance
-        habits = initial_behaviour(self.label_noise if prior.label_noise is None else prior.label_noise, self.label_noise_swipes)
-        return np.concatenate([mean, self.pack_covariance(covariance[:n, :n], prior), habits])
+        behaviour = initial_behaviour(
+            self.label_noise if prior.label_noise is None else prior.label_noise, self.label_noise_swipes
+        )
+        return np.concatenate([mean, self.pack_covariance(covariance[:n, :n], prior), behaviour])
 
     @final
     def _neutral_covariance(self, prior: Prior) -> Matrix:
@@ -123,8 +125,8 @@ class GaussianLearner(BeliefLearner):
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(feature_rows(features, state.dimensions), appeal)
         z = matvec(x, self.mean(state)) / np.sqrt(self.score_variance(state, x) + self.alpha)
-        careless = float(state.cells[-BEHAVIOUR_CELLS])
-        return like_features(0.5 * careless + (1.0 - careless) * ndtr(z), features)
+        random_share = float(state.cells[-BEHAVIOUR_CELLS])
+        return like_features(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)
 
     @final
     def estimated_label_noise(self, state: State) -> float:
@@ -140,13 +142,13 @@ class GaussianLearner(BeliefLearner):
             for state in states:
                 if self._checked_state(state).dimensions != np.size(features):
                     raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
-        means, covariances, careless = self.stacked_beliefs(states)
+        means, covariances, random_share = self.stacked_beliefs(states)
         z = matvec(means, x) / np.sqrt(matvec(covariances, self.quadratic_form(x[None])[0]) + self.alpha)
-        return np.asarray(0.5 * careless + (1.0 - careless) * ndtr(z))
+        return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
 
     @final
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Of many users, a row each: means, entries of covariances and shares of careless swipes."""
+        """Of many users, a row each: means, entries of covariances and shares of random swipes."""
         cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
         n = self.belief_size(states[0].dimensions)
         return cells[:, :n], self.covariance_entries(cells[:, n:-BEHAVIOUR_CELLS]), cells[:, -BEHAVIOUR_CELLS]
@@ -162,10 +164,10 @@ class GaussianLearner(BeliefLearner):
         return math.inf
 
     @final
-    def log_likelihood_slope(self, z: float, careless: float) -> float:
+    def log_likelihood_slope(self, z: float, random_share: float) -> float:
         """g: the derivative of the log-probability of what was answered."""
         density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-        return (1.0 - careless) * density / (0.5 * careless + (1.0 - careless) * float(ndtr(z)))
+        return (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * float(ndtr(z)))
 
     @final
     def change_detected(self, cells: Vector) -> bool:
@@ -185,8 +187,8 @@ class GaussianLearner(BeliefLearner):
             check_number(name, getattr(self, name), low=1e-3, high=1e3)
         check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
         # ε > 0: at ε = 0 a surprise of 40 standard deviations divides zero by zero.
-        check_number("epsilon", self.label_noise, low=1e-9, high=0.499)
-        check_number("epsilon_swipes", self.label_noise_swipes, low=1.0)
+        check_number("label_noise", self.label_noise, low=1e-9, high=0.499)
+        check_number("label_noise_swipes", self.label_noise_swipes, low=1.0)
         rate = check_number("false_alarms", self.false_alarms, low=0.0, high=0.5)
         return check_number("alpha", self.alpha, low=1e-6, high=1e6), -math.log(rate) if rate else math.inf, float(self.appeal)
 
@@ -219,36 +221,36 @@ def kernel_coordinates(features: Vector, appeal: float, parameters: Vector) -> V
 
 
 @compiled
-def like_probability(score: float, spread: float, parameters: Vector, habits: Vector) -> float:
+def like_probability(score: float, spread: float, parameters: Vector, behaviour: Vector) -> float:
     """`GaussianLearner.probability` for kernels, from x·m and xᵀPx."""
     mass = 0.5 * math.erfc(-score / math.sqrt(2.0 * (spread + parameters[0])))
-    return float(0.5 * habits[0] + (1.0 - habits[0]) * mass)
+    return float(0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
 
 
 @compiled
-def update_gains(score: float, spread: float, label: float, parameters: Vector, habits: Vector) -> tuple[float, float, int]:
-    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what to answer; notes the habits."""
-    careless = habits[0]
+def update_gains(score: float, spread: float, label: float, parameters: Vector, behaviour: Vector) -> tuple[float, float, int]:
+    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what to answer; notes the behaviour."""
+    random_share = behaviour[0]
     q = spread + parameters[0]
     z = label * score / math.sqrt(q)
     density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
-    g = (1.0 - careless) * density / (0.5 * careless + (1.0 - careless) * mass)
-    update_behaviour(habits, label, mass)
-    return label * g / math.sqrt(q), g * (g + z) / q, TASTE_CHANGED if habits[3] >= parameters[1] else DONE
+    g = (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * mass)
+    update_behaviour(behaviour, label, mass)
+    return label * g / math.sqrt(q), g * (g + z) / q, TASTE_CHANGED if behaviour[3] >= parameters[1] else DONE
 
 
 @compiled
 def forget_towards(start: Vector, cells: Vector, keep: float, n: int) -> None:
-    """m ← m₀ + λ(m − m₀) for the first n cells and the habits, P ← λ²P + (1 − λ²)P₀ between; λ = 1 changes no bit."""
+    """m ← m₀ + λ(m − m₀) for the first n cells and the behaviour, P ← λ²P + (1 − λ²)P₀ between; λ = 1 changes no bit."""
     if keep == 1.0:
         return
-    habits = cells.shape[0] - BEHAVIOUR_CELLS
+    behaviour = cells.shape[0] - BEHAVIOUR_CELLS
     for i in range(n):
         cells[i] = start[i] + keep * (cells[i] - start[i])
-    for i in range(n, habits):
+    for i in range(n, behaviour):
         if cells[i] != start[i]:  # what is no variance is the same in both
             cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]
-    for i in range(habits, cells.shape[0]):
+    for i in range(behaviour, cells.shape[0]):
         if cells[i] != start[i]:  # an infinite weight stays
             cells[i] = start[i] + keep * (cells[i] - start[i])

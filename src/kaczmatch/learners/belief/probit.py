@@ -14,8 +14,8 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
-from kaczmatch.learners.belief.gaussian import GaussianLearner, kernel_coordinates, update_gains, like_probability, forget_towards
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, predict_kernel, forget_kernel, swipe_kernel
+from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -56,9 +56,9 @@ def swipe(work: Vector, features: Vector, appeal: float, label: float, parameter
     if n == 0:
         return BAD_FEATURES
     length = _padded(n)
-    mean, p, habits = work[:length], work[length:-BEHAVIOUR_CELLS].reshape(n, length), work[-BEHAVIOUR_CELLS:]
+    mean, p, behaviour = work[:length], work[length:-BEHAVIOUR_CELLS].reshape(n, length), work[-BEHAVIOUR_CELLS:]
     px = _times(p, x)
-    step, shrink, answer = update_gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters, habits)
+    step, shrink, answer = update_gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters, behaviour)
     add_scaled(mean, step, px)
     for i in range(n):
         for j in range(length):
@@ -130,18 +130,22 @@ class Probit(GaussianLearner):
     slug: ClassVar[str] = "probit"
     kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
 
-    def step(self, m: Vector, p: Matrix, habits: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
+    def step(self, m: Vector, p: Matrix, behaviour: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
         y, px = sign(label), p @ x
         q = float(x @ px) + self.alpha
         z = y * float(x @ m) / math.sqrt(q)
-        g = self.log_likelihood_slope(z, habits[0])
-        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * np.outer(px, px), updated_behaviour(habits, y, float(ndtr(z)))
+        g = self.log_likelihood_slope(z, behaviour[0])
+        return (
+            m + (y * g / math.sqrt(q)) * px,
+            p - (g * (g + z) / q) * np.outer(px, px),
+            updated_behaviour(behaviour, y, float(ndtr(z))),
+        )
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        n = self.belief_size(len(seen.features))
-        x = self.coordinates(seen.features, seen.appeal)
-        m, p, habits = self.step(cells[:n], _covariance(cells, n), cells[-BEHAVIOUR_CELLS:], x, label)
-        return np.concatenate([m, _lower(p), habits])
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        n = self.belief_size(len(candidate.features))
+        x = self.coordinates(candidate.features, candidate.appeal)
+        m, p, behaviour = self.step(cells[:n], _covariance(cells, n), cells[-BEHAVIOUR_CELLS:], x, label)
+        return np.concatenate([m, _lower(p), behaviour])
 
     def valid_cells(self, cells: Vector, dimensions: int) -> bool:
         n = self.belief_size(dimensions)

@@ -25,9 +25,9 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector, matvec
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
-from kaczmatch.learners.belief.gaussian import GaussianLearner, kernel_coordinates, update_gains, like_probability, forget_towards
+from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.contract import FixedSizeLearner
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, predict_kernel, forget_kernel, swipe_kernel
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import PAPER_COSINE, Prior
 from kaczmatch.learners.state import State
 
@@ -98,23 +98,23 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
     kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
 
     def step(
-        self, m: Vector, p: Vector, slopes: Vector, habits: Vector, x: Vector, label: Label
+        self, m: Vector, p: Vector, slopes: Vector, behaviour: Vector, x: Vector, label: Label
     ) -> tuple[Vector, Vector, Vector]:
         """`slopes` is c at the first tags and 0 elsewhere."""
         y, inner = sign(label), p * (x - slopes)
         q = float((x - slopes) @ inner) + self.alpha
         z = y * float(x @ m) / math.sqrt(q)
-        g = self.log_likelihood_slope(z, habits[0])
+        g = self.log_likelihood_slope(z, behaviour[0])
         px = inner.copy()
         px[self._threshold(len(x))] -= slopes @ inner
-        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * inner**2, updated_behaviour(habits, y, float(ndtr(z)))
+        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * inner**2, updated_behaviour(behaviour, y, float(ndtr(z)))
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        n = self.belief_size(len(seen.features))
-        m, p, first, habits = np.split(cells, [n, 2 * n, 2 * n + 1])
-        x = self.coordinates(seen.features, seen.appeal)
-        m, p, habits = self.step(m, p, _slopes(first, n)[0], habits, x, label)
-        return np.concatenate([m, p, first, habits])
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        n = self.belief_size(len(candidate.features))
+        m, p, first, behaviour = np.split(cells, [n, 2 * n, 2 * n + 1])
+        x = self.coordinates(candidate.features, candidate.appeal)
+        m, p, behaviour = self.step(m, p, _slopes(first, n)[0], behaviour, x, label)
+        return np.concatenate([m, p, first, behaviour])
 
     def width(self, dimensions: int) -> int:
         return 2 * self.belief_size(dimensions) + 1 + BEHAVIOUR_CELLS

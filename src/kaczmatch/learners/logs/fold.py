@@ -16,7 +16,17 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, TASTE_CHANGED, END_SESSION_SIGNATURE, PREDICT_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE, decay_factor
+from kaczmatch.learners.kernels import (
+    BAD_FEATURES,
+    CELLS,
+    END_SESSION_SIGNATURE,
+    FORGET_SIGNATURE,
+    INPUT,
+    PREDICT_SIGNATURE,
+    SWIPE_SIGNATURE,
+    TASTE_CHANGED,
+    decay_factor,
+)
 from kaczmatch.learners.logs.grouping import Places
 
 NOTHING_LEFT_OUT = -1
@@ -126,7 +136,7 @@ class GroupedSwipes:
         """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
         return cls(
             log.features,
-            order if log.row is None else log.row[order],
+            order if log.candidate_row is None else log.candidate_row[order],
             log.label[order],
             np.empty(0) if log.appeal is None else log.appeal[order],
             _session_ends(log.session, order, begin, before),
@@ -167,10 +177,14 @@ class GroupedSwipes:
             np.empty(0) if predictions is None else predictions,
         )
         if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
-            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.candidate_row[failed]])}")
+            raise InvalidInput(
+                "features", f"changed since the log was made: {problem_with(self.features[self.candidate_row[failed]])}"
+            )
 
 
-def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> NDArray[np.bool_]:
+def _session_ends(
+    session: Column | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]
+) -> NDArray[np.bool_]:
     """Whether a user's session ended just before each swipe."""
     if session is None:
         return np.empty(0, np.bool_)

@@ -62,7 +62,9 @@ class SessionReading(NamedTuple):
     stability: float | None  # Δs against the session before; None for the first
 
 
-def monitor_sessions(learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None) -> Iterator[SessionReading]:
+def monitor_sessions(
+    learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
+) -> Iterator[SessionReading]:
     """Fold a log live, every user's sessions in turn (a log without sessions is one each), and read the instruments."""
     swipes = SwipeLog.of(log)
     return _readings(learner, swipes, prior_for(swipes, prior))
@@ -110,18 +112,18 @@ class _MonitoredState:
     def preference(self) -> Vector:
         return self.learner.weights(self.state.cells, self.state.dimensions)
 
-    def swipe(self, seen: ShownCandidate, label: Label) -> bool:
+    def swipe(self, candidate: ShownCandidate, label: Label) -> bool:
         """Learn, and say whether the swipe was silent."""
         before = self.preference
         if isinstance(self.learner, HingeLearner):
             theta = self.learner.theta(self.state.cells, self.state.dimensions)
-        self.state = self.learner.swipe(self.state, seen, label)
+        self.state = self.learner.swipe(self.state, candidate, label)
         if not isinstance(self.learner, HingeLearner):
             return np.array_equal(before, self.preference)
-        if not seen.features.any():
+        if not candidate.features.any():
             return True
-        r = self.learner.hinge.residual(before, seen.features, label, theta)
-        self._rows.append(seen.features)
+        r = self.learner.hinge.residual(before, candidate.features, label, theta)
+        self._rows.append(candidate.features)
         self._residuals.append(r)
         self._tighten(self.learner)
         return r == 0.0

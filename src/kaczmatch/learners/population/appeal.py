@@ -125,7 +125,7 @@ class AppealTracker:
         if total is not None and moment < total[2]:
             raise InvalidInput("at", f"{at!r} is before the decision on {candidate!r} told last; tell them in the order of time")
         rate = self._rates.setdefault(viewer, np.zeros(2))
-        excess, information = rating_evidence(rate, liked)
+        excess, information = decision_evidence(rate, liked)
         for kept in (self._totals.setdefault(candidate, np.zeros(3)), self._own.setdefault((viewer, candidate), np.zeros(3))):
             add_evidence(kept, excess, information, moment, self.model.half_life)
 
@@ -134,7 +134,7 @@ _NOTHING = np.zeros(3)
 
 
 @compiled
-def rating_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
+def decision_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
     """y − p and p(1 − p) of a rater's decision, which then counts in that rater's rate."""
     p = (rate[1] + 1.0) / (rate[0] + 2.0)
     rate[0] += 1.0
@@ -185,7 +185,7 @@ def _answer_in_order(
         now = asked_at[question]
         while told < len(order) and at[order[told]] < now:
             i = order[told]
-            excess, information = rating_evidence(rates[viewer[i]], liked[i])
+            excess, information = decision_evidence(rates[viewer[i]], liked[i])
             add_evidence(totals[candidate[i]], excess, information, at[i], half_life)
             add_evidence(own[pair[i]], excess, information, at[i], half_life)
             told += 1
@@ -208,12 +208,12 @@ class _TimedSwipes:
 
 
 def _timed_swipes(log: SwipeLog) -> _TimedSwipes:
-    if log.row is None:
+    if log.candidate_row is None:
         raise InvalidInput("candidate", "appeal needs to know who was swiped: give candidate and candidates instead of features")
     if log.at is None:
         raise InvalidInput("at", "appeal counts what was decided before: give the time of each swipe")
     users, numbers = user_numbers(log.user)
-    return _TimedSwipes(users, numbers, log.row, len(log.features), log.label > 0.0, log.at)
+    return _TimedSwipes(users, numbers, log.candidate_row, len(log.features), log.label > 0.0, log.at)
 
 
 def _one_each(values: ArrayLike, name: str, rows: int) -> Column:

@@ -84,7 +84,9 @@ def _in_stable_order(learner: Learner, states: Iterable[State], neutral: Prior) 
 
 def _at_length_of(neutral: Prior, weights: Vector) -> Prior:
     scaled = float(np.linalg.norm(neutral.weights)) * unit(weights)
-    return Prior(scaled, _NAME, neutral.effective_threshold, neutral.appeal, neutral.covariance, neutral.label_noise).with_content_version(_NAME)
+    return Prior(
+        scaled, _NAME, neutral.effective_threshold, neutral.appeal, neutral.covariance, neutral.label_noise
+    ).with_content_version(_NAME)
 
 
 def _prior_from_beliefs(learner: BeliefLearner, states: Sequence[State], neutral: Prior) -> Prior:
@@ -97,10 +99,10 @@ def _prior_from_beliefs(learner: BeliefLearner, states: Sequence[State], neutral
     covariance = np.eye(d + 2) if neutral.covariance is None else neutral.covariance.copy()
     covariance[used:, :used] = covariance[:used, used:] = 0.0
     covariance[:used, :used] = within / len(states) + np.cov(means.T, bias=True)
-    epsilon = np.mean([learner.estimated_label_noise(state) for state in states])
+    label_noise = np.mean([learner.estimated_label_noise(state) for state in states])
     appeal = mean[d + 1] if used == d + 2 else neutral.appeal
     symmetric = (covariance + covariance.T) / 2.0
-    return Prior(mean[:d], _NAME, float(mean[d]), float(appeal), symmetric, float(epsilon))
+    return Prior(mean[:d], _NAME, float(mean[d]), float(appeal), symmetric, float(label_noise))
 
 
 def _shrink_correlations(prior: Prior, people: int, learner: BeliefLearner) -> Prior:

@@ -44,6 +44,6 @@ def calibrated_hinge(
         like_rate = float(np.average(swipes.label > 0.0, weights=share))
     check_number("like_rate", like_rate, low=0.0, high=1.0)
     known = unit_rows(swipes.features) @ unit(weights)
-    scores = known if swipes.row is None else known[swipes.row]
+    scores = known if swipes.candidate_row is None else known[swipes.candidate_row]
     theta = float(np.quantile(scores, 1.0 - like_rate, weights=share, method="inverted_cdf"))
     return Hinge(theta=float(np.clip(theta, -1.0, 1.0)), delta=delta, theta_step=theta_step)

@@ -36,7 +36,7 @@ class AllOnes(ImmediateLearner):
     def initial_cells(self, prior: Prior) -> Vector:
         return np.ones(prior.dimensions)
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
         return cells
 
     def kernel_parameters(self) -> tuple[float, ...]:

@@ -19,19 +19,19 @@ from kaczmatch.core.compiled import (
     add_scaled,
     compiled,
     cosine_from_products,
-    dot,
     count_independent,
+    dot,
     normalise,
     products,
     ridge_step,
     usable_norm,
 )
-from kaczmatch.core.errors import check_number, check_integer
+from kaczmatch.core.errors import check_integer, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES
-from kaczmatch.learners.rules.hinge import HingeLearner, threshold_error, hinge_residual, clip_to_cosine
+from kaczmatch.learners.rules.hinge import HingeLearner, clip_to_cosine, hinge_residual, threshold_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +102,11 @@ class BlockLearner(HingeLearner):
         return self.width(dimensions) + (dimensions + 1) * int(cells[dimensions])
 
     @final
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        if not seen.features.any():
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        if not candidate.features.any():
             return cells
-        d = len(seen.features)
-        cells = np.concatenate([cells, seen.features, [sign(label)]])
+        d = len(candidate.features)
+        cells = np.concatenate([cells, candidate.features, [sign(label)]])
         cells[d] += 1
         return self.reference_end_session(cells, d) if cells[d] >= self.k else cells
 
@@ -127,7 +127,7 @@ class BlockLearner(HingeLearner):
     def kernel_parameters(self) -> tuple[float, ...]:
         alpha, k = check_number("alpha", self.alpha, low=0.0, high=1e100), check_integer("k", self.k, low=1, high=10**6)
         condition = check_number("condition", self.condition, low=1.0, open_low=True)
-        check_number("quiet_minutes", self.session_timeout_minutes, low=0.0, open_low=True)
+        check_number("session_timeout_minutes", self.session_timeout_minutes, low=0.0, open_low=True)
         novelty = check_number("novelty", self.novelty, low=0.0, high=1.0)
         return alpha, *self.hinge_parameters(), float(k), condition, novelty
 

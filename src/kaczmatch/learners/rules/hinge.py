@@ -122,8 +122,8 @@ class SequentialHingeLearner(ImmediateLearner, HingeLearner):
         """The rule: the next preference vector, from the candidate's tags and the residual."""
 
     @final
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        v, a = cells[: len(seen.features)], seen.features
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        v, a = cells[: len(candidate.features)], candidate.features
         if not a.any():
             return cells
         theta = self.theta(cells, len(a))

@@ -62,8 +62,8 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
     def initial_cells(self, prior: Prior) -> Vector:
         return np.append(prior.weights, prior.effective_threshold)
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        x, y = np.append(unit(seen.features), 1.0), sign(label)
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        x, y = np.append(unit(candidate.features), 1.0), sign(label)
         return cells + self.eta * y * float(expit(-y * (cells @ x))) * x
 
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:

@@ -43,8 +43,8 @@ class PassiveAggressive(ImmediateLearner):
     def initial_cells(self, prior: Prior) -> Vector:
         return prior.weights.copy()
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        v, a, y = cells, seen.features, sign(label)
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        v, a, y = cells, candidate.features, sign(label)
         return v + y * max(0.0, 1.0 - y * float(v @ a)) / (a @ a + 0.5 / self.c) * a
 
     def kernel_parameters(self) -> tuple[float, ...]:

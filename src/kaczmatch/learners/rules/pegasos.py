@@ -63,8 +63,8 @@ class Pegasos(ImmediateLearner):
     def initial_cells(self, prior: Prior) -> Vector:
         return np.append(prior.weights, 0.0)
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        v, t, a, y = cells[:-1], cells[-1] + 1, seen.features, sign(label)
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        v, t, a, y = cells[:-1], cells[-1] + 1, candidate.features, sign(label)
         if not a.any():
             return cells
         step = y / (self.regularisation * t) * a if y * (v @ a) < 1.0 else 0.0

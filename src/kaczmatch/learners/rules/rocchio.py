@@ -58,8 +58,8 @@ class Rocchio(ImmediateLearner):
         d = prior.dimensions
         return np.concatenate([self.prior_weight * prior.weights, prior.weights, np.zeros(2 * d + 2)])
 
-    def reference_swipe(self, cells: Vector, seen: ShownCandidate, label: Label) -> Vector:
-        a = seen.features
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        a = candidate.features
         if not a.any():
             return cells
         _, start, likes, passes = cells[:-2].reshape(4, -1)

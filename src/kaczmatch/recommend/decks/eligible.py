@@ -65,9 +65,11 @@ class EligiblePeople:
         """Who could be shown to somebody with another profile."""
         return self._without_excluded(self.view.everybody(self.view.search_filter(profile, self.day)))
 
-    def search(self, lens: ViewerWeights, want: int, last: Bits, rng: np.random.Generator) -> tuple[PersonNumbers, SearchResult]:
+    def search(
+        self, weights: ViewerWeights, want: int, last: Bits, rng: np.random.Generator
+    ) -> tuple[PersonNumbers, SearchResult]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
-        found = self.view.search(self.filter, lens, want + len(self.excluded), rng, last)
+        found = self.view.search(self.filter, weights, want + len(self.excluded), rng, last)
         return self._without_excluded(found.best)[:want], found
 
     def count(self, found: SearchResult) -> int:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from kaczmatch.core.errors import check_number, check_integer
+from kaczmatch.core.errors import check_integer, check_number
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.cosine import Cosine
 from kaczmatch.recommend.samplers.information import Information

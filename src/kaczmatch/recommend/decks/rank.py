@@ -17,7 +17,7 @@ from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
 from kaczmatch.recommend.people.filters import FilterColumns, all_filters
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.samplers.contract import descending
-from kaczmatch.recommend.scoring import Viewer, fusion, default_fusion
+from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 
 
 @final

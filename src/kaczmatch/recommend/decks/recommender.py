@@ -22,7 +22,7 @@ from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, is_in, positions_in
 from kaczmatch.recommend.index.view import CandidateRows, IndexView
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval, TwoStageSampler, descending
-from kaczmatch.recommend.scoring import Viewer, fusion, default_fusion
+from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 
 _NOBODY: PersonNumbers = np.empty(0, np.int32)
 
@@ -130,7 +130,7 @@ class Recommender:
 
     def _over_cap(self, view: IndexView, decision: DeckPlan, exposure: Exposure | None, now: datetime) -> Bits:
         """Who comes last, since they have had their share of exposure."""
-        return view.over(exposure, now) if exposure is not None and decision.exposure_capped else NO_BITS
+        return exposure.over_cap_bits(view.ids_and_numbers, now) if exposure is not None and decision.exposure_capped else NO_BITS
 
     def _plan(self, experience: Experience) -> DeckPlan:
         decision = self.policy.plan(experience)
@@ -192,7 +192,9 @@ class _DeckInProgress:
             self._deal = deal(self.plan, size, self.eligible, *parts, rng.permutation(main), rng)
             main, liked = self._deal.numbers, _NOBODY
         cooled = who.in_cooldown[: max(size - self.eligible, 0)]
-        self.main, self.admirers, self.uniform, self.in_cooldown = (view.candidate_rows(some) for some in (main, liked, spare, cooled))
+        self.main, self.admirers, self.uniform, self.in_cooldown = (
+            view.candidate_rows(some) for some in (main, liked, spare, cooled)
+        )
 
     def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
         """The people of the deck, whoever comes by relaxing the cooldown last; and the others' probabilities."""
@@ -246,7 +248,9 @@ class _DeckInProgress:
         return [self._states[identifier] for identifier in ids]
 
 
-def _first_stage(everybody: PersonNumbers, liked: PersonNumbers, some: int, rng: np.random.Generator) -> tuple[PersonNumbers, Vector]:
+def _first_stage(
+    everybody: PersonNumbers, liked: PersonNumbers, some: int, rng: np.random.Generator
+) -> tuple[PersonNumbers, Vector]:
     """Those who liked the viewer, and some of the others, each alike; with the probability of each to be here."""
     others = everybody[~is_in(everybody, liked)]
     if some >= len(others):

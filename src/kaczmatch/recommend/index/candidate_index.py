@@ -19,7 +19,7 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, pack_tags
-from kaczmatch.recommend.index.compact_state import CompactState, viewer_weights, typical_quadratic_form
+from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
@@ -49,17 +49,17 @@ class CandidateIndex:
         if self.prior.dimensions != vocabulary.dimensions:
             raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
         self._lock = ReadWriteLock()
-        self._roster = IdNumbers()
-        self._tag_places = np.array([i for i, name in enumerate(vocabulary.terms) if name.is_tag], np.int64)
-        self._feature_places = np.array([i for i, name in enumerate(vocabulary.terms) if not name.is_tag], np.int64)
-        self._table = ChunkTable(len(self._tag_places), len(self._feature_places))
+        self._ids = IdNumbers()
+        self._tag_coordinates = np.array([i for i, name in enumerate(vocabulary.terms) if name.is_tag], np.int64)
+        self._feature_coordinates = np.array([i for i, name in enumerate(vocabulary.terms) if not name.is_tag], np.int64)
+        self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates))
         self._typical_form = typical_quadratic_form(learner, vocabulary)
 
     def __len__(self) -> int:
-        return len(self._roster)
+        return len(self._ids)
 
     def __contains__(self, identifier: Hashable) -> bool:
-        return identifier in self._roster
+        return identifier in self._ids
 
     @contextmanager
     def reading(self) -> Iterator[IndexView]:
@@ -69,7 +69,7 @@ class CandidateIndex:
 
     def viewer_weights(self, viewer: Viewer, ranked_by: str) -> ViewerWeights:
         """A viewer's side of a search: by a fusion of both sides, or by "forward", the viewer's alone."""
-        return viewer_weights(viewer, ranked_by, self._typical_form, self._tag_places, self._feature_places)
+        return viewer_weights(viewer, ranked_by, self._typical_form, self._tag_coordinates, self._feature_coordinates)
 
     def upsert(self, *profiles: Profile) -> None:
         """Add people, or change them; whoever is there already keeps what they were found to like."""
@@ -83,11 +83,13 @@ class CandidateIndex:
             return
         values = self._checked(candidates, as_matrix(features, "features"))
         last = {identifier: row for row, identifier in enumerate(candidates.ids)}
-        rows = _rows(candidates, values, self._tag_places, self._feature_places).take(np.fromiter(last.values(), np.int64))
+        rows = _rows(candidates, values, self._tag_coordinates, self._feature_coordinates).take(
+            np.fromiter(last.values(), np.int64)
+        )
         with self._lock.writing():
             start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
             rows = rows._replace(**start.columns())
-            known = [(row, number) for row, i in enumerate(last) if (number := self._roster.number(i)) is not None]
+            known = [(row, number) for row, i in enumerate(last) if (number := self._ids.number(i)) is not None]
             if known:
                 at, numbers = np.array(known).T
                 there = self._table.rows(numbers)
@@ -95,25 +97,25 @@ class CandidateIndex:
                     mine[..., at] = theirs
                 for number in numbers.tolist():
                     self._table.remove(number)
-            rows.person[:] = [self._roster.add(identifier) for identifier in last]
+            rows.person[:] = [self._ids.add(identifier) for identifier in last]
             self._table.insert(rows)
 
     def remove(self, *ids: Hashable) -> None:
         """Take people out; who is not there is not missed."""
         with self._lock.writing():
             for identifier in ids:
-                if identifier in self._roster:
-                    self._table.remove(self._roster.remove(identifier))
+                if identifier in self._ids:
+                    self._table.remove(self._ids.remove(identifier))
 
     def set_states(self, states: Mapping[Hashable, State]) -> None:
         """What people were found to like by now; who is not there is passed over."""
         with self._lock.writing():
-            here = [(number, state) for i, state in states.items() if (number := self._roster.number(i)) is not None]
+            here = [(number, state) for i, state in states.items() if (number := self._ids.number(i)) is not None]
             if not here:
                 return
             for number, state in here:
                 if state.learner != self.learner.slug or state.dimensions != self.vocabulary.dimensions:
-                    raise InvalidInput("states", f"{self._roster.ids([number])[0]!r} has a {state}, not of this index's learner")
+                    raise InvalidInput("states", f"{self._ids.ids([number])[0]!r} has a {state}, not of this index's learner")
             places, which = self._table.places_of_all(np.array([number for number, _ in here]))
             outlook = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
             self._table.set_columns(places, {name: column[..., which] for name, column in outlook.columns().items()})
@@ -121,7 +123,7 @@ class CandidateIndex:
     def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
         """How others take to people by now, as log-odds."""
         with self._lock.writing():
-            here = [(number, value) for i, value in appeal.items() if (number := self._roster.number(i)) is not None]
+            here = [(number, value) for i, value in appeal.items() if (number := self._ids.number(i)) is not None]
             if here:
                 places, which = self._table.places_of_all(np.array([number for number, _ in here]))
                 values = as_vector([value for _, value in here], "appeal")
@@ -146,25 +148,28 @@ class CandidateIndex:
             values[:, : old.dimensions] = view.features(everybody)
             values[:, [i for i, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
             other.upsert_columns(candidates, values)
-            places, which = other._table.places_of_all(other._roster.numbers(candidates.ids))
+            places, which = other._table.places_of_all(other._ids.numbers(candidates.ids))
             mean = np.zeros((vocabulary.dimensions, len(which)), np.int8)
             mean[: old.dimensions] = rows.mean[:, which]
-            learned = {name: getattr(rows, name)[..., which] for name in ("appeal", "unit", "offset", "pull", "careless")}
+            learned = {
+                name: getattr(rows, name)[..., which]
+                for name in ("appeal", "mean_scale", "offset", "appeal_weight", "random_share")
+            }
             other._table.set_columns(places, {**learned, "mean": mean})
-            for name in ("vocabulary", "prior", "_roster", "_typical", "_tag_places", "_feature_places", "_table"):
+            for name in ("vocabulary", "prior", "_ids", "_typical_form", "_tag_coordinates", "_feature_coordinates", "_table"):
                 setattr(self, name, getattr(other, name))
 
     def save(self, folder: Path | str) -> None:
         """Write the index to a folder, which it replaces as a whole."""
         about = {
-            "tags": len(self._tag_places),
-            "features": len(self._feature_places),
+            "tags": len(self._tag_coordinates),
+            "features": len(self._feature_coordinates),
             "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired] for n in self.vocabulary.terms]],
             "schema": [list(self.schema.kinds), self.schema.minimum_age],
             "learner": repr(self.learner),
         }
         with self._lock.reading():
-            storage.write(Path(folder), self._table, self._roster, self.prior.to_bytes(), about)
+            storage.write(Path(folder), self._table, self._ids, self.prior.to_bytes(), about)
 
     @classmethod
     def open(cls, folder: Path | str, learner: Learner) -> CandidateIndex:
@@ -176,11 +181,11 @@ class CandidateIndex:
         kinds, minimum_age = about["schema"]
         vocabulary = Vocabulary(tuple(Term(*name) for name in names), version)
         index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(kinds), minimum_age))
-        index._table, index._roster = table, roster
+        index._table, index._ids = table, roster
         return index
 
     def _view(self) -> IndexView:
-        return IndexView(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
+        return IndexView(self._table, self._ids, self.schema, self._tag_coordinates, self._feature_coordinates)
 
     def _checked(self, candidates: FilterColumns, features: Matrix) -> Matrix:
         if features.shape != (len(candidates), self.vocabulary.dimensions):
@@ -193,10 +198,10 @@ class CandidateIndex:
         if row.size:
             name = self.vocabulary.terms[place[0]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: {name!r} must be within ±{_MAX_FEATURE:g}; rescale it")
-        tags = features[:, self._tag_places]
+        tags = features[:, self._tag_coordinates]
         row, tag = np.nonzero((tags != 0.0) & (tags != 1.0))
         if row.size:
-            name = self.vocabulary.terms[self._tag_places[tag[0]]].name
+            name = self.vocabulary.terms[self._tag_coordinates[tag[0]]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: tag {name!r} must be 0 or 1, got {tags[row[0], tag[0]]}")
         return features
 
@@ -210,7 +215,7 @@ def _rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.int64], 
     squared = np.einsum("ij,ij->i", features, features)
     inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)
     rows = {name: np.zeros(n, kind) for name, kind in DTYPES.items()}
-    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
+    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
         rows[name] = getattr(candidates, name)
     rows["tags"] = pack_tags(features[:, tags] > 0.0)
     rows["features"] = features[:, reals].T.astype(np.float32)

@@ -40,7 +40,7 @@ class IndexColumns(NamedTuple):
     mean_scale: Array  # Each over the spread of a typical score: what one of `mean` is worth,
     offset: Array  # the threshold,
     appeal_weight: Array  # and the weight of appeal.
-    random_share: Array  # the share of careless swipes
+    random_share: Array  # the share of random swipes
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
@@ -58,7 +58,7 @@ class IndexColumns(NamedTuple):
 
 
 DTYPES = {
-    "who": np.int32,
+    "person": np.int32,
     "i_am": np.uint32,
     "i_look_for": np.uint32,
     "born": np.int32,
@@ -67,16 +67,16 @@ DTYPES = {
     "x": np.float32,
     "y": np.float32,
     "z": np.float32,
-    "reach": np.float32,
+    "max_squared_chord": np.float32,
     "tags": np.uint64,
     "features": np.float32,
     "inverse_norm": np.float32,
     "appeal": np.float32,
     "mean": np.int8,
-    "unit": np.float32,
+    "mean_scale": np.float32,
     "offset": np.float32,
-    "pull": np.float32,
-    "careless": np.float32,
+    "appeal_weight": np.float32,
+    "random_share": np.float32,
 }
 
 

@@ -39,20 +39,20 @@ class CompactState(NamedTuple):
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
-        means, covariances, careless = learner.stacked_beliefs(states)
+        means, covariances, random_share = learner.stacked_beliefs(states)
         spread = covariances @ typical
         appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
-        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
+        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), random_share)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index: means in eight bits, a column a person, in units of a scale."""
         scale = _eight_bit_scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
-            "unit": (scale * self.certainty).astype(np.float32),
+            "mean_scale": (scale * self.certainty).astype(np.float32),
             "offset": (self.threshold * self.certainty).astype(np.float32),
-            "pull": (self.appeal_weight * self.certainty).astype(np.float32),
-            "careless": self.random_share.astype(np.float32),
+            "appeal_weight": (self.appeal_weight * self.certainty).astype(np.float32),
+            "random_share": self.random_share.astype(np.float32),
         }
 
 

@@ -102,7 +102,9 @@ def passing_at(c: IndexColumns, places: Places, q: FilterQuery) -> NDArray[np.bo
 
 
 @compiled
-def places_at_ranks(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery, ends: Places, ranks: Places) -> Places:
+def places_at_ranks(
+    c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery, ends: Places, ranks: Places
+) -> Places:
     """The places of those who stand at some ranks, in rising order, among all who pass; `ends` counts them chunk by chunk."""
     flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     places = np.empty(len(ranks), np.int64)

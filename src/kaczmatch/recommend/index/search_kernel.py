@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
-from kaczmatch.recommend.index.filter_kernel import Kinds, Places, FilterQuery, Used, mask_passing
+from kaczmatch.recommend.index.filter_kernel import FilterQuery, Kinds, Places, Used, mask_passing
 from kaczmatch.recommend.index.membership import Bits, bit_is_set
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
@@ -27,10 +27,12 @@ Float32s = NDArray[np.float32]
 class ViewerWeights(NamedTuple):
     """How a viewer is scored both ways, own side first, over the spread of a typical score.
 
-    Probabilities are c/2 + (1 − c)Φ(score), c the share of careless swipes; where the learner has none, scores are cosines.
+    Probabilities are c/2 + (1 − c)Φ(score), c the share of random swipes; where the learner has none, scores are cosines.
     """
 
-    bit_planes: NDArray[np.uint64]  # words of tags x 8: the bits of what each tag is worth to the viewer in eight bits, lowest first,
+    bit_planes: NDArray[
+        np.uint64
+    ]  # words of tags x 8: the bits of what each tag is worth to the viewer in eight bits, lowest first,
     tag_scale: np.float32  # in units of this
     feature_weights: Float32s  # what each feature is worth
     offset: np.float32
@@ -143,47 +145,51 @@ def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None
 
 
 @compiled
-def _backward(c: IndexColumns, chunk: int, used: int, lens: ViewerWeights, backward: Float32s) -> None:
+def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, backward: Float32s) -> None:
     """How every row's person takes to the viewer: a probability, or a cosine clamped at 0."""
-    _add_backward(c.mean[chunk], lens, used, backward)
-    unit, offset, pull, careless = c.mean_scale[chunk], c.offset[chunk], c.appeal_weight[chunk], c.random_share[chunk]
-    if not lens.probabilities:
+    _add_backward(c.mean[chunk], viewer, used, backward)
+    unit, offset, pull, random_share = c.mean_scale[chunk], c.offset[chunk], c.appeal_weight[chunk], c.random_share[chunk]
+    if not viewer.probabilities:
         for i in range(used):
             backward[i] = max(backward[i] * unit[i], np.float32(0.0))
         return
-    if lens.appeal == np.float32(0.0):
+    if viewer.appeal == np.float32(0.0):
         for i in range(used):
-            backward[i] = _probability(backward[i] * unit[i] + offset[i], careless[i])
+            backward[i] = _probability(backward[i] * unit[i] + offset[i], random_share[i])
     else:
         for i in range(used):
-            backward[i] = _probability(backward[i] * unit[i] + offset[i] + pull[i] * lens.appeal, careless[i])
+            backward[i] = _probability(backward[i] * unit[i] + offset[i] + pull[i] * viewer.appeal, random_share[i])
 
 
 @compiled
-def _forward(c: IndexColumns, chunk: int, used: int, lens: ViewerWeights, forward: Float32s) -> None:
+def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> None:
     """How the viewer takes to every row: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for i in range(used):
         forward[i] = np.float32(0.0)
     for w in range(tags.shape[0]):
-        _add_tag_weights(tags[w], lens.bit_planes[w], lens.tag_scale, used, forward)
+        _add_tag_weights(tags[w], viewer.bit_planes[w], viewer.tag_scale, used, forward)
     for k in range(features.shape[0]):
-        column, weight = features[k], lens.feature_weights[k]
+        column, weight = features[k], viewer.feature_weights[k]
         for i in range(used):
             forward[i] += weight * column[i]
-    if not lens.probabilities:
+    if not viewer.probabilities:
         for i in range(used):
             forward[i] = max(forward[i] * norm[i], np.float32(0.0))
-    elif lens.appeal_weight == np.float32(0.0):
+    elif viewer.appeal_weight == np.float32(0.0):
         for i in range(used):
-            forward[i] = _probability(forward[i] * norm[i] + lens.offset, lens.random_share)
+            forward[i] = _probability(forward[i] * norm[i] + viewer.offset, viewer.random_share)
     else:
         for i in range(used):
-            forward[i] = _probability(forward[i] * norm[i] + lens.offset + lens.appeal_weight * appeal[i], lens.random_share)
+            forward[i] = _probability(
+                forward[i] * norm[i] + viewer.offset + viewer.appeal_weight * appeal[i], viewer.random_share
+            )
 
 
 @compiled
-def _add_tag_weights(words: NDArray[np.uint64], planes: NDArray[np.uint64], unit: np.float32, used: int, forward: Float32s) -> None:
+def _add_tag_weights(
+    words: NDArray[np.uint64], planes: NDArray[np.uint64], unit: np.float32, used: int, forward: Float32s
+) -> None:
     """What the 64 tags of each word add up to: the tags with bit b of their worth set are counted at once, 2ᵇ each.
 
     The highest bit of a signed number counts negative.
@@ -200,7 +206,7 @@ def _add_tag_weights(words: NDArray[np.uint64], planes: NDArray[np.uint64], unit
 
 
 @compiled
-def _add_backward(mean: NDArray[np.int8], lens: ViewerWeights, used: int, backward: Float32s) -> None:
+def _add_backward(mean: NDArray[np.int8], viewer: ViewerWeights, used: int, backward: Float32s) -> None:
     """What every row's person likes times the viewer's profile, in each row's units.
 
     Tags are all worth the same, so their likes are added up as whole numbers, four at a time and twice as many in a register;
@@ -209,23 +215,28 @@ def _add_backward(mean: NDArray[np.int8], lens: ViewerWeights, used: int, backwa
     for i in range(used):
         backward[i] = np.float32(0.0)
     total = np.empty(CHUNK, np.int16)
-    for begin in range(0, len(lens.own_tags), 256):
-        end = min(begin + 256, len(lens.own_tags))
+    for begin in range(0, len(viewer.own_tags), 256):
+        end = min(begin + 256, len(viewer.own_tags))
         whole = end - (end - begin) % 4
         for i in range(used):
             total[i] = 0
         for k in range(begin, whole, 4):
-            m0, m1, m2, m3 = mean[lens.own_tags[k]], mean[lens.own_tags[k + 1]], mean[lens.own_tags[k + 2]], mean[lens.own_tags[k + 3]]
+            m0, m1, m2, m3 = (
+                mean[viewer.own_tags[k]],
+                mean[viewer.own_tags[k + 1]],
+                mean[viewer.own_tags[k + 2]],
+                mean[viewer.own_tags[k + 3]],
+            )
             for i in range(used):
                 total[i] += np.int16(m0[i]) + np.int16(m1[i]) + np.int16(m2[i]) + np.int16(m3[i])
         for k in range(whole, end):
-            m0 = mean[lens.own_tags[k]]
+            m0 = mean[viewer.own_tags[k]]
             for i in range(used):
                 total[i] += np.int16(m0[i])
         for i in range(used):
-            backward[i] += lens.own_tag_value * np.float32(total[i])
-    for k in range(len(lens.own_features)):
-        m0, x0 = mean[lens.own_features[k]], lens.own_feature_values[k]
+            backward[i] += viewer.own_tag_value * np.float32(total[i])
+    for k in range(len(viewer.own_features)):
+        m0, x0 = mean[viewer.own_features[k]], viewer.own_feature_values[k]
         for i in range(used):
             backward[i] += x0 * np.float32(m0[i])
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from itertools import chain
 from operator import itemgetter
 from typing import final
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.index import filter_kernel as filtering
 from kaczmatch.recommend.index import search_kernel
 from kaczmatch.recommend.index.chunks import ChunkTable
@@ -94,9 +93,9 @@ class IndexView:
     """The index at one moment. People are named by their numbers; `ids` has their identifiers."""
 
     def __init__(
-        self, table: ChunkTable, roster: IdNumbers, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
+        self, table: ChunkTable, ids: IdNumbers, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
     ) -> None:
-        self._table, self._roster, self._schema = table, roster, schema
+        self._table, self.ids_and_numbers, self._schema = table, ids, schema
         self._coordinates = tags, features
 
     def search_filter(self, viewer: Profile, day: date) -> SearchFilter:
@@ -111,11 +110,13 @@ class IndexView:
             born_to = born_from - 1  # nobody
         runs = [run for kind in range(32) if looks >> kind & 1 and (run := self._table.chunks_between(kind, born_from, born_to))]
         edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
-        query = FilterQuery(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, max_squared_chord(viewer.within_km), edges)
+        query = FilterQuery(
+            np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, max_squared_chord(viewer.within_km), edges
+        )
         return SearchFilter(query, np.array(list(chain.from_iterable(runs)), np.int64))
 
     def search(
-        self, sought: SearchFilter, lens: ViewerWeights, want: int, rng: np.random.Generator, last: Bits = NO_BITS
+        self, sought: SearchFilter, weights: ViewerWeights, want: int, rng: np.random.Generator, last: Bits = NO_BITS
     ) -> SearchResult:
         """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
 
@@ -126,13 +127,15 @@ class IndexView:
 
         def best() -> tuple[Float32s, NDArray[np.int64]]:
             return search_kernel.search_chunks(
-                table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts
+                table.columns, chunks, table.kind, table.used, sought.query, weights, want, last, turns, counts
             )
 
         parts = run_shared(best, _helpers(chunks))
         scores, ranks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         return SearchResult(
-            SearchFilter(sought.query, chunks), counts, search_kernel.best_numbers(scores, ranks, chunks, table.columns.person, want)
+            SearchFilter(sought.query, chunks),
+            counts,
+            search_kernel.best_numbers(scores, ranks, chunks, table.columns.person, want),
         )
 
     def everybody(self, sought: SearchFilter) -> PersonNumbers:
@@ -191,23 +194,19 @@ class IndexView:
         inverse = self._table.columns.inverse_norm.reshape(-1)[self._table.home[numbers]].astype(np.float64)
         return np.divide(1.0, inverse**2, out=np.zeros_like(inverse), where=inverse > 0.0)
 
-    def over(self, exposure: Exposure, now: datetime) -> Bits:
-        """Who has had their share of exposure, as bits by number."""
-        return exposure.over_cap_bits(self._roster, now)
-
     def numbers(self, ids: Iterable[Hashable]) -> PersonNumbers:
         """The numbers of those who are in the index; the others are left out."""
-        return self._roster.numbers(ids)
+        return self.ids_and_numbers.numbers(ids)
 
     def ids(self, numbers: PersonNumbers) -> list[Hashable]:
-        return self._roster.ids(numbers.tolist())
+        return self.ids_and_numbers.ids(numbers.tolist())
 
     def all_numbers(self) -> PersonNumbers:
         """Everybody, whoever looks."""
         return np.flatnonzero(self._table.home >= 0).astype(np.int32)
 
     def __len__(self) -> int:
-        return len(self._roster)
+        return len(self.ids_and_numbers)
 
     def _numbers(self, places: NDArray[np.int64]) -> PersonNumbers:
         return self._table.columns.person.reshape(-1)[places]

@@ -89,7 +89,9 @@ def all_filters(
     }
 
 
-def passes_all_filters(viewer: Profile, candidates: FilterColumns, day: date, blocked: Collection[Hashable] = frozenset()) -> Mask:
+def passes_all_filters(
+    viewer: Profile, candidates: FilterColumns, day: date, blocked: Collection[Hashable] = frozenset()
+) -> Mask:
     """Who passes every filter."""
     return all_pass(all_filters(viewer, candidates, day, blocked))
 
@@ -108,4 +110,6 @@ def _within_distance(viewer: Profile, candidates: FilterColumns) -> Mask:
     """Within what both sides seek. Who says no place can only meet people who set no distance."""
     x, y, z = viewer.location.point if viewer.location else NOWHERE_ELSE
     east, north, up = candidates.x - x, candidates.y - y, candidates.z - z
-    return np.asarray(east * east + north * north + up * up <= np.minimum(max_squared_chord(viewer.within_km), candidates.max_squared_chord))
+    return np.asarray(
+        east * east + north * north + up * up <= np.minimum(max_squared_chord(viewer.within_km), candidates.max_squared_chord)
+    )

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import check_number, check_integer
+from kaczmatch.core.errors import check_integer, check_number
 
 _EARTH_KM = 6371.0088
 GRID_DEGREES = 0.1  # about 11 km from north to south

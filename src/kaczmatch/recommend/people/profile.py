@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, check_number, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.schema import DATING, Schema
@@ -51,7 +51,9 @@ class Profile:
         if youngest > oldest:
             raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
         if self.location is not None and not isinstance(self.location, Location):
-            raise InvalidInput("location", f"must be a Location, such as Location.snapped(48.1, 11.6), got {self.location!r}")
+            raise InvalidInput(
+                "location", f"must be a Location, such as Location.from_coordinates(48.1, 11.6), got {self.location!r}"
+            )
         check_number("within_km", self.within_km, low=0.0)
         if self.within_km < math.inf and self.location is None:
             raise InvalidInput("location", "is needed to look for people within a distance")

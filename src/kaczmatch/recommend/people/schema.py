@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, did_you_mean, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 
 
 @final

@@ -42,11 +42,11 @@ class Information(TwoStageSampler, BeliefSampler):
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance
         spread = np.einsum("ij,ij->i", px, x)
-        epsilon = learner.estimated_label_noise(pool.viewer.state)
+        label_noise = learner.estimated_label_noise(pool.viewer.state)
         chosen: list[int] = []
         penalty = np.where(pool.capped, 1.0, 0.0)  # more than any answer tells
         for _ in range(min(size, len(pool))):
-            best = int(descending(expected_information(mean, spread, learner.alpha, epsilon) - penalty, rng)[0])
+            best = int(descending(expected_information(mean, spread, learner.alpha, label_noise) - penalty, rng)[0])
             chosen.append(best)
             penalty[best] = np.inf
             along = px[best] / np.sqrt(spread[best] + learner.alpha)
@@ -58,18 +58,18 @@ class Information(TwoStageSampler, BeliefSampler):
         return draw_ranked(np.concatenate([order, rest]), size)
 
 
-def expected_information(mean: Vector, spread: Vector, alpha: float, epsilon: float) -> Vector:
+def expected_information(mean: Vector, spread: Vector, alpha: float, label_noise: float) -> Vector:
     """What an answer is expected to tell, in nats: its entropy less what carelessness and noise leave of it anyway.
 
     The entropy that a known taste leaves is that of carelessness plus a bump where the taste is undecided. The bump is taken
     for a normal curve of the same height and area, which makes its expectation a formula.
     """
-    careless = float(entropy(np.array(epsilon)))
-    bump = entropy(_like_probability(epsilon, _GRID)) - careless
-    height = np.log(2.0) - careless
+    random_share = float(entropy(np.array(label_noise)))
+    bump = entropy(_like_probability(label_noise, _GRID)) - random_share
+    height = np.log(2.0) - random_share
     width = alpha * (np.trapezoid(bump, _GRID) / height) ** 2 / (2.0 * np.pi)  # squared
-    left = careless + height * np.sqrt(width / (width + spread)) * np.exp(-0.5 * mean**2 / (width + spread))
-    likely = _like_probability(epsilon, mean / np.sqrt(spread + alpha))
+    left = random_share + height * np.sqrt(width / (width + spread)) * np.exp(-0.5 * mean**2 / (width + spread))
+    likely = _like_probability(label_noise, mean / np.sqrt(spread + alpha))
     return np.asarray(np.maximum(entropy(likely) - left, 0.0))
 
 
@@ -78,5 +78,5 @@ def entropy(p: Vector) -> Vector:
     return np.asarray(entr(p) + entr(1.0 - p))
 
 
-def _like_probability(epsilon: float, z: Vector) -> Vector:
-    return np.asarray(epsilon + (1.0 - 2.0 * epsilon) * ndtr(z))
+def _like_probability(label_noise: float, z: Vector) -> Vector:
+    return np.asarray(label_noise + (1.0 - 2.0 * label_noise) * ndtr(z))

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import check_number, check_integer
+from kaczmatch.core.errors import check_integer, check_number
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Retrieval
 from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
 from kaczmatch.recommend.samplers.sampled_scores import sample_scores, to_match_probabilities
@@ -43,7 +43,7 @@ class Mutual(BeliefSampler):
         x = learner.coordinates(pool.features, pool.appeal)
         scores = sample_scores(learner, state, x, self.draws, self.temper, rng)
         left = max(1.0 - self.temper**2, 0.0) * learner.score_variance(state, x) + learner.alpha
-        epsilon = np.float32(learner.estimated_label_noise(state))
-        to_match_probabilities(scores, (1.0 / np.sqrt(left)).astype(np.float32), epsilon, pool.backward.astype(np.float32))
+        label_noise = np.float32(learner.estimated_label_noise(state))
+        to_match_probabilities(scores, (1.0 / np.sqrt(left)).astype(np.float32), label_noise, pool.backward.astype(np.float32))
         scores[:, pool.capped] = -1.0
         return draw_by_samples(scores, size, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import InclusionProbabilities, Draw, FloatArray, RowIndices, descending
+from kaczmatch.recommend.samplers.contract import Draw, FloatArray, InclusionProbabilities, RowIndices, descending
 
 
 def draw_ranked(order: RowIndices, size: int) -> Draw:

@@ -25,7 +25,9 @@ def sample_scores(
 
 
 @compiled
-def to_match_probabilities(scores: NDArray[np.float32], scales: NDArray[np.float32], label_noise: np.float32, backward: NDArray[np.float32]) -> None:
+def to_match_probabilities(
+    scores: NDArray[np.float32], scales: NDArray[np.float32], label_noise: np.float32, backward: NDArray[np.float32]
+) -> None:
     """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
 
     Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.

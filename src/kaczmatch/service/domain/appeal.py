@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.population.appeal import AppealModel, add_evidence, rating_evidence, appeal_log_odds
+from kaczmatch.learners.population.appeal import AppealModel, add_evidence, appeal_log_odds, decision_evidence
 from kaczmatch.service.domain.records import LatestDecision, PersonCounters
 
 Weighed = TypeVar("Weighed", PersonCounters, LatestDecision)
@@ -27,7 +27,7 @@ def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetim
 
 def rating_evidence(rater: PersonCounters, *, liked: bool) -> tuple[float, float]:
     """What a decision of this rater says of whoever it is about: its excess and information."""
-    return rating_evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
+    return decision_evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
 
 
 def without_decision(

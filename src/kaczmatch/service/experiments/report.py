@@ -162,7 +162,9 @@ def _rates(units: Sequence[_Unit], outcome: int) -> np.ndarray[tuple[int], np.dt
 
 def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: float) -> Contrast:
     both = [one for one in done if one.arm in (arm, first)]
-    course = sequential.difference_sequence(_rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha)
+    course = sequential.difference_sequence(
+        _rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha
+    )
     known = np.flatnonzero(~np.isnan(course.value))
     shown = known[np.unique(np.linspace(0, len(known) - 1, _POINTS).astype(np.int64))] if len(known) else known
     points = tuple((int(n) + 1, float(course.value[n]), float(course.low[n]), float(course.high[n])) for n in shown)

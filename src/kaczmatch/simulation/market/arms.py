@@ -57,4 +57,6 @@ _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", 
 
 
 def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False, floor: float = 0.0) -> Always:
-    return Always(deck_plan=DeckPlan(sampler=chosen, reason="compared", admirer_quota=admirers, exposure_capped=capped, uniform_floor=floor))
+    return Always(
+        deck_plan=DeckPlan(sampler=chosen, reason="compared", admirer_quota=admirers, exposure_capped=capped, uniform_floor=floor)
+    )

@@ -19,7 +19,7 @@ class Popularity(TwoStageSampler):
     slug: ClassVar[str] = "popularity"
     why: ClassVar[str] = "liked by many"
 
-    def some(self, size: int) -> int:  # noqa: ARG002
+    def first_stage_size(self, size: int) -> int:  # noqa: ARG002
         return 2**31 - 1  # everybody
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:

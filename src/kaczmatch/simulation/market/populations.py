@@ -11,7 +11,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean, check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number, did_you_mean
 from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 import kaczmatch
 from kaczmatch import BeliefLearner
-from kaczmatch.learners.belief.behaviour import updated_behaviour, initial_behaviour, update_behaviour
+from kaczmatch.learners.belief.behaviour import initial_behaviour, update_behaviour, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 
 D = 10
@@ -25,29 +25,29 @@ def belief(slug: str, **settings: float) -> BeliefLearner:
 
 
 @given(st.floats(0.01, 0.49), st.floats(1.0, 1e4), st.floats(0.0, 1.0))
-def test_one_answer_matches_the_moments_of_the_exact_posterior(epsilon: float, swipes: float, mass: float) -> None:
+def test_one_answer_matches_the_moments_of_the_exact_posterior(label_noise: float, swipes: float, mass: float) -> None:
     """The likelihood is (c/2) + (1 − c)Φ, so that moments of the beta distribution up to the third give the posterior's."""
-    careless, weight, _, _ = updated_behaviour(initial_behaviour(epsilon, swipes), 1.0, mass)
-    a, b = 2 * epsilon * swipes, (1 - 2 * epsilon) * swipes
+    random_share, weight, _, _ = updated_behaviour(initial_behaviour(label_noise, swipes), 1.0, mass)
+    a, b = 2 * label_noise * swipes, (1 - 2 * label_noise) * swipes
     raw = [1.0, *(float(beta(a, b).moment(order)) for order in (1, 2, 3))]
     evidence, mean, square = (mass * raw[order] + (0.5 - mass) * raw[order + 1] for order in range(3))
     mean, square = mean / evidence, square / evidence
-    assert careless == pytest.approx(mean, rel=1e-9)
-    variance = careless * (1 - careless) / (weight + 1)
+    assert random_share == pytest.approx(mean, rel=1e-9)
+    variance = random_share * (1 - random_share) / (weight + 1)
     assert variance == pytest.approx(square - mean**2, rel=1e-5)
 
 
-def test_an_answer_of_even_odds_says_nothing_about_carelessness() -> None:
+def test_an_answer_of_even_odds_says_nothing_about_label_noise() -> None:
     assert updated_behaviour(initial_behaviour(0.2, 10.0), 1.0, 0.5)[:2] == pytest.approx([0.4, 10.0])
     assert updated_behaviour(initial_behaviour(0.2, math.inf), 1.0, 0.01)[:2].tolist() == [0.4, math.inf]
 
 
 @given(st.floats(0.01, 0.49), st.floats(1.0, 1e6), st.floats(0.0, 1.0), st.sampled_from([1.0, -1.0]))
-def test_the_kernel_does_the_same(epsilon: float, swipes: float, mass: float, y: float) -> None:
-    habits = initial_behaviour(epsilon, swipes)
-    expected = updated_behaviour(habits, y, mass)
-    update_behaviour(habits, y, mass)
-    assert habits == pytest.approx(expected, rel=1e-9)
+def test_the_kernel_does_the_same(label_noise: float, swipes: float, mass: float, y: float) -> None:
+    behaviour = initial_behaviour(label_noise, swipes)
+    expected = updated_behaviour(behaviour, y, mass)
+    update_behaviour(behaviour, y, mass)
+    assert behaviour == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("slug", ["probit", "probit-diag"])
