@@ -1,7 +1,7 @@
 """Compiled linear algebra, shared by every kernel.
 
-Strict float64: no fastmath, so a sum is added in the order written here wherever it is compiled in, and two callers get the
-same bits. Sums run in four lanes, which is what lets strict code use vector registers.
+Strict float64 without fastmath: sums are added in the order written here, so all callers get the same bits. Sums run in four lanes,
+which lets strict code use vector registers.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def drop_stale_kernels(package: Path) -> None:
-    """Kernels older than the newest source go: numba notices a changed file, not a changed file that it compiled in."""
+    """Delete cached kernels that are older than the newest source. Numba notices a changed file, but not a changed import of it."""
     kernels = list(package.rglob("*.nb[ic]"))
     folders = {kernel.parent.parent if kernel.parent.name == "__pycache__" else kernel.parent for kernel in kernels}
     newest = max((path.stat().st_mtime for folder in folders for path in folder.glob("*.py")), default=0.0)
     for kernel in kernels:
-        with contextlib.suppress(OSError):  # another process may be at it, or the place read-only
+        with contextlib.suppress(OSError):  # another process may have deleted it, or the folder is read-only
             if kernel.stat().st_mtime < newest:
                 kernel.unlink()
 
@@ -57,7 +57,7 @@ def _jit(function: Callable[..., object], *, cache: bool) -> Any:
 
 
 def _can_cache() -> bool:
-    """Whether numba finds a place for its cache; where it does not, everything is compiled at every start."""
+    """Whether numba finds a folder for its cache. Where it does not, everything is compiled at every start."""
     try:
         _jit(_can_cache, cache=True)
     except RuntimeError:
@@ -181,7 +181,7 @@ def adapted_damping(rows: Matrix, alpha: float, condition: float) -> float:
 
 @compiled
 def count_independent(rows: Matrix, novelty: float) -> int:
-    """How many rows come before the first that has less than this share of its squared length outside the span of those."""
+    """The number of rows before the first that has less than a share `novelty` of its squared length outside their span."""
     k: int = rows.shape[0]
     if novelty == 0.0:
         return k
@@ -239,7 +239,7 @@ def _substitute(g: Matrix, x: Vector) -> None:
 
 @compiled
 def _least_squares(rows: Matrix, r: Vector, alpha: float) -> Vector:
-    """The same from the singular values, however dependent the rows are: what rounding left of a zero one is left out."""
+    """`ridge_step` from the singular values, for dependent rows. Singular values that are zero but for rounding are left out."""
     u, sigma, vt = np.linalg.svd(rows, full_matrices=False)
     step = np.zeros(rows.shape[1])
     for i in range(sigma.shape[0]):

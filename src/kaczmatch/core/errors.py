@@ -13,10 +13,10 @@ from typing import final
 
 @final
 class InvalidInput(ValueError):
-    """Something handed in cannot be used.
+    """An argument cannot be used.
 
-    ``field`` names what is wrong, ``problem`` says what is wrong with it and what would be right. Whatever was handed in
-    is left as it was.
+    ``field`` names what is wrong, ``problem`` says what is wrong with it and what would be right. The arguments are left
+    unchanged.
     """
 
     def __init__(self, field: str, problem: str) -> None:

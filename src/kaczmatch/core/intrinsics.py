@@ -1,4 +1,4 @@
-"""Two instructions that neither Python nor numpy has a word for, for compiled code."""
+"""Processor instructions for compiled code that neither Python nor numpy offers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _fetch_and_increment(_typing: Any, turns: Any) -> Any:
 
 
 popcount: Any = intrinsic(_popcount)
-"""``popcount(word)``: how many bits of a word are set; a processor counts several words at a time."""
+"""``popcount(word)``: the number of bits set in a 64-bit word."""
 
 fetch_and_increment: Any = intrinsic(_fetch_and_increment)
 """``next_turn(turns)``: the number in an array of one int64, one higher from then on. No two threads get the same."""

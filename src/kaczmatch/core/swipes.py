@@ -1,4 +1,4 @@
-"""One swipe as it was shown, and a whole log of them in columns."""
+"""A candidate as it was shown, and a whole log of swipes in columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_appeal(appeal: Vector) -> None:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownCandidate:
-    """A candidate as shown: tag and feature values, and appeal (log-odds of being liked by others) at that moment."""
+    """A candidate at the moment of a swipe: values of tags and features, and appeal (log-odds of being liked by others)."""
 
     features: Vector
     appeal: float = 0.0
@@ -40,18 +40,18 @@ class ShownCandidate:
 
 @final
 class SwipeLog:
-    """Swipes of many users, one row each, every user's rows in the order they happened.
+    """Swipes of many users, one row per swipe. The rows of each user are in order of time.
 
-    Give either ``features`` (a row of values a swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or keys
+    Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or keys
     of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
-    (datetimes, or seconds), ``appeal`` the candidate's appeal as it was seen.
+    (datetimes, or seconds), ``appeal`` the candidate's appeal at that time.
     """
 
     __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "user")
 
     user: Column
-    features: Matrix  # one row a swipe, or one a candidate
-    candidate_row: NDArray[np.int64] | None  # which of those rows a swipe saw; None: its own
+    features: Matrix  # one row per swipe, or one per candidate
+    candidate_row: NDArray[np.int64] | None  # the row of `features` per swipe; None: one row per swipe
     label: Vector
     session: Column | None
     at: NDArray[np.int64] | None  # microseconds
@@ -117,7 +117,7 @@ class SwipeLog:
         return int(self.features.shape[1])
 
     def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
-        """The same swipes, each with this appeal as it was seen."""
+        """The same swipes with these appeals."""
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
@@ -136,7 +136,7 @@ class SwipeLog:
         return other
 
     def shown_candidate(self, row: int) -> ShownCandidate:
-        """What the swipe in `row` saw."""
+        """The candidate of the swipe in `row`."""
         features = self.features[row if self.candidate_row is None else self.candidate_row[row]]
         return ShownCandidate(features, 0.0 if self.appeal is None else float(self.appeal[row]))
 
@@ -148,7 +148,7 @@ class SwipeLog:
 
 
 def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> tuple[Matrix, NDArray[np.int64]]:
-    """The candidates' matrix, and the row of it that each swipe saw."""
+    """The candidates' matrix, and its row per swipe."""
     if isinstance(candidates, Mapping):
         if not candidates:
             raise InvalidInput("candidates", "is empty")

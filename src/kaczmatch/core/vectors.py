@@ -1,4 +1,4 @@
-"""Vectors as everything here uses them: float64, contiguous, checked once at the door."""
+"""Vectors as all modules use them: float64 and contiguous. Input is checked once, where it enters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Column = NDArray[Any]
 
 FLOAT64 = np.dtype(np.float64)
 
-# A squared length is zero or within these, so that no product of two lengths, nor a step divided by one, leaves float64.
+# A squared norm is zero or within these limits, so that no product of two norms, and no step divided by one, leaves float64.
 MIN_SQUARED_NORM, MAX_SQUARED_NORM = 1e-100, 1e100
 
 
@@ -48,7 +48,7 @@ def as_rows(value: ArrayLike, field: str) -> Matrix:
 
 
 def as_column(values: ArrayLike, field: str) -> Column:
-    """`values` as a one-dimensional array that keeps what they are: numpy would cut or convert some lists of identifiers."""
+    """`values` as a one-dimensional array that keeps each value: numpy would truncate or convert some lists of identifiers."""
     if isinstance(values, list | tuple):
         kinds = set(map(type, values))
         numbers = kinds == {int} or kinds == {float} or kinds == {bool}
@@ -105,13 +105,13 @@ def problem_with(vector: Vector) -> str:
 
 
 def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same array, read-only from now on."""
+    """The same array, made read-only."""
     array.flags.writeable = False
     return array
 
 
 def matvec(rows: Matrix, v: Vector) -> Vector:
-    """Each row times v, on this thread alone: for some hundred rows BLAS would wake others, which costs more than it saves."""
+    """Each row times v, on this thread alone: for a few hundred rows, waking the threads of BLAS costs more than it saves."""
     return np.asarray(np.einsum("ij,j->i", rows, v))
 
 

@@ -1,4 +1,9 @@
-"""The contract every learner keeps: state in, state out, one object for all users."""
+"""The contract of every learner: state in, state out, one object for all users.
+
+A state holds cells: float64 numbers whose meaning only the learner knows. Kernels (`kernels.py`) are the compiled functions that
+change cells. They work on working cells, which may be longer than the cells that are stored: `expand` makes working cells from
+cells, `compact` makes cells from working cells.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, dec
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import EncodedState, State
 
-# A float for one vector of features, a vector for a matrix of them: what numpy answers, typed as numpy types it.
+# A float for one vector of features, a vector for a matrix of them. Numpy's own type for this is Any.
 Scores = Any
 
 
@@ -28,7 +33,7 @@ Scores = Any
 class Learner(ABC):
     """An update rule with its hyper-parameters.
 
-    Every method is pure: it answers with a new state, or raises :class:`InvalidInput` and leaves the old one as it was.
+    Every method is pure: it returns a new state, or raises :class:`InvalidInput`. It never changes the state it was given.
     """
 
     slug: ClassVar[str]
@@ -40,69 +45,69 @@ class Learner(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(np.array(self.kernel_parameters(), np.float64)))
 
-    # What a rule says of itself
+    # What a rule defines
 
     @abstractmethod
     def kernel_parameters(self) -> tuple[float, ...]:
-        """The hyper-parameters as its kernels take them; raises where one makes no sense."""
+        """The hyper-parameters in the order its kernels take them. Raises :class:`InvalidInput` for values out of range."""
 
     @abstractmethod
     def initial_cells(self, prior: Prior) -> Vector:
-        """The cells of somebody who has not swiped yet."""
+        """The cells of a user who has not swiped yet."""
 
     @abstractmethod
     def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
-        """One swipe in plain numpy: the readable rule, the specification of the swipe kernel."""
+        """The cells after one swipe, in plain numpy: the specification of the swipe kernel. Tests compare the two."""
 
     @abstractmethod
     def grown_cells(self, state: State, prior: Prior) -> Vector:
-        """The cells of `state` with room for the tags that `prior`, already grown, has on top."""
+        """The cells of `state` over the longer vocabulary of `prior`, which has grown already."""
 
     @abstractmethod
     def weights(self, cells: Vector, dimensions: int) -> Vector:
-        """What it has learned to expect of each tag."""
+        """The learned weight of each tag."""
 
     @abstractmethod
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        """How well each row of `features` fits, for ordering only; one number for one vector."""
+        """A score per row of `features`, for ranking only; one number for one vector."""
 
     @abstractmethod
     def valid_cells(self, cells: Vector, dimensions: int) -> bool:
-        """Whether `cells` can be a state over so many tags."""
+        """Whether `cells` can belong to a state over so many tags."""
 
     @abstractmethod
     def expand(self, cells: Vector, dimensions: int) -> Vector:
-        """A copy of the cells in the form its kernels work on, with room for one more swipe; the preference comes first."""
+        """Working cells: a copy of the cells as its kernels take them, with space for one more swipe. The weights come first."""
 
     @abstractmethod
     def compact(self, work: Vector, dimensions: int) -> Vector:
-        """The cells again, from what a kernel worked on; may be a view of it."""
+        """The cells from working cells; may be a view of them."""
 
     @abstractmethod
     def working_size(self, dimensions: int, swipes: int) -> int:
-        """How long the form its kernels work on can get while so many swipes are folded or pending."""
+        """The most working cells that its kernels need while so many swipes are folded or pending."""
 
     @property
     @abstractmethod
     def half_life(self) -> float:
-        """After how many seconds half of what was learned is forgotten; infinite where nothing ever is."""
+        """The seconds after which half of what was learned is forgotten; infinite where nothing is."""
 
     @property
     @abstractmethod
     def session_timeout(self) -> float:
-        """After how many seconds without a swipe a session has ended; infinite where only its caller ends it."""
+        """The seconds without a swipe after which a session ends; infinite where only the caller ends it."""
 
-    # What a user of it calls
+    # What callers use
 
     @final
     def start(self, prior: Prior | ArrayLike) -> State:
-        """The state of somebody who has not swiped yet, from a plain vector of tag weights or a versioned prior."""
+        """The state of a user who has not swiped yet, from a plain vector of tag weights or a versioned prior."""
         origin = Prior.of(prior)
         return self.state(self.initial_cells(origin), origin.dimensions, origin)
 
     @final
     def swipe(self, state: State, candidate: ShownCandidate | ArrayLike, label: Label) -> State:
-        """Learn from one swipe: a plain tag vector or what was :class:`Seen`, and ``"like"``/``"pass"`` or 1/-1."""
+        """Learn from one swipe: a plain feature vector or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or 1/-1."""
         if type(candidate) is ShownCandidate:
             features, appeal = candidate.features, candidate.appeal
         else:
@@ -121,7 +126,7 @@ class Learner(ABC):
 
     @final
     def end_session(self, state: State) -> State:
-        """Learn from what is still pending; block rules wait for this, the others have nothing to do."""
+        """Learn from pending swipes. Only block rules have any."""
         if self.kernels.end_session is end_session_noop:
             return state
         cells, d = self._checked_state(state).cells, state.dimensions
@@ -131,7 +136,7 @@ class Learner(ABC):
 
     @final
     def advance(self, state: State, elapsed: timedelta) -> State:
-        """Let time pass: end a session that has gone quiet, forget towards the prior, each for learners that do."""
+        """Let time pass. A session that timed out ends, and old knowledge decays towards the prior, for learners that do either."""
         if not isinstance(elapsed, timedelta) or elapsed < timedelta(0):
             raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
         if elapsed.total_seconds() >= self.session_timeout:
@@ -143,12 +148,12 @@ class Learner(ABC):
 
     @final
     def direction(self, state: State) -> Vector:
-        """The learned preference over tags as a unit vector, or 0 where there is none."""
+        """The learned weights as a unit vector, or 0 where there are none."""
         return unit(self.weights(self._checked_state(state).cells, state.dimensions))
 
     @final
     def grow(self, state: State, dimensions: int) -> State:
-        """The same knowledge over a vocabulary with new tags at its end."""
+        """The same state over a vocabulary with new tags at its end."""
         prior = self._checked_state(state).prior.grown(dimensions)
         if dimensions < state.dimensions:
             raise InvalidInput("dimensions", f"cannot shrink from {state.dimensions} to {dimensions} tags")
@@ -156,7 +161,7 @@ class Learner(ABC):
 
     @final
     def from_bytes(self, data: bytes | bytearray | memoryview, prior: Prior | None = None) -> State:
-        """The state that ``state.to_bytes()`` wrote. A versioned prior is stored by name only: hand it over."""
+        """The state that ``state.to_bytes()`` wrote. A versioned prior is stored by name only and must be passed."""
         stored = EncodedState.read(data)
         if stored.learner != self.slug:
             raise InvalidInput("state", f"is a state of {stored.learner!r}, not of {self.slug!r}")
@@ -173,11 +178,11 @@ class Learner(ABC):
         return self.state(self.compact(work, d), d, state.prior)
 
     def _start_working_cells(self, state: State) -> Vector:
-        """Where the user of `state` started, in the form the kernels work on."""
+        """The working cells that the user of `state` started from."""
         return self.expand(self.initial_cells(state.prior.grown(state.dimensions)), state.dimensions)
 
     def _checked_state(self, state: State) -> State:
-        """`state`, if it is one of this rule's."""
+        """`state`, if it belongs to this rule."""
         if type(state) is not State:
             raise InvalidInput("state", f"must be a State, got {type(state).__name__}")
         if state.learner != self.slug:
@@ -188,18 +193,18 @@ class Learner(ABC):
 
     @final
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
-        """These cells as a state of this rule; they are read-only from now on."""
+        """These cells as a state of this rule. They become read-only."""
         return State(self.slug, self.state_version, dimensions, read_only(cells), prior)
 
 
 class FixedSizeLearner(Learner):
-    """A rule whose kernels work on the cells as they are."""
+    """A rule whose kernels work on the cells as they are stored."""
 
     __slots__ = ()
 
     @abstractmethod
     def width(self, dimensions: int) -> int:
-        """How many cells a state has."""
+        """The number of cells per state."""
 
     @final
     def valid_cells(self, cells: Vector, dimensions: int) -> bool:
@@ -219,27 +224,27 @@ class FixedSizeLearner(Learner):
 
 
 class ProbabilisticLearner(Learner):
-    """A learner that says how likely a like is."""
+    """A learner that predicts the probability of a like."""
 
     __slots__ = ()
 
     @abstractmethod
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        """The probability of a like for each row of `features`; one number for one vector."""
+        """The probability of a like per row of `features`; one number for one vector."""
 
 
 class BeliefLearner(ProbabilisticLearner):
-    """A learner that knows how sure it is: a normal belief over (tags, threshold, appeal where used)."""
+    """A learner that knows its uncertainty: a normal belief over (tags, threshold, appeal where used)."""
 
     __slots__ = ()
 
     @abstractmethod
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        """The rows the belief is about: a mean or a draw times one of these is a score."""
+        """Candidates in the coordinates of the belief: the product of a row with the mean, or with a draw, is a score."""
 
     @abstractmethod
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
-        """The probability that each of many users likes one candidate."""
+        """The probability that each of many users likes the same candidate."""
 
     @abstractmethod
     def mean(self, state: State) -> Vector:
@@ -251,11 +256,11 @@ class BeliefLearner(ProbabilisticLearner):
 
     @abstractmethod
     def estimated_label_noise(self, state: State) -> float:
-        """The share of this user's swipes that say the opposite of what they feel, as far as it shows."""
+        """ε of this user: the estimated probability that a label is the opposite of what the user feels."""
 
     @abstractmethod
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
-        """Tastes drawn from the belief, a row each."""
+        """Tastes drawn from the belief, one row each."""
 
     @final
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
@@ -264,17 +269,17 @@ class BeliefLearner(ProbabilisticLearner):
 
     @final
     def forget(self, state: State, keep: float) -> State:
-        """Move towards the prior: `keep` = 1 keeps everything, 0 starts anew."""
+        """Move towards the prior: `keep` = 1 keeps everything, 0 returns to the prior."""
         return self._forget(state, check_number("keep", keep, low=0.0, high=1.0))
 
 
-def like_features(values: Vector, features: ArrayLike) -> Scores:
-    """One value a row as a vector, or as a float where `features` is a single vector."""
+def in_shape_of(values: Vector, features: ArrayLike) -> Scores:
+    """One value per row as a vector, or as a float where `features` is a single vector."""
     return values.reshape(np.shape(features)[:-1])[()]
 
 
 def feature_rows(features: ArrayLike, dimensions: int | None = None) -> Matrix:
-    """`features` (one vector, or one a row) as checked rows."""
+    """`features` (one vector, or one per row) as checked rows."""
     rows = as_rows(features, "features")
     if dimensions is not None and rows.shape[1] != dimensions:
         raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {dimensions} tags")

@@ -1,7 +1,8 @@
-"""The compiled functions a learner is made of, and their fixed signatures.
+"""Kernels: the compiled functions that a learner is made of, and their fixed signatures.
 
-A kernel changes one user's cells in place. Live calls hand it a copy of a state's cells, replay hands it a row of working
-memory: both reach the same machine code, which is why they agree bit for bit.
+Cells are the float64 numbers inside a state. A kernel is a compiled function that changes the cells of one user in place.
+Live calls hand it a copy of a state's cells. Replay hands it a row of working memory. Both run the same machine code, so they
+agree bit for bit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
 FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
 PREDICT_SIGNATURE = types.float64(CELLS, INPUT, types.float64, INPUT)
 
-# What a swipe kernel answers: done; why it left the cells as they were; or done, and start anew: the taste has changed.
+# What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the prior.
 DONE = 0
 BAD_FEATURES = 1
 TASTE_CHANGED = 2
@@ -37,30 +38,30 @@ predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, appeal, par
 
 @end_session_kernel
 def end_session_noop(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    """For rules that learn at every swipe: the end of a session changes nothing."""
+    """For rules that learn at every swipe. The end of a session changes nothing."""
     return DONE
 
 
 @forget_kernel
 def forget_noop(cells: Vector, start: Vector, keep: float) -> int:
-    """For rules without a notion of time."""
+    """For rules that never forget."""
     return DONE
 
 
 @predict_kernel
 def predict_unsupported(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    """For rules that only order."""
+    """For rules that rank but know no probability: NaN."""
     return math.nan
 
 
 @compiled
 def decay_factor(microseconds: int, half_life: float) -> float:
-    """How much is kept after some time: a half after each half-life (in seconds)."""
+    """The share that is kept after some time: one half per half-life (in seconds)."""
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
 
 
 class Kernels(NamedTuple):
-    """What a learner runs, live and in replay."""
+    """The kernels of a learner, live and in replay."""
 
     swipe: Callable[[Vector, Vector, float, float, Vector], int]
     end_session: Callable[[Vector, int, Vector], int] = end_session_noop

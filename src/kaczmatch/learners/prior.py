@@ -1,4 +1,4 @@
-"""Where a person starts: the expected weight of each tag before the first swipe, with a version."""
+"""Where users start: the expected weight of each tag before the first swipe, with a version."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _CHECKSUM = struct.Struct("<I")
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """The expected weight of each tag and, for belief learners, threshold, appeal weight, covariance and share of flipped swipes.
+    """The expected weight of each tag and, for belief learners, threshold, appeal weight, covariance and label noise.
 
-    ``version`` names the prior in stored states and events; a prior made from a plain vector has none and travels inside
-    each stored state. ``covariance`` is over (tags, threshold, appeal), so d + 2 on a side. ``later`` counts the tags at the end
-    that a grown vocabulary added.
+    ``version`` names the prior in stored states and events. A prior made from a plain vector has none and is stored inside each
+    state. ``covariance`` is over (tags, threshold, appeal), so (d + 2) x (d + 2). ``added_tags`` counts the tags at the end that a
+    growing vocabulary added.
     """
 
     weights: Vector
@@ -96,7 +96,7 @@ class Prior:
         return b"".join(part.astype("<f8").tobytes() for part in parts)
 
     def with_content_version(self, name: str) -> Prior:
-        """The same prior under a version made of `name` and of what it says: equal priors have equal versions."""
+        """The same prior under a version made of `name` and a hash of its content: equal priors have equal versions."""
         version = f"{name}-{hashlib.sha256(self._content()).hexdigest()[:12]}"
         return replace(self, version=version, threshold=self.effective_threshold)
 
@@ -138,18 +138,18 @@ class Prior:
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
-        """Every tag welcome alike: the neutral start where nothing is known."""
+        """A weight of one for every tag: the neutral start where nothing is known."""
         return cls(np.ones(check_integer("dimensions", dimensions, low=1, high=10**6)), version=f"ones-{dimensions}")
 
     @classmethod
     def from_version(cls, version: str) -> Prior | None:
-        """The prior that a version names by itself: `Prior.ones`."""
+        """The prior that its version alone determines, `Prior.ones`; None for any other."""
         name, _, dimensions = version.partition("-")
         return cls.ones(int(dimensions)) if name == "ones" and dimensions.isdecimal() and int(dimensions) > 0 else None
 
     @classmethod
     def of(cls, prior: Prior | ArrayLike) -> Prior:
-        """`prior` itself, or the plain vector as one."""
+        """`prior` itself, or a plain vector of weights as a prior."""
         return prior if isinstance(prior, Prior) else cls(as_vector(prior, "prior"))
 
     @property
@@ -158,18 +158,18 @@ class Prior:
 
     @property
     def effective_threshold(self) -> float:
-        """The stated threshold, or the paper's for a taste of this length."""
+        """The given threshold, or the paper's for a taste of this length."""
         if self.threshold is not None:
             return self.threshold
         return -PAPER_COSINE * math.sqrt(2.0) * float(np.linalg.norm(self.weights))
 
     @property
     def original_tags(self) -> int:
-        """How many tags there were when the threshold was set."""
+        """The number of tags when the threshold was set."""
         return self.dimensions - self.added_tags
 
     def grown(self, dimensions: int) -> Prior:
-        """This prior with new tags, which it expects to be like the average one and independent of the others."""
+        """This prior with new tags. It expects each to be like the average tag, and independent of the others."""
         new = check_integer("dimensions", dimensions, low=1, high=10**6) - self.dimensions
         if new < 0:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
@@ -183,6 +183,6 @@ class Prior:
             covariance[np.ix_(old, old)] = self.covariance
             added = np.arange(self.dimensions, dimensions)
             covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
-        # The threshold belongs to the people, not to the vocabulary: new tags do not move it.
+        # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
         version, later = f"{self.version}+{new}", self.added_tags + new
         return Prior(weights, version, self.effective_threshold, self.appeal, covariance, self.label_noise, later)

@@ -1,9 +1,9 @@
-"""A normal belief about one user's taste, updated by assumed-density filtering on a probit with random swipes.
+"""A normal belief about one user's taste, updated by assumed-density filtering on a probit with label noise.
 
 The model is that of adPredictor (Graepel et al. 2010) and Matchbox (Stern et al. 2009), the method Opper's and Minka's. A taste
-is a weight for each tag, a threshold and, where used, a weight for appeal; the user likes x when taste·x + noise > 0, and
-with probability ε answers the opposite. The mean's step, P x ρ/(xᵀPx + α), is TK's with a learned metric P and a probit
-residual ρ = y g √q: alike in form, not in origin.
+is a weight per tag, a threshold and, where used, a weight for appeal. The user likes x when taste·x + noise > 0, and answers the
+opposite with probability ε, the label noise. The mean's step, P x ρ/(xᵀPx + α), has the form of TK's, with a learned metric P and
+a probit residual ρ = y g √q.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
-from kaczmatch.learners.contract import BeliefLearner, Scores, feature_rows, like_features
+from kaczmatch.learners.contract import BeliefLearner, Scores, feature_rows, in_shape_of
 from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -32,13 +32,13 @@ from kaczmatch.learners.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianLearner(BeliefLearner):
-    """Mean first, then the covariance in the form a subclass keeps it in, then the user's behaviour."""
+    """Cells: the mean, the covariance as a subclass packs it, then the user's behaviour (`behaviour.py`)."""
 
     state_version: ClassVar[int] = 2  # 1 had no behaviour
 
-    alpha: float = 0.02  # variance of the noise in a decision; small, for what is more than that counts as carelessness
-    label_noise: float = 0.2  # share of swipes that say the opposite, where neither the prior nor the user says otherwise
-    label_noise_swipes: float = 5.0  # after how many telling swipes a user's own counts as much; infinite: never
+    alpha: float = 0.02  # variance of the noise in a decision; what exceeds it counts as label noise
+    label_noise: float = 0.2  # ε where neither the prior nor the user's swipes say otherwise
+    label_noise_swipes: float = 5.0  # how many informative swipes that ε is worth; infinite: it stays for everybody
     tag_sd: float = 1.0
     threshold_sd: float = (
         0.5  # with tags of 1 every share of likes up to four fifths is about as likely (half of the tags present)
@@ -46,23 +46,23 @@ class GaussianLearner(BeliefLearner):
     appeal_sd: float = 1.0
     appeal: bool = False  # whether the candidate's appeal is a coordinate
     half_life_days: float = math.inf
-    false_alarms: float = 1e-5  # a swipe, at most, of a changed taste where nothing changed; 0: do not look
+    false_alarms: float = 1e-5  # largest rate, per swipe, of detecting a change where there is none; 0: never look for one
 
     @abstractmethod
     def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
-        """A covariance as it stands in the cells of somebody who started from `prior`."""
+        """A covariance as the cells of a user who started from `prior` hold it."""
 
     @abstractmethod
     def covariance_entries(self, packed: Matrix) -> Matrix:
-        """Of packed covariances, a row each, the entries that may differ from 0."""
+        """The entries that may differ from 0, of packed covariances in rows."""
 
     @abstractmethod
     def score_variance(self, state: State, x: Matrix) -> Vector:
-        """xᵀPx for each row of x."""
+        """xᵀPx, the variance of the score, for each row of x."""
 
     @abstractmethod
     def quadratic_form(self, x: Matrix) -> Matrix:
-        """For each row of x what, times the entries of a covariance, gives xᵀPx: it is linear in P."""
+        """For each row of x the vector whose product with `covariance_entries` is xᵀPx, which is linear in P."""
 
     @final
     def initial_cells(self, prior: Prior) -> Vector:
@@ -76,7 +76,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def _neutral_covariance(self, prior: Prior) -> Matrix:
-        """Independent tags, and a threshold that grows with the taste: that of a cosine is in proportion to the taste's length.
+        """Independent tags, and a threshold that grows with the taste: a threshold on a cosine is proportional to the taste's length.
 
         Its slope is taken at the prior, where a taste has a squared length of ‖w‖² + d sd² on average.
         """
@@ -104,7 +104,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
-        """(a/‖a‖, 1) and, where used, appeal; a row for each row of `features`."""
+        """(a/‖a‖, 1) and, where used, appeal, for each row a of `features`."""
         rows = unit_rows(feature_rows(features))
         last = [np.ones((len(rows), 1))]
         if self.appeal:
@@ -119,14 +119,14 @@ class GaussianLearner(BeliefLearner):
     @final
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(feature_rows(features, state.dimensions), appeal)
-        return like_features(matvec(x, self.mean(state)), features)
+        return in_shape_of(matvec(x, self.mean(state)), features)
 
     @final
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         x = self.coordinates(feature_rows(features, state.dimensions), appeal)
         z = matvec(x, self.mean(state)) / np.sqrt(self.score_variance(state, x) + self.alpha)
         random_share = float(state.cells[-BEHAVIOUR_CELLS])
-        return like_features(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)
+        return in_shape_of(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)
 
     @final
     def estimated_label_noise(self, state: State) -> float:
@@ -148,7 +148,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Of many users, a row each: means, entries of covariances and shares of random swipes."""
+        """Means, entries of covariances and shares of random swipes of many users, one row each."""
         cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
         n = self.belief_size(states[0].dimensions)
         return cells[:, :n], self.covariance_entries(cells[:, n:-BEHAVIOUR_CELLS]), cells[:, -BEHAVIOUR_CELLS]
@@ -165,18 +165,18 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def log_likelihood_slope(self, z: float, random_share: float) -> float:
-        """g: the derivative of the log-probability of what was answered."""
+        """g: the derivative of the log-likelihood of the answer."""
         density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
         return (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * float(ndtr(z)))
 
     @final
     def change_detected(self, cells: Vector) -> bool:
-        """Whether the last swipe made it likely that the taste has changed; the caller then starts anew from the prior."""
+        """Whether the last swipe showed that the taste has changed. The caller then starts again from the prior."""
         return bool(cells[-1] >= self.parameters[1])
 
     @final
     def belief_size(self, dimensions: int) -> int:
-        """Coordinates of the belief: tags, threshold and, where used, appeal."""
+        """The number of coordinates of the belief: tags, threshold and, where used, appeal."""
         return dimensions + 1 + self.appeal
 
     @final
@@ -229,7 +229,7 @@ def like_probability(score: float, spread: float, parameters: Vector, behaviour:
 
 @compiled
 def update_gains(score: float, spread: float, label: float, parameters: Vector, behaviour: Vector) -> tuple[float, float, int]:
-    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what to answer; notes the behaviour."""
+    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what the kernel returns. Updates the behaviour."""
     random_share = behaviour[0]
     q = spread + parameters[0]
     z = label * score / math.sqrt(q)

@@ -1,4 +1,4 @@
-"""`probit`: the belief with its full covariance, O(d²) a swipe."""
+"""`probit`: the belief with its full covariance, O(d²) per swipe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kaczmatch.learners.state import State
 
 @compiled
 def _padded(n: int) -> int:
-    """The length of a row in the kernels: whole vector registers, so that no remainder is left to scalar code."""
+    """The length of a row in the kernels: a multiple of a vector register, so that no remainder is left to scalar code."""
     return (n + 3) // 4 * 4
 
 
@@ -30,7 +30,7 @@ def _padded(n: int) -> int:
 def _times(p: Matrix, x: Vector) -> Vector:
     """Px, four of its rows at a time."""
     n, length = p.shape
-    present = np.empty(n, np.int64)  # found without branching: which tags a candidate has cannot be predicted
+    present = np.empty(n, np.int64)  # without branches: the processor cannot predict which tags a candidate has
     count = 0
     for i in range(n):
         present[count] = i
@@ -50,7 +50,7 @@ def _times(p: Matrix, x: Vector) -> Vector:
 
 @swipe_kernel
 def swipe(work: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    """On the mean and the whole of P: half of it twice, for rows that vectorise."""
+    """Works on the mean and on both triangles of P, so that rows vectorise."""
     x = kernel_coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
@@ -104,7 +104,7 @@ def _expanded(cells: Vector, n: int) -> Vector:
 
 @compiled
 def _compacted(work: Vector, n: int) -> Vector:
-    """The way back."""
+    """Mean and lower triangle from mean and whole covariance."""
     length = _padded(n)
     cells = np.empty(n + n * (n + 1) // 2 + BEHAVIOUR_CELLS)
     place = n
@@ -123,8 +123,8 @@ def _compacted(work: Vector, n: int) -> Vector:
 class Probit(GaussianLearner):
     """q = xᵀPx + α, z = y x·m/√q;  m + (y g/√q) Px,  P − (g(g + z)/q) (Px)(Px)ᵀ.
 
-    A state keeps the lower triangle of P, the kernels work on the whole, which stays symmetric to the bit. g(g + z) < 1 keeps
-    it positive; after a surprise g(g + z) < 0 and P grows, which is meant (clipping it costs accuracy).
+    A state keeps the lower triangle of P. The kernels work on the whole, which stays symmetric to the bit. g(g + z) < 1 keeps P
+    positive. After a surprise g(g + z) < 0 and P grows, which is intended: clipping it costs accuracy.
     """
 
     slug: ClassVar[str] = "probit"

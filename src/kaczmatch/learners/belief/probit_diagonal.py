@@ -1,13 +1,13 @@
-"""`probit-diag`: the belief with independent coordinates, O(d) a swipe and a kilobyte a user.
+"""`probit-diag`: the belief with independent coordinates, O(d) per swipe and about a kilobyte per user.
 
-Tags and threshold do not stay independent: that somebody likes more than expected may be either's doing, and swipes tell their
-sum long before they tell each. Kept as independent they would forget that after every swipe and go on chasing the share of likes.
-What is kept as independent is therefore each tag's weight w and, in the place of the threshold b,
+Tags and threshold do not stay independent: either can explain why a user likes more than expected, and swipes determine their
+sum long before they determine each. A diagonal covariance would forget that after every swipe and chase the share of likes.
+What is kept as independent is therefore each tag's weight w and, in place of the threshold b,
 
     b + c Σ w    over the first t tags,    c = 0.52/√(2t),
 
-which is how `Prior.ones` starts: somebody who likes what has a cosine of 0.52 to their taste asks for more, the more tags they
-like. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an arrow: off the diagonal it has
+which is how `Prior.ones` starts: the threshold of a user who likes candidates with a cosine of at least 0.52 to the taste rises
+with the number of liked tags. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an arrow: off the diagonal it has
 only −c p, between those tags and the threshold.
 """
 
@@ -34,7 +34,7 @@ from kaczmatch.learners.state import State
 
 @compiled
 def _slope(first: float) -> float:
-    """c: what the threshold gives way for each unit of a tag's weight."""
+    """c: how far the threshold moves per unit of a tag's weight."""
     return PAPER_COSINE / math.sqrt(2.0 * first) if first > 0.0 else 0.0
 
 
@@ -89,8 +89,8 @@ def forget(cells: Vector, start: Vector, keep: float) -> int:
 class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
     """`probit` that keeps only variances: m + (y g/√q) Px,  p − (g(g + z)/q) (p∘x')².
 
-    Px has p∘x' at the tags, and less by c Σ p∘x' over the first tags at the threshold. A state keeps m, p, and how many tags
-    those are.
+    Px has p∘x' at the tags, and less by c Σ p∘x' over the first tags at the threshold. A state keeps m, p, and the number
+    of those tags.
     """
 
     slug: ClassVar[str] = "probit-diag"
@@ -128,7 +128,7 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         return np.append(variances, prior.original_tags)
 
     def covariance_entries(self, packed: Matrix) -> Matrix:
-        """The diagonal, and the tags beside the threshold."""
+        """The diagonal, and the covariances of tags with the threshold."""
         diagonal, slopes = packed[:, :-1].copy(), _slopes(packed[:, -1], packed.shape[1] - 1)
         beside = -slopes * diagonal
         threshold = self._threshold(diagonal.shape[1])
@@ -161,10 +161,10 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         return self._checked_state(state).cells[self.belief_size(state.dimensions) : -BEHAVIOUR_CELLS]
 
     def _threshold(self, n: int) -> int:
-        """Its place among n coordinates."""
+        """The position of the threshold among n coordinates."""
         return n - 1 - self.appeal
 
 
 def _slopes(first: Vector, n: int) -> Matrix:
-    """A row of n for each: c at the first tags, 0 elsewhere."""
+    """One row of length n per entry of `first`: c at the first tags, 0 elsewhere."""
     return np.where(np.arange(n) < first[:, None], PAPER_COSINE / np.sqrt(2.0 * np.maximum(first, 1.0))[:, None], 0.0)

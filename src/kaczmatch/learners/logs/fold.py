@@ -1,4 +1,4 @@
-"""The compiled loop that folds sequences of swipes into cells, for any learner's kernels."""
+"""The fold: one compiled loop that takes users' swipes in order and updates their cells, with any learner's kernels."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _fold(
     swipe: Any,
     end_session: Any,
     forget: Any,
-    foretell: Any,
+    predict: Any,
     work: Matrix,
     start: Vector,
     begin: Places,
@@ -78,11 +78,11 @@ def _fold(
     half_life: float,
     quiet: float,
     parameters: Vector,
-    foretold: Vector,
+    predictions: Vector,
 ) -> int:
-    """Answers the swipe that could not be folded, or -1."""
+    """Returns the swipe that could not be folded, or -1."""
     d = features.shape[1]
-    wanted = len(foretold) > 0
+    predicting = len(predictions) > 0
     has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
     timed = len(gap) > 0 and (half_life < math.inf or quiet < math.inf)
     for u in range(work.shape[0]):
@@ -101,8 +101,8 @@ def _fold(
             if passed > 0 and half_life < math.inf:
                 forget(cells, start, decay_factor(passed, half_life))
             known = appeal[i] if has_appeal else 0.0
-            if wanted:
-                foretold[i] = foretell(cells, features[row[i]], known, parameters)
+            if predicting:
+                predictions[i] = predict(cells, features[row[i]], known, parameters)
             answer = swipe(cells, features[row[i]], known, label[i], parameters)
             if answer == BAD_FEATURES:
                 return i
@@ -113,7 +113,7 @@ def _fold(
     return -1
 
 
-# (cells, session, microseconds) after a user's last swipe: what the next part of a log needs to go on.
+# (cells, session, microseconds) after a user's last swipe: what is needed to continue with the next part of a log.
 FoldProgress = tuple[Vector, Any, int | None]
 
 NO_SESSION = object()
@@ -122,7 +122,7 @@ NO_SESSION = object()
 @final
 @dataclass(frozen=True, slots=True)
 class GroupedSwipes:
-    """Checked swipes in an order that puts each user's next to each other. What the log does not have is empty."""
+    """Checked swipes, each user's next to each other and in order. Columns that the log does not have are empty."""
 
     features: Matrix
     candidate_row: Places
@@ -156,7 +156,7 @@ class GroupedSwipes:
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
 
-        Where `foretold` is given, the probability of a like that each had just before it is learned from is written there.
+        Where `predictions` is given, it receives the probability of a like for each swipe, just before the swipe is learned from.
         """
         failed = _fold(
             *learner.kernels,
@@ -176,7 +176,7 @@ class GroupedSwipes:
             learner.parameters,
             np.empty(0) if predictions is None else predictions,
         )
-        if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
+        if failed >= 0:  # a log is checked when it is made, but the caller may have changed its arrays since
             raise InvalidInput(
                 "features", f"changed since the log was made: {problem_with(self.features[self.candidate_row[failed]])}"
             )

@@ -15,16 +15,16 @@ Places = NDArray[np.int64]
 
 
 def group_by_user(users: Column) -> tuple[list[Hashable], Places, Places]:
-    """The users, the rows sorted by user (each user's in their order), and where each user's begin, with an end."""
+    """The users, the rows sorted by user (stable), and where each user's rows begin, plus the end of the last."""
     if users.dtype.kind in "iu" and len(users):
         lowest, highest = int(users.min()), int(users.max())
-        if highest - lowest < 2 * len(users) + 1024:  # numbers close together sort themselves
+        if highest - lowest < 2 * len(users) + 1024:  # dense integers need no look-up
             wide = users if users.dtype.kind == "u" else users.astype(np.int64, copy=False)
             numbers = (wide - wide.dtype.type(lowest)).astype(np.int64, copy=False)
             order, begin = _counting_sort(numbers, highest - lowest + 1)
             present = np.flatnonzero(begin[1:] > begin[:-1])
             return [number + lowest for number in present.tolist()], order, np.append(begin[present], len(users))
-    if users.dtype.kind == "O":  # whatever can be a key, in order of appearance
+    if users.dtype.kind == "O":  # any hashable identifiers, in order of appearance
         places: dict[Hashable, int] = {}
         try:
             codes = np.array([places.setdefault(user, len(places)) for user in users.tolist()], np.int64)
@@ -38,7 +38,7 @@ def group_by_user(users: Column) -> tuple[list[Hashable], Places, Places]:
 
 
 def user_numbers(users: Column) -> tuple[list[Hashable], Places]:
-    """The users, and each row's place among them."""
+    """The users, and the number of each row's user among them."""
     names, order, begin = group_by_user(users)
     numbers = np.empty(len(users), np.int64)
     numbers[order] = np.repeat(np.arange(len(names)), np.diff(begin))

@@ -1,4 +1,4 @@
-"""How much each past swipe still matters: the angle today's direction turns when it is left out."""
+"""Influence: how far today's direction turns when one past swipe is left out."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Influence:
     """Angles in degrees, between 0 and 180."""
 
     rows: NDArray[np.int64]  # the log's row of each swipe, first swipe first
-    angles: Vector  # how far the direction turns without it
-    prior_angle: float  # how far it turns without the prior, from a start at zero
-    prior_cosine: float  # how much of today's direction lies along the prior: their cosine
+    angles: Vector  # how far the direction turns without that swipe
+    prior_angle: float  # how far it turns when the user starts from zero instead of the prior
+    prior_cosine: float  # cosine between today's direction and the prior
 
 
 def influence(
@@ -45,8 +45,8 @@ def influence(
 ) -> Influence:
     """The influence of every swipe of `user` (who may be left unnamed where the log has only one) on their direction today.
 
-    Each swipe is left out in turn and the rest folded again, so this holds for any learner. The open session is ended first,
-    or what a block rule still has pending would have none.
+    Each swipe is left out in turn and the rest is folded again, which works for any learner. The open session is ended first:
+    pending swipes of a block rule would otherwise have no influence.
     """
     past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=end_last_session)
     d = past.prior.dimensions
@@ -74,7 +74,7 @@ def leave_one_out_states(
     *,
     prior: Prior | ArrayLike | None = None,
 ) -> tuple[State, Iterator[tuple[int, State]]]:
-    """The state of `user` after all swipes, and after all but one, for each swipe with its row in the log; sessions ended."""
+    """The state of `user` after all swipes, and for each swipe its row in the log and the state without it; sessions ended."""
     past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=True)
 
     def state(work: Vector) -> State:
@@ -120,7 +120,7 @@ class _UserHistory:
         return self.learner.expand(self.learner.start(self.prior).cells, self.prior.dimensions)
 
     def folded(self, start: Vector, left_out: NDArray[np.int64]) -> Matrix:
-        """What the kernels worked on, a row for each swipe left out."""
+        """Working cells, one row per swipe that is left out."""
         work = np.empty((len(left_out), self.learner.working_size(self.prior.dimensions, len(self.rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(self.rows))
@@ -131,7 +131,7 @@ class _UserHistory:
         return work
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """All swipes, to be left out one by one, as many at a time as memory and cores are good for."""
+        """All swipes, to be left out one by one, in batches that fit memory and cores."""
         at_once = max(1, _WORK_BYTES // (8 * self.learner.working_size(self.prior.dimensions, len(self.rows))))
         at_once = max(1, min(at_once, -(-len(self.rows) // (os.cpu_count() or 1))))
         return np.split(np.arange(len(self.rows)), np.arange(at_once, len(self.rows), at_once))
@@ -151,7 +151,7 @@ def _place(users: list[Hashable], user: Hashable | None) -> int:
 
 
 def _angles(today: Vector, others: Matrix) -> Vector:
-    """Degrees between unit vectors, exact for small angles too; a right angle to a direction that is 0."""
+    """Degrees between unit vectors, accurate for small angles too; 90 for a direction that is 0."""
     if not today.any():
         return np.where(others.any(axis=1), 90.0, 0.0)
     half = np.arctan2(np.linalg.norm(others - today, axis=1), np.linalg.norm(others + today, axis=1))

@@ -1,4 +1,4 @@
-"""What to watch while a rule learns: its norm and true bound, the Gram condition number, stability and silence."""
+"""Monitors of learning, per session: norm and its bound, condition number of the Gram matrix, stability, swipes without effect."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SessionReading(NamedTuple):
     user: Hashable
     session: Any
     swipes: int
-    silent: int  # swipes that taught nothing: r = 0, or for rules without a residual, an unchanged preference
+    silent: int  # swipes without effect: r = 0 or, for rules without a residual, unchanged weights
     norm: float
     norm_bound: float | None  # what the norm cannot exceed, from the residuals so far; None for rules that have none
     condition: float  # κ of the session's Gram matrix
@@ -65,7 +65,7 @@ class SessionReading(NamedTuple):
 def monitor_sessions(
     learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
 ) -> Iterator[SessionReading]:
-    """Fold a log live, every user's sessions in turn (a log without sessions is one each), and read the instruments."""
+    """Fold a log with live calls and report on every session of every user. Without sessions in the log, each user has one."""
     swipes = SwipeLog.of(log)
     return _readings(learner, swipes, prior_for(swipes, prior))
 
@@ -99,7 +99,7 @@ def _readings(learner: Learner, log: SwipeLog, origin: Prior) -> Iterator[Sessio
 
 
 class _MonitoredState:
-    """One user's state as it is folded live, with what the norm cannot exceed beside it."""
+    """One user's state as it is folded live, with an upper bound of its norm."""
 
     def __init__(self, learner: Learner, state: State) -> None:
         self.learner = learner
@@ -113,7 +113,7 @@ class _MonitoredState:
         return self.learner.weights(self.state.cells, self.state.dimensions)
 
     def swipe(self, candidate: ShownCandidate, label: Label) -> bool:
-        """Learn, and say whether the swipe was silent."""
+        """Learn, and return whether the swipe was without effect."""
         before = self.preference
         if isinstance(self.learner, HingeLearner):
             theta = self.learner.theta(self.state.cells, self.state.dimensions)

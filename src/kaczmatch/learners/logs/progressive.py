@@ -1,4 +1,4 @@
-"""What a learner says of each swipe just before it learns from it: the honest way to score probabilities on a log."""
+"""Progressive validation: the probability of each swipe, predicted just before the learner learns from it (prequential)."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def progressive_predictions(
         return np.empty(0)
     users, order, begin = group_by_user(swipes.user)
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
-    room = learner.working_size(swipes.dimensions, int(np.diff(begin).max()))
-    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+    size = learner.working_size(swipes.dimensions, int(np.diff(begin).max()))
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
     found = np.empty(len(swipes))
 
     def fold(first: int) -> None:
         limits = begin[first : first + batch + 1]
         rows, limits = order[limits[0] : limits[-1]], limits - limits[0]
-        work = np.empty((len(limits) - 1, room))
+        work = np.empty((len(limits) - 1, size))
         work[:, : len(start)] = start
-        said = np.empty(len(rows))
+        predicted = np.empty(len(rows))
         sequences = GroupedSwipes.of(swipes, rows, limits, [None] * len(work))
-        sequences.fold(learner, work, start, limits[:-1], limits[1:], predictions=said)
-        found[rows] = said
+        sequences.fold(learner, work, start, limits[:-1], limits[1:], predictions=predicted)
+        found[rows] = predicted
 
     with ThreadPoolExecutor(_THREADS) as threads:
         list(threads.map(fold, range(0, len(users), batch)))

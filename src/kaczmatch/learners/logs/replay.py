@@ -46,7 +46,7 @@ class States(Mapping[Hashable, State]):
         return len(self._progress)
 
     def directions(self) -> Matrix:
-        """Everybody's direction, a row a user in the order of iteration."""
+        """All directions, one row per user in the order of iteration."""
         weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
         return unit_rows(np.array(weights).reshape(-1, self.dimensions))
 
@@ -54,7 +54,7 @@ class States(Mapping[Hashable, State]):
         return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
 
     def progress(self) -> dict[Hashable, FoldProgress]:
-        """A copy of where each user's fold stands."""
+        """A copy of each user's progress in the fold."""
         return dict(self._progress)
 
 
@@ -74,10 +74,10 @@ def replay(
     states: States | None = None,
     end_last_session: bool = False,
 ) -> States:
-    """Fold `log` into one state a user, exactly as live calls would have.
+    """Fold `log` into one state per user, bit for bit as live calls would have.
 
     Everybody starts from `prior`, by default a weight of one for every tag; with `states` from an earlier part of the log, the
-    fold goes on from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
+    fold continues from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
     advanced. The last session stays open, as it would be live, unless `end_last_session`.
     """
     if not isinstance(learner, Learner):
@@ -114,12 +114,12 @@ def _fold_rows(
     before = [progress.get(user) for user in users]
     longest = int(np.diff(begin).max())
     pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
-    room = learner.working_size(log.dimensions, longest + pending)
-    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+    size = learner.working_size(log.dimensions, longest + pending)
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
 
     def folded(first: int) -> list[Vector]:
         known = before[first : first + batch]
-        work = np.empty((len(known), room))
+        work = np.empty((len(known), size))
         work[:, : len(start)] = start
         for place, progressed in enumerate(known):
             if progressed is not None:

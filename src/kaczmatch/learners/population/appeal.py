@@ -1,13 +1,13 @@
 """Appeal: the log-odds with which others have liked a candidate before now, beyond what they like anyway.
 
-A rater r who has liked a share p of everybody so far likes candidate c with log-odds logit p + appeal(c), and appeals spread
+A rater who has liked a share p of all candidates so far likes candidate c with log-odds logit p + appeal(c). Appeals spread
 around 0 with variance σ². One Newton step from 0 on that posterior gives
 
     appeal = Σ (y − p) / (Σ p(1 − p) + 1/σ²),   y = 1 for a like and 0 for a pass,
 
-over everybody else's earlier decisions, each counting less as it ages. Somebody who likes everyone has p near 1 and hardly
-moves it, either way. p is Laplace's (likes + 1)/(swipes + 2): no population figure enters it, so that nothing of the viewer's
-comes back to them.
+over the earlier decisions of all raters but the viewer. A decision counts less as it ages. A rater who likes everyone has p near
+1 and hardly moves the sum. p is Laplace's (likes + 1)/(swipes + 2), from that rater's swipes alone: no population average enters
+it, so nothing that the viewer did can come back in it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _DAY: Final = 86_400.0  # seconds
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppealModel:
-    """How appeal is counted; one object for every log and ledger."""
+    """How appeal is estimated. One object serves all logs and trackers."""
 
-    half_life_days: float = 1825.0  # after how long a decision counts half; infinite: for ever
-    spread: float = 1.0  # standard deviation of appeals, in log-odds: few decisions are shrunk towards 0 by it
+    half_life_days: float = 1825.0  # the age at which a decision counts half; infinite: decisions never age
+    spread: float = 1.0  # standard deviation σ of appeals, in log-odds; a small σ shrinks appeals from few decisions towards 0
 
     def __post_init__(self) -> None:
         check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
@@ -51,18 +51,18 @@ class AppealModel:
         return self.half_life_days * _DAY
 
     def tracker(self) -> AppealTracker:
-        """An empty ledger, to be kept as swipes come in."""
+        """An empty tracker, to be updated as swipes come in."""
         return AppealTracker(self)
 
     def before_swipes(self, log: SwipeLog | Mapping[str, Any]) -> Vector:
-        """The appeal of each row's candidate as known to that row's user then: from others' rows that are strictly earlier."""
+        """The appeal of each row's candidate to that row's user just before the swipe: from strictly earlier rows of other users."""
         swipes = _timed_swipes(SwipeLog.of(log))
         return self._at_moments(swipes, swipes.numbers, swipes.candidate, swipes.at)
 
     def at_moments(self, log: SwipeLog | Mapping[str, Any], *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
-        """The appeal of candidates (row numbers of the log's) as known to viewers at given moments, one answer a row.
+        """The appeal of candidates (row numbers of the log's candidates) to viewers at given moments, one value per row.
 
-        Who is not a user of the log may ask too. One moment or one viewer does for all rows.
+        A viewer need not be a user of the log. A single moment or viewer stands for all rows.
         """
         swipes = _timed_swipes(SwipeLog.of(log))
         candidates = as_column(candidate, "candidate")
@@ -103,7 +103,10 @@ class AppealModel:
 
 @final
 class AppealTracker:
-    """Appeal as swipes come in; made by :meth:`Appeal.ledger`. Equal to :meth:`Appeal.before` on the log of the same swipes."""
+    """Appeal as swipes come in; made by :meth:`AppealModel.tracker`.
+
+    Gives the same values as :meth:`AppealModel.before_swipes` on the log of the same swipes.
+    """
 
     def __init__(self, appeal: AppealModel) -> None:
         self.model = appeal
@@ -114,16 +117,18 @@ class AppealTracker:
         self._own: dict[tuple[Hashable, Hashable], Vector] = {}  # the part of it that each rater gave
 
     def appeal_of(self, candidate: Hashable, viewer: Hashable, at: datetime | float) -> float:
-        """The appeal of `candidate` to `viewer` at a moment: from everything told so far, but for the viewer's own."""
+        """The appeal of `candidate` to `viewer` at a moment: from all decisions recorded so far but the viewer's own."""
         total, own = self._totals.get(candidate, _NOTHING), self._own.get((viewer, candidate), _NOTHING)
         return appeal_log_odds(total, own, _moment(at), self.model.half_life, self.model.spread)
 
     def record(self, viewer: Hashable, candidate: Hashable, label: Label, at: datetime | float) -> None:
-        """Count one decision; each candidate's must come in the order of time."""
+        """Record one decision. The decisions on a candidate must come in order of time."""
         moment, liked = _moment(at), sign(label) > 0.0
         total = self._totals.get(candidate)
         if total is not None and moment < total[2]:
-            raise InvalidInput("at", f"{at!r} is before the decision on {candidate!r} told last; tell them in the order of time")
+            raise InvalidInput(
+                "at", f"{at!r} is before the last decision recorded on {candidate!r}; record them in the order of time"
+            )
         rate = self._rates.setdefault(viewer, np.zeros(2))
         excess, information = decision_evidence(rate, liked)
         for kept in (self._totals.setdefault(candidate, np.zeros(3)), self._own.setdefault((viewer, candidate), np.zeros(3))):
@@ -135,7 +140,7 @@ _NOTHING = np.zeros(3)
 
 @compiled
 def decision_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
-    """y − p and p(1 − p) of a rater's decision, which then counts in that rater's rate."""
+    """y − p and p(1 − p) of a rater's decision. The decision then counts in that rater's rate."""
     p = (rate[1] + 1.0) / (rate[0] + 2.0)
     rate[0] += 1.0
     rate[1] += liked
@@ -152,7 +157,7 @@ def add_evidence(kept: Vector, excess: float, information: float, at: int, half_
 
 @compiled
 def appeal_log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
-    """The appeal from all evidence less one's own, aged to a moment."""
+    """The appeal from all evidence minus the viewer's own, aged to a moment."""
     keep, keep_own = decay_factor(at - int(total[2]), half_life), decay_factor(at - int(own[2]), half_life)
     excess = keep * total[0] - keep_own * own[0]
     information = max(0.0, keep * total[1] - keep_own * own[1])
@@ -177,27 +182,27 @@ def _answer_in_order(
     asked_candidate: Places,
     asked_pair: Places,
 ) -> Vector:
-    """Every question in the order of time, after all decisions that are strictly earlier."""
+    """Answer questions in order of time, each after all decisions that are strictly earlier."""
     nothing = np.zeros(3)
     answers = np.empty(len(asked_at))
-    told = 0
+    counted = 0
     for question in asked_order:
         now = asked_at[question]
-        while told < len(order) and at[order[told]] < now:
-            i = order[told]
+        while counted < len(order) and at[order[counted]] < now:
+            i = order[counted]
             excess, information = decision_evidence(rates[viewer[i]], liked[i])
             add_evidence(totals[candidate[i]], excess, information, at[i], half_life)
             add_evidence(own[pair[i]], excess, information, at[i], half_life)
-            told += 1
-        mine = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
-        answers[question] = appeal_log_odds(totals[asked_candidate[question]], mine, now, half_life, spread)
+            counted += 1
+        viewers = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
+        answers[question] = appeal_log_odds(totals[asked_candidate[question]], viewers, now, half_life, spread)
     return answers
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _TimedSwipes:
-    """What appeal needs of a log: who decided on whom, how and when."""
+    """The columns of a log that appeal needs: who decided on whom, how and when."""
 
     users: list[Hashable]
     numbers: Places  # of each row's user

@@ -1,13 +1,13 @@
-"""The population's prior: what people like on average and how much they differ, learned from those with a history.
+"""Fits a prior to a population: what users like on average, and how much they differ.
 
-Empirical Bayes for a mixed-effects model, fitted by EM. For belief learners, with everybody's mean m and covariance P,
+Empirical Bayes for a mixed-effects model, fitted by EM. For belief learners, with each user's mean m and covariance P,
 
     m₀ = mean of m,    P₀ = mean of P + covariance of m,
 
-and ε₀ is the mean of everybody's ε; the log is folded again from each new prior. Everybody counts once, however long their
-history, and the neutral prior counts as one more person: that is the posterior mean under the weakest normal-inverse-Wishart
-prior around it, and it is what remains where nobody has a history yet. At the end correlations are shrunk as far as so many
-people leave them uncertain: the share λ* of Schäfer and Strimmer (2005), in closed form.
+and ε₀ is the mean of all ε. The log is folded again from each new prior. Every user counts once, however long the history. The
+neutral prior counts as one more user: that is the posterior mean under the weakest normal-inverse-Wishart prior around it, and it
+is what remains where nobody has a history yet. At the end correlations are shrunk by the share λ* of Schäfer and Strimmer (2005),
+in closed form: the fewer users, the more.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _NAME = "population"
 def fit_prior(
     learner: Learner, log: SwipeLog | Mapping[str, Any], *, neutral: Prior | ArrayLike | None = None, rounds: int = 15
 ) -> Prior:
-    """The prior from which `learner` should start everybody else, from the swipes of those in `log`.
+    """The prior from which `learner` should start new users, fitted to the swipes in `log`.
 
     `neutral` (by default a weight of one for every tag) is what it is shrunk towards. Each round folds the log once. Its version
-    is made of what it says, so that the same log always gives the same one. It is fitted with `probit`, whose covariance tells
-    the threshold from the tags, whatever the learner; rules without a belief start from its mean, at the length of `neutral`.
+    is a hash of its content: the same log gives the same version. It is fitted with `probit` whatever the learner, because a full
+    covariance tells the threshold from the tags. Rules without a belief start from its mean, scaled to the length of `neutral`.
     """
     swipes = SwipeLog.of(log)
     origin = prior_for(swipes, neutral)
     believer = _fitting_learner(learner)
-    # EM takes tens of rounds to leave a wrong start, and where no tag matters is wrong about none.
+    # EM needs tens of rounds to leave a wrong start. A start at zero is wrong about no tag.
     prior = Prior(np.zeros(swipes.dimensions))
     for _ in range(check_integer("rounds", rounds, low=1, high=100)):
         states = _in_stable_order(believer, replay(believer, swipes, prior=prior).values(), origin)
@@ -61,17 +61,17 @@ def _fitting_learner(learner: Learner) -> Probit:
 
 
 def fit_prior_from_states(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
-    """The same from stored states: one round, in which everybody started from whatever prior their state names."""
+    """The same from stored states: one round. Each user started from the prior that the state names."""
     origin = Prior.of(neutral)
     known = _in_stable_order(learner, states, origin)
     if isinstance(learner, BeliefLearner):
         return _shrink_correlations(_prior_from_beliefs(learner, known, origin), len(known) - 1, learner)
-    # Directions, or a long history would outweigh others by its length; the length is the one that steps are made for.
+    # Directions, because a long history has long weights. The length is the neutral prior's, which step sizes are made for.
     return _at_length_of(origin, np.mean([learner.direction(state) for state in known], axis=0))
 
 
 def _in_stable_order(learner: Learner, states: Iterable[State], neutral: Prior) -> list[State]:
-    """Everybody and the neutral start, in an order of their own: no sum may depend on that of the users, not in its last bit."""
+    """All states and the neutral start, sorted by weights: no sum depends on the order of users, not in its last bit."""
     known = [learner.start(neutral), *states]
     for state in known:
         if state.dimensions != neutral.dimensions:

@@ -1,7 +1,7 @@
-"""Where the six rules should draw the line between likes and passes: θ from a like rate instead of the paper's 0.52.
+"""The threshold θ between likes and passes for the six rules, fitted to a like rate instead of the paper's 0.52.
 
-Cosines depend on the vocabulary: over sixty tags of which people have half, 0.52 separates; over films with three tags each
-hardly a cosine reaches it, and a rule with that θ takes nearly every like for a mistake.
+Cosines depend on the vocabulary. With sixty tags of which people have half, 0.52 separates likes from passes. With three tags
+per film hardly a cosine reaches it, and nearly every like counts as a mistake.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def calibrated_hinge(
     delta: float = 0.05,
     theta_step: float = 0.05,
 ) -> Hinge:
-    """A hinge whose θ a share `like_rate` of the candidates shown in `log` score above, by default as many as were liked.
+    """A hinge with θ such that a share `like_rate` of the candidates in `log` score above it, by default the share that was liked.
 
     Scores are cosines to `prior`, where everybody starts. Everybody counts once, however much they swiped. With `step` above 0
     each user's θ then moves on its own.

@@ -1,4 +1,4 @@
-"""all-ones: learns nothing, likes every tag. What any learner has to beat."""
+"""all-ones: learns nothing and likes every tag. The baseline that any learner has to beat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllOnes(ImmediateLearner):
-    """v = (1, …, 1), whatever the prior and the swipes; a new tag does not count."""
+    """v = (1, …, 1), whatever the prior and the swipes. New tags weigh 0."""
 
     slug: ClassVar[str] = "all-ones"
     kernels: ClassVar[Kernels] = Kernels(swipe)

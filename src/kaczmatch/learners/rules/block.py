@@ -1,8 +1,8 @@
-"""Block rules: swipes wait in the state until a session ends or k are pending, then are solved together.
+"""Block rules: swipes wait in the state until the session ends or k are pending, then they are solved together.
 
-How strongly a block is damped and where it ends can follow the block itself (the paper's future work): α is then the smallest
-with κ(AAᵀ + αI) ≤ κ*, in closed form (λmax − κ* λmin)/(κ* − 1) but never below the setting, and a block ends before a
-candidate that says little which its rows do not say together: the rest is solved for as the next block, from where it led.
+Damping and block size can adapt to the block (the paper's future work). α is then the smallest with κ(AAᵀ + αI) ≤ κ*, in closed
+form (λmax − κ* λmin)/(κ* − 1), and never below the setting. A block ends before a candidate that lies almost in the span of the
+block's rows. The remaining rows are solved as the next block, from where the first one led.
 """
 
 from __future__ import annotations
@@ -36,15 +36,17 @@ from kaczmatch.learners.rules.hinge import HingeLearner, clip_to_cosine, hinge_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLearner(HingeLearner):
-    """The preference, a count of pending swipes, their own threshold where there is one, and a row (features, label) each."""
+    """Cells: v, the number of pending swipes, the user's own threshold where there is one, and (features, label) per pending swipe."""
 
     counter_cells: ClassVar[int] = 1
 
     alpha: float = 1.0
     k: int = 32
-    condition: float = math.inf  # κ*; infinite: α as it is
-    session_timeout_minutes: float = math.inf  # without a swipe, after which the session counts as ended
-    novelty: float = 0.0  # share of a candidate's squared length outside the rows' span below which it opens the next block
+    condition: float = math.inf  # κ*; infinite: α does not adapt
+    session_timeout_minutes: float = math.inf  # minutes without a swipe that end a session
+    novelty: float = (
+        0.0  # a candidate with less than this share of its squared length outside the rows' span opens the next block
+    )
 
     @abstractmethod
     def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:
@@ -69,7 +71,7 @@ class BlockLearner(HingeLearner):
 
     @final
     def first_block_size(self, rows: Matrix) -> int:
-        """How many of the rows are solved for together, before one that adds little to those."""
+        """How many rows are solved together: those before the first that adds little to them."""
         for i in range(1, len(rows) if self.novelty > 0.0 else 0):
             before, a = rows[:i], rows[i]
             outside = a - before.T @ np.linalg.lstsq(before.T, a, rcond=None)[0]
@@ -112,7 +114,7 @@ class BlockLearner(HingeLearner):
 
     @final
     def reference_end_session(self, cells: Vector, dimensions: int) -> Vector:
-        """The readable rule for the end of a session: the specification of that kernel."""
+        """The cells after the end of a session, in plain numpy: the specification of that kernel."""
         v, theta = cells[:dimensions], self.theta(cells, dimensions)
         pending = cells[self.width(dimensions) :].reshape(-1, dimensions + 1)
         while len(pending):
@@ -132,7 +134,7 @@ class BlockLearner(HingeLearner):
         return alpha, *self.hinge_parameters(), float(k), condition, novelty
 
 
-# Places in a block rule's parameters.
+# Positions in a block rule's parameters.
 THETA, DELTA, STEP, K, CONDITION, NOVELTY = range(1, 7)
 
 
@@ -144,7 +146,7 @@ def _header_size(d: int, parameters: Vector) -> int:
 
 @compiled
 def enqueue_swipe(cells: Vector, features: Vector, label: float, parameters: Vector) -> int:
-    """Append one swipe; answers how many are pending, or -BAD_FEATURES. A candidate without tags is not kept."""
+    """Append one swipe. Returns how many are pending, or -BAD_FEATURES. A candidate without tags is not kept."""
     squared = dot(features, features)
     if not usable_norm(squared):
         return -BAD_FEATURES
@@ -162,7 +164,7 @@ def enqueue_swipe(cells: Vector, features: Vector, label: float, parameters: Vec
 
 @compiled
 def solve_pending(cells: Vector, d: int, unit_length: bool, parameters: Vector) -> None:
-    """Project onto all pending swipes, a block after the other, and forget them."""
+    """Project onto all pending swipes, block after block, and drop them."""
     k = int(cells[d])
     head = _header_size(d, parameters)
     pending = cells[head:][: k * (d + 1)].reshape(k, d + 1)
@@ -191,7 +193,7 @@ def _project(cells: Vector, d: int, rows: Matrix, parameters: Vector) -> None:
         score = cosine_from_products(va, vv, aa)
         r[i] = hinge_residual(score, rows[i, d], theta, parameters[DELTA])
         moved += clip_to_cosine(theta + parameters[STEP] * threshold_error(score, rows[i, d], theta))
-        rows[i, d] = 0.0  # without its label, a row can be solved for where it stands
+        rows[i, d] = 0.0  # without its label, a row can be solved in place
     # The emptied column would make the d x d form, which larger blocks are solved in, singular.
     block = rows if k <= d else np.ascontiguousarray(rows[:, :d])
     add_scaled(v, 1.0, ridge_step(block, r, adapted_damping(block, parameters[0], parameters[CONDITION])))

@@ -1,4 +1,4 @@
-"""Block-NK: Block-TK, then back to unit length, once a session."""
+"""Block-NK: Block-TK, then back to unit length, once per session."""
 
 from __future__ import annotations
 

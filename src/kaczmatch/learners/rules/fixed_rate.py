@@ -1,4 +1,4 @@
-"""What a fixed-rate rule steps along: the candidate's raw tags, or their unit vector."""
+"""Rules with a fixed learning rate η: they step along the candidate's raw tags, or along their unit vector."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Along = Literal["raw", "unit"]
 class FixedRateLearner(SequentialHingeLearner):
     """v + η r a.
 
-    The paper's eq. 3 divides a by its length (``direction="unit"``), its experiments did not (``"raw"``, the default): only that
-    reproduces its table. The setting is called ``direction``; the field is not, since every learner has a method of that name.
+    The paper's eq. 3 divides a by its length (``direction="unit"``). Its experiments did not (``"raw"``, the default), and only
+    that reproduces its table. The setting is called ``direction``. The field is not, because every learner has a method of that name.
     """
 
     eta: float

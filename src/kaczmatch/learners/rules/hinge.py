@@ -1,7 +1,8 @@
 """The hinge residual of the paper (eq. 6): how far a score is on the wrong side of its margin.
 
-The threshold θ between likes and passes is the paper's 0.52, or any other, for everybody; or a user's own, which starts there
-and moves at every swipe that comes out on the wrong side of it, so that as many candidates score above θ as the user likes.
+The threshold θ between likes and passes is one number for everybody (0.52 in the paper), or one per user. A user's own θ starts
+from the common one and moves at every swipe that scored on its wrong side, so that the share of candidates above θ approaches the
+user's share of likes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Hinge:
     theta: float = 0.52
     delta: float = 0.05
     theta_step: float = (
-        0.0  # how far a user's own theta moves when a swipe comes out on its wrong side; 0: theta stays, as in the paper
+        0.0  # how far a user's own theta moves per swipe on its wrong side; 0: one theta for everybody, as in the paper
     )
 
     def residual(self, v: Vector, a: Vector, label: Label, theta: float | None = None) -> float:
@@ -70,7 +71,7 @@ def clip_to_cosine(theta: float) -> float:
 
 @compiled
 def residual_with_own_theta(cells: Vector, d: int, score: float, label: float, hinge: Vector) -> float:
-    """The residual of a sequential rule from the cosine; moves the user's own θ where there is one. `hinge` is (θ, δ, step)."""
+    """The residual of a sequential rule from the cosine. Moves the user's own θ where there is one. `hinge` is (θ, δ, θ step)."""
     if hinge[2] == 0.0:
         return hinge_residual(score, label, hinge[0], hinge[1])
     theta = cells[d]
@@ -80,9 +81,9 @@ def residual_with_own_theta(cells: Vector, d: int, score: float, label: float, h
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HingeLearner(VectorLearner):
-    """One of the paper's six rules: the preference moves by hinge residuals. A user's own threshold is the last scalar."""
+    """One of the paper's six rules: v moves by hinge residuals. A user's own threshold is the last scalar."""
 
-    counter_cells: ClassVar[int] = 0  # scalars before it
+    counter_cells: ClassVar[int] = 0  # scalars before the threshold
 
     hinge: Hinge = Hinge()
 
@@ -109,11 +110,11 @@ class HingeLearner(VectorLearner):
 
     @abstractmethod
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
-        """What ‖v‖ cannot exceed after learning from these rows and residuals at once, if it was `norm` before."""
+        """An upper bound of ‖v‖ after learning from these rows and residuals at once, if it was `norm` before."""
 
 
 class SequentialHingeLearner(ImmediateLearner, HingeLearner):
-    """One of the four that step along each candidate as it comes."""
+    """One of the four rules that take a step at each swipe."""
 
     __slots__ = ()
 

@@ -15,7 +15,7 @@ from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector, unit, unit_rows
-from kaczmatch.learners.contract import ProbabilisticLearner, Scores, feature_rows, like_features
+from kaczmatch.learners.contract import ProbabilisticLearner, Scores, feature_rows, in_shape_of
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.rules.vector import ImmediateLearner
@@ -69,7 +69,7 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
     def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
         w, b = self._checked_state(state).cells[:-1], state.cells[-1]
         likely = expit(unit_rows(feature_rows(features, state.dimensions)) @ w + b)
-        return like_features(likely, features)
+        return in_shape_of(likely, features)
 
     def kernel_parameters(self) -> tuple[float, ...]:
         return (check_number("eta", self.eta, low=0.0, high=1e6, open_low=True),)

@@ -1,4 +1,4 @@
-"""PA-II: the smallest step that brings a swipe to the right side of its margin, softened."""
+"""PA-II: the smallest step that brings a swipe to the right side of its margin, damped."""
 
 from __future__ import annotations
 

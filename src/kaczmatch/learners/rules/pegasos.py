@@ -1,4 +1,4 @@
-"""Pegasos: a support vector machine by sub-gradient steps of falling size."""
+"""Pegasos: a support vector machine by sub-gradient steps of decreasing size."""
 
 from __future__ import annotations
 
