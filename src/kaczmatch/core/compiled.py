@@ -1,7 +1,7 @@
 """Compiled linear algebra, shared by every kernel.
 
-Strict float64 without fastmath: sums are added in the order written here, so all callers get the same bits. Sums run in four lanes,
-which lets strict code use vector registers.
+Strict float64 without fastmath: sums are added in the order written here, so all callers get the same bits. Sums run in four
+lanes, which lets strict code use vector registers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def drop_stale_kernels(package: Path) -> None:
-    """Delete cached kernels that are older than the newest source. Numba notices a changed file, but not a changed import of it."""
+    """Delete cached kernels that are older than the newest source.
+
+    Numba notices a changed file, but not a changed import of it.
+    """
     kernels = list(package.rglob("*.nb[ic]"))
     folders = {kernel.parent.parent if kernel.parent.name == "__pycache__" else kernel.parent for kernel in kernels}
     newest = max((path.stat().st_mtime for folder in folders for path in folder.glob("*.py")), default=0.0)

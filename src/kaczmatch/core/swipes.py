@@ -42,8 +42,8 @@ class ShownCandidate:
 class SwipeLog:
     """Swipes of many users, one row per swipe. The rows of each user are in order of time.
 
-    Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or keys
-    of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
+    Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or
+    keys of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
     (datetimes, or seconds), ``appeal`` the candidate's appeal at that time.
     """
 

@@ -1,4 +1,4 @@
-"""Ratios of sums whose parts come in clusters: what one person decided is not independent, what two people decided is."""
+"""Ratios of sums over clusters: decisions of one person are dependent, decisions of different people are independent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Vector
 
 
 class IntervalEstimate(NamedTuple):
-    """A figure and the interval that covers the truth in 95 of 100 studies like this one."""
+    """An estimate with its confidence interval (95 % unless said otherwise)."""
 
     value: float
     low: float
@@ -23,9 +23,9 @@ class IntervalEstimate(NamedTuple):
 
 
 def clustered_ratio(above: Vector, below: Vector, *, level: float = 0.95) -> IntervalEstimate:
-    """Σ above / Σ below, a value a cluster each; the spread is what leaving out one cluster at a time does (jackknife).
+    """Σ above / Σ below, one value per cluster each, with an interval from the jackknife over clusters.
 
-    Without the largest cluster a ratio may move a lot, and the jackknife sees that; the usual sandwich does not.
+    Leaving out the largest cluster may move the ratio a lot. The jackknife sees that; the usual sandwich estimator does not.
     """
     clusters, total = len(above), float(below.sum())
     value = float(above.sum()) / total if total else math.nan

@@ -136,7 +136,7 @@ class Learner(ABC):
 
     @final
     def advance(self, state: State, elapsed: timedelta) -> State:
-        """Let time pass. A session that timed out ends, and old knowledge decays towards the prior, for learners that do either."""
+        """Let time pass: end a session that timed out, and forget towards the prior, for learners that do."""
         if not isinstance(elapsed, timedelta) or elapsed < timedelta(0):
             raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
         if elapsed.total_seconds() >= self.session_timeout:

@@ -24,7 +24,8 @@ END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
 FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
 PREDICT_SIGNATURE = types.float64(CELLS, INPUT, types.float64, INPUT)
 
-# What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the prior.
+# What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the
+# prior.
 DONE = 0
 BAD_FEATURES = 1
 TASTE_CHANGED = 2

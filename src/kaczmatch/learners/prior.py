@@ -35,8 +35,8 @@ class Prior:
     """The expected weight of each tag and, for belief learners, threshold, appeal weight, covariance and label noise.
 
     ``version`` names the prior in stored states and events. A prior made from a plain vector has none and is stored inside each
-    state. ``covariance`` is over (tags, threshold, appeal), so (d + 2) x (d + 2). ``added_tags`` counts the tags at the end that a
-    growing vocabulary added.
+    state. ``covariance`` is over (tags, threshold, appeal), so (d + 2) x (d + 2). ``added_tags`` counts the tags at the end that
+    a growing vocabulary added.
     """
 
     weights: Vector

@@ -15,8 +15,8 @@ from kaczmatch.learners.prior import Prior
 
 _MAGIC = b"kz"
 _FORMAT = 1
-# magic, format, the learner's state version, tags, cells, fingerprint of the prior, number of prior weights stored inside (0 for a
-# versioned prior), bytes of the slug, bytes of the prior's version
+# magic, format, the learner's state version, tags, cells, fingerprint of the prior, number of prior weights stored inside (0
+# for a versioned prior), bytes of the slug, bytes of the prior's version
 _HEADER = struct.Struct("<2sBBIIIIBB")
 _CHECKSUM = struct.Struct("<I")
 

@@ -24,7 +24,7 @@ Fusion = Callable[[ArrayLike, ArrayLike], Vector]
 
 
 def geometric(forward: ArrayLike, backward: ArrayLike) -> Vector:
-    """√(forward · backward), the paper's, with each side clamped at 0: a dislike on either side is a 0, not a NaN or a match."""
+    """√(forward · backward), the paper's, with each side clamped at 0, so that a dislike on either side gives 0."""
     return np.asarray(np.sqrt(_clamped(forward) * _clamped(backward)))
 
 
@@ -67,7 +67,7 @@ def _clamped(scores: ArrayLike) -> Vector:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Viewer:
-    """Who looks: a profile, what was learned from this person's swipes, and how others take to them."""
+    """The user for whom scores are computed: profile, learner, state, and the user's own appeal to others."""
 
     profile: Profile
     learner: Learner = field(repr=False)
@@ -78,17 +78,17 @@ class Viewer:
         if len(self.profile.features) != self.state.dimensions:
             problem = f"the profile has {len(self.profile.features)} values, the state {self.state.dimensions} tags"
             raise InvalidInput("state", f"{problem}; grow it with learner.grow(state, vocabulary.dimensions)")
-        self.learner.direction(self.state)  # refuses a state of another rule
+        self.learner.direction(self.state)  # raises for a state of another learner
 
     def forward(self, features: Matrix, appeal: Vector) -> Vector:
-        """How the viewer takes to each row."""
+        """The forward score of each row: how much the viewer likes the candidate."""
         if isinstance(self.learner, BeliefLearner):
             return np.asarray(self.learner.probability(self.state, features, appeal))
         cosines = _cosines(as_matrix(features, "features"), self.learner.direction(self.state))
         return np.asarray(self.learner.score(self.state, features)) if np.isnan(cosines).any() else cosines
 
     def backward(self, states: Sequence[State]) -> Vector:
-        """How each of many takes to the viewer."""
+        """The backward score of each state: how much its user likes the viewer."""
         if isinstance(self.learner, BeliefLearner):
             return self.learner.probabilities_by_user(states, self.profile.features, self.appeal)
         if not states:
@@ -100,9 +100,9 @@ class Viewer:
             raise InvalidInput(
                 "states", f"one is of {problem.learner!r} over {problem.dimensions} tags, the viewer's is {self.state!r}"
             )
-        if len(set(map(len, cells))) > 1:  # swipes that are pending
+        if len(set(map(len, cells))) > 1:  # some have pending swipes
             cells = tuple(some[:d] for some in cells)
-        # The preference comes first in a state.
+        # The weights are the first cells of a state.
         return _cosines(np.concatenate(cells).reshape(len(states), -1), self.profile.features)
 
 
@@ -117,5 +117,5 @@ def _cosines(rows: Matrix, v: Vector) -> Vector:
 
 
 def default_fusion(learner: Learner) -> str:
-    """The product of probabilities, and the paper's geometric mean where a learner has none."""
+    """The product for learners with probabilities, the paper's geometric mean for the others."""
     return "product" if isinstance(learner, BeliefLearner) else "geometric"

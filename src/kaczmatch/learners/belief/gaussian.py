@@ -76,7 +76,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def _neutral_covariance(self, prior: Prior) -> Matrix:
-        """Independent tags, and a threshold that grows with the taste: a threshold on a cosine is proportional to the taste's length.
+        """Independent tags, and a threshold that grows with the taste: a threshold on a cosine grows with the taste's length.
 
         Its slope is taken at the prior, where a taste has a squared length of ‖w‖² + d sd² on average.
         """
@@ -229,7 +229,10 @@ def like_probability(score: float, spread: float, parameters: Vector, behaviour:
 
 @compiled
 def update_gains(score: float, spread: float, label: float, parameters: Vector, behaviour: Vector) -> tuple[float, float, int]:
-    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what the kernel returns. Updates the behaviour."""
+    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what the kernel returns.
+
+    Updates the behaviour.
+    """
     random_share = behaviour[0]
     q = spread + parameters[0]
     z = label * score / math.sqrt(q)

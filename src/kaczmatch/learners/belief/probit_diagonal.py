@@ -7,8 +7,8 @@ What is kept as independent is therefore each tag's weight w and, in place of th
     b + c Σ w    over the first t tags,    c = 0.52/√(2t),
 
 which is how `Prior.ones` starts: the threshold of a user who likes candidates with a cosine of at least 0.52 to the taste rises
-with the number of liked tags. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an arrow: off the diagonal it has
-only −c p, between those tags and the threshold.
+with the number of liked tags. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an
+arrow: off the diagonal it has only −c p, between those tags and the threshold.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Monitors of learning, per session: norm and its bound, condition number of the Gram matrix, stability, swipes without effect."""
+"""Monitors per session: norm and its bound, condition number of the Gram matrix, stability, swipes without effect."""
 
 from __future__ import annotations
 

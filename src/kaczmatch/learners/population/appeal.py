@@ -55,7 +55,7 @@ class AppealModel:
         return AppealTracker(self)
 
     def before_swipes(self, log: SwipeLog | Mapping[str, Any]) -> Vector:
-        """The appeal of each row's candidate to that row's user just before the swipe: from strictly earlier rows of other users."""
+        """The appeal of each row's candidate to its user just before the swipe, from earlier rows of other users."""
         swipes = _timed_swipes(SwipeLog.of(log))
         return self._at_moments(swipes, swipes.numbers, swipes.candidate, swipes.at)
 

@@ -29,7 +29,7 @@ def calibrated_hinge(
     delta: float = 0.05,
     theta_step: float = 0.05,
 ) -> Hinge:
-    """A hinge with θ such that a share `like_rate` of the candidates in `log` score above it, by default the share that was liked.
+    """A hinge with θ such that a share `like_rate` of the candidates in `log` score above it, by default the share of likes.
 
     Scores are cosines to `prior`, where everybody starts. Everybody counts once, however much they swiped. With `step` above 0
     each user's θ then moves on its own.

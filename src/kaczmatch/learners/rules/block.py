@@ -36,7 +36,7 @@ from kaczmatch.learners.rules.hinge import HingeLearner, clip_to_cosine, hinge_r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLearner(HingeLearner):
-    """Cells: v, the number of pending swipes, the user's own threshold where there is one, and (features, label) per pending swipe."""
+    """Cells: v, the number of pending swipes, the user's own threshold if any, and (features, label) per pending swipe."""
 
     counter_cells: ClassVar[int] = 1
 

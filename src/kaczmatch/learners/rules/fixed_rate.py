@@ -19,7 +19,8 @@ class FixedRateLearner(SequentialHingeLearner):
     """v + η r a.
 
     The paper's eq. 3 divides a by its length (``direction="unit"``). Its experiments did not (``"raw"``, the default), and only
-    that reproduces its table. The setting is called ``direction``. The field is not, because every learner has a method of that name.
+    that reproduces its table. The setting is called ``direction``. The field is not, because every learner has a method of that
+    name.
     """
 
     eta: float

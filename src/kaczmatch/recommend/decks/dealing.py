@@ -1,7 +1,7 @@
-"""Which cards make up a deck, and with which probability each came into it.
+"""Which people a deck is dealt, and the propensity of each.
 
-A deck has up to three parts: some of the people who already liked the viewer, the sampler's own choice, and a few drawn
-uniformly. Somebody can come in by any of them, so the probability is that of at least one.
+A deck has up to three parts: admirers of the viewer, the sampler's choice, and a few people drawn uniformly. A person can enter
+by any part, so the propensity is the probability of entering by at least one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndice
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Deal:
-    """The people of a deck, the probability of each, and which of them were drawn uniformly.
+    """The people of a deck, their propensities, and which of them were drawn uniformly.
 
-    `least` is the smallest probability that anybody eligible had, and `foreseen` that of any eligible people, dealt or not.
+    `min_propensity` is the smallest propensity of any eligible person. `propensity_of` gives the propensities of any eligible
+    people, dealt or not.
     """
 
     numbers: PersonNumbers
@@ -37,7 +38,7 @@ class Deal:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedPool:
-    """A pool with the numbers of its people, and the probability with which each came into it."""
+    """A pool, the numbers of its people, and the probability with which each of them entered the pool."""
 
     numbers: PersonNumbers
     pool: Pool
@@ -53,70 +54,74 @@ def deal(
     shuffled: PersonNumbers,
     rng: np.random.Generator,
 ) -> Deal:
-    """`size` different people; `at_random` are some of `uniformly` many in random order, for the uniform ones."""
-    explored, more = _split(plan.uniform_floor * size)
-    explore = explored + int(rng.random() < more)
-    quota = min(math.floor(plan.admirer_quota * size), len(admirers.pool), size - explore)
-    liked = plan.sampler.draw(admirers.pool, quota, rng) if quota else _EMPTY_DRAW
-    drawn = plan.sampler.draw(main.pool, size, rng)
-    chosen = admirers.numbers[liked.rows]
-    # Given who came in by the quota, the sampler fills the places that are left with its best of the others.
+    """Draw `size` different people. The uniform cards come from `shuffled`: some of the `eligible` people, in random order."""
+    min_uniform, extra = _split(plan.uniform_floor * size)
+    uniform_cards = min_uniform + int(rng.random() < extra)
+    quota = min(math.floor(plan.admirer_quota * size), len(admirers.pool), size - uniform_cards)
+    admirer_draw = plan.sampler.draw(admirers.pool, quota, rng) if quota else _EMPTY_DRAW
+    main_draw = plan.sampler.draw(main.pool, size, rng)
+    chosen = admirers.numbers[admirer_draw.rows]
+    # Given the admirers that were drawn, the sampler fills the remaining cards with its best of the others.
     taken = positions_in(main.numbers, chosen) if quota else NO_ROWS
-    by_sampler = drawn.conditional(taken[taken >= 0])
-    fresh = drawn.rows[~is_in(main.numbers[drawn.rows], chosen)] if quota else drawn.rows
-    chosen = np.concatenate([chosen, main.numbers[fresh[: size - explore - quota]]])
+    by_sampler = main_draw.conditional(taken[taken >= 0])
+    fresh = main_draw.rows[~is_in(main.numbers[main_draw.rows], chosen)] if quota else main_draw.rows
+    chosen = np.concatenate([chosen, main.numbers[fresh[: size - uniform_cards - quota]]])
     uniform = shuffled[~is_in(shuffled, chosen)][: size - len(chosen)] if len(shuffled) else shuffled
     numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
-    # What the sampler and the uniform cards give, for as many uniform cards as there may be, and how likely that is.
-    ways = [
-        (likely, by_sampler(max(size - cards - quota, 0)), min(cards / max(eligible - (size - cards), 1), 1.0))
-        for cards, likely in ((explored, 1.0 - more), (explored + 1, more))
-        if likely > 0.0
+    # For each possible number of uniform cards: its probability, the sampler's inclusion probabilities, and that of a uniform
+    # card.
+    cases = [
+        (weight, by_sampler(max(size - cards - quota, 0)), min(cards / max(eligible - (size - cards), 1), 1.0))
+        for cards, weight in ((min_uniform, 1.0 - extra), (min_uniform + 1, extra))
+        if weight > 0.0
     ]
-    # Where the sampler had too few, the rest is uniform.
-    rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > explored + 1 else 0.0
+    # Where the sampler had too few candidates, the remaining cards are uniform.
+    rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > min_uniform + 1 else 0.0
 
-    def chances(asked: PersonNumbers, entry: Vector, missing: float) -> Vector:
-        in_main = positions_in(main.numbers, asked)
+    def propensities(asked: PersonNumbers, entry: Vector, missing: float) -> Vector:
+        rows = positions_in(main.numbers, asked)
         found = np.zeros(len(asked))
-        for likely, sampled, alone in ways:
-            found += likely * _either(_values_at(sampled, in_main, 0.0), alone)
-        found = _values_at(entry, in_main, missing) * np.maximum(found, rest)
+        for weight, sampled, by_chance in cases:
+            found += weight * _either(_values_at(sampled, rows, 0.0), by_chance)
+        found = _values_at(entry, rows, missing) * np.maximum(found, rest)
         if quota:
-            found = _either(found, _values_at(liked.inclusion_probabilities(quota), positions_in(admirers.numbers, asked), 0.0))
+            as_admirer = _values_at(admirer_draw.inclusion_probabilities(quota), positions_in(admirers.numbers, asked), 0.0)
+            found = _either(found, as_admirer)
         return np.minimum(found, 1.0)
 
-    # Somebody who was not let in had no chance in this deal, somebody who was need not be weighed by that any more.
-    let_in, entered = bool(main.entry_probability.min(initial=1.0) < 1.0), np.ones(len(main.entry_probability))
+    # Given this pool, the propensity of its people is not weighted by their entry probability, and that of all others is 0.
+    sampled_pool, entered = bool(main.entry_probability.min(initial=1.0) < 1.0), np.ones(len(main.entry_probability))
 
-    def foreseen(asked: PersonNumbers) -> Vector:
-        return chances(asked, entered, 0.0 if let_in else 1.0)
+    def propensity_of(asked: PersonNumbers) -> Vector:
+        return propensities(asked, entered, 0.0 if sampled_pool else 1.0)
 
-    by_floor = sum(likely * alone for likely, _, alone in ways)
-    seen = float(foreseen(main.numbers).min(initial=1.0))
-    least = float(main.entry_probability.min(initial=1.0)) * (seen if len(main.numbers) >= eligible else min(seen, by_floor))
-    return Deal(numbers, chances(numbers, main.entry_probability, 1.0), uniform, least, foreseen)
+    by_floor = sum(weight * by_chance for weight, _, by_chance in cases)
+    in_pool = float(propensity_of(main.numbers).min(initial=1.0))
+    entry = float(main.entry_probability.min(initial=1.0))
+    min_propensity = entry * (in_pool if len(main.numbers) >= eligible else min(in_pool, by_floor))
+    return Deal(numbers, propensities(numbers, main.entry_probability, 1.0), uniform, min_propensity, propensity_of)
 
 
 _EMPTY_DRAW = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
 
 
 def _values_at(values: Vector, rows: RowIndices, missing: float) -> Vector:
-    """The values at some rows, and another where there is no row."""
+    """The values at some rows, and `missing` for a row of -1."""
     return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
 
 
 def _either(one: Vector, other: Vector | float) -> Vector:
+    """The probability of at least one of two independent events."""
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
 def max_uniform_cards(plan: DeckPlan, size: int) -> int:
     """The largest number of cards of a deck that are drawn uniformly."""
-    least, more = _split(plan.uniform_floor * size)
-    return least + (more > 0.0)
+    min_uniform, extra = _split(plan.uniform_floor * size)
+    return min_uniform + (extra > 0.0)
 
 
 def _split(expected: float) -> tuple[int, float]:
-    """A number of cards that is `expected` on average: at least so many, and one more with a probability."""
-    least = math.floor(expected + 1e-9)
-    return least, max(expected - least, 0.0)
+    """A random number of cards with mean `expected`: a minimum, and the probability of one more."""
+    minimum = math.floor(expected + 1e-9)
+    return minimum, max(expected - minimum, 0.0)

@@ -1,4 +1,4 @@
-"""What a deck is made of."""
+"""Decks and cards, as values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from kaczmatch.recommend.decks.policy import DeckPlan
 
 
 class Reason(StrEnum):
-    """How somebody came into a deck."""
+    """How a card came into its deck."""
 
     SAMPLED = "sampled"  # chosen by the sampler
-    EXPLORED = "explored"  # drawn uniformly, so that everybody is seen by somebody
-    RELAXED = "relaxed"  # met within the cooldown, and nobody else was left
+    EXPLORED = "explored"  # drawn uniformly, so that everybody is shown to somebody
+    RELAXED = "relaxed"  # in cooldown, but nobody else was left
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Somebody to show. `chance` is the probability they had of being in this deck. It and the both-way `score` are for
-    operators and their logs: scores give away other people's tastes, and the chance who has liked the viewer already."""
+    """One candidate in a deck. `propensity` is the probability that the card had of being in its deck, `score` the mutual score.
+
+    Both are for operators and their logs: scores reveal other people's tastes, propensities reveal who has liked the viewer.
+    """
 
     id: Hashable
     reason: Reason
@@ -35,7 +37,7 @@ class Card:
 @final
 @dataclass(frozen=True, slots=True)
 class FilterHint:
-    """How many people could be shown if the viewer's own side of a filter were opened."""
+    """How many people could be shown if the viewer removed one of their own filters."""
 
     filter: str
     people: int
@@ -44,8 +46,11 @@ class FilterHint:
 @final
 @dataclass(frozen=True, slots=True)
 class Deck:
-    """Cards in the order to show them. `eligible` people could have been shown, each with a probability of at least `least`.
-    Where there is nobody, `empty` says why, and `openings` what to widen, the most helpful first."""
+    """Cards in the order to show them.
+
+    `eligible` people could have been shown, each with a propensity of at least `min_propensity`.
+    In an empty deck, `empty` says why, and `hints` which filter to widen, the most helpful first.
+    """
 
     cards: tuple[Card, ...]
     policy: str
@@ -59,8 +64,11 @@ class Deck:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedDeck:
-    """One deck that would have been dealt, and some people who were asked about: the probability of each to be in such a
-    deck, and how the viewer takes to each. Who may not be shown has neither."""
+    """A deck that could have been dealt, and the people whom the caller asked about.
+
+    `shown` are the people of the deck, `shown_forward` their forward scores. `propensities` and `forward` belong to the people
+    who were asked about. Both are 0 for people who are not eligible.
+    """
 
     shown: tuple[Hashable, ...]
     shown_forward: Vector

@@ -1,4 +1,4 @@
-"""Who may be shown to somebody right now, and who could be if the cooldown were relaxed."""
+"""Who is eligible for a viewer at a moment, and who would be without the cooldown (paper, section 6.4)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _NOBODY: PersonNumbers = np.empty(0, np.int32)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EligiblePeople:
-    """The filters' answer for one viewer at one moment, by numbers of the index.
+    """Who is eligible for one viewer at one moment, by numbers of the index.
 
-    `cooled` pass every filter but were met too recently, longest ago first; `away` are to be left out of whatever is found:
-    the viewer, the blocked and the recently met.
+    People `in_cooldown` pass every filter but were met too recently; they are sorted by time, the longest ago first. People who
+    are `excluded` are left out of every result: the viewer, blocked people and people in cooldown.
     """
 
     view: IndexView
@@ -36,7 +36,7 @@ class EligiblePeople:
     filter: SearchFilter
     in_cooldown: PersonNumbers
     excluded: PersonNumbers
-    excluded_passing: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
+    excluded_passing: int  # how many of `excluded` pass the profiles' filters, to correct counts that include them
 
     @classmethod
     def of(
@@ -49,26 +49,26 @@ class EligiblePeople:
         cooldown: timedelta,
     ) -> EligiblePeople:
         day = now.astimezone(UTC).date()
-        sought = view.search_filter(profile, day)
+        search_filter = view.search_filter(profile, day)
         never = view.numbers({profile.id, *blocked})
-        met = view.numbers(in_cooldown(recent, now, cooldown))
-        if len(met):
-            met = met[~is_in(met, never)]
-        away = np.concatenate([never, met]) if len(met) else never
-        passing = view.passing(sought, away)
-        return cls(view, profile, day, sought, met[passing[len(never) :]], away, int(np.count_nonzero(passing)))
+        cooling = view.numbers(in_cooldown(recent, now, cooldown))
+        if len(cooling):
+            cooling = cooling[~is_in(cooling, never)]
+        excluded = np.concatenate([never, cooling]) if len(cooling) else never
+        passing = view.passing(search_filter, excluded)
+        return cls(view, profile, day, search_filter, cooling[passing[len(never) :]], excluded, int(np.count_nonzero(passing)))
 
     def everybody(self) -> PersonNumbers:
         return self._without_excluded(self.view.everybody(self.filter))
 
     def everybody_for(self, profile: Profile) -> PersonNumbers:
-        """Who could be shown to somebody with another profile."""
+        """Who would be eligible for a viewer with another profile."""
         return self._without_excluded(self.view.everybody(self.view.search_filter(profile, self.day)))
 
     def search(
         self, weights: ViewerWeights, want: int, last: Bits, rng: np.random.Generator
     ) -> tuple[PersonNumbers, SearchResult]:
-        """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
+        """About the `want` best people, those in `last` after all others; and the result, which includes excluded people."""
         found = self.view.search(self.filter, weights, want + len(self.excluded), rng, last)
         return self._without_excluded(found.best)[:want], found
 
@@ -76,40 +76,40 @@ class EligiblePeople:
         return found.size - self.excluded_passing
 
     def eligible_among(self, ids: Collection[Hashable]) -> PersonNumbers:
-        """Those of some people who may be shown."""
+        """The people in `ids` who are eligible."""
         numbers = self._without_excluded(self.view.numbers(set(ids)))
         return numbers[self.view.passing(self.filter, numbers)]
 
     def uniform_sample(self, found: SearchResult, count: int, rng: np.random.Generator) -> PersonNumbers:
-        """Some of all who may be shown, each alike."""
+        """A uniform sample of the eligible people, without replacement."""
         count = min(count, self.count(found))
         if count <= 0:
             return _NOBODY
-        # A few more than that, since some will be left out; all of them where that was not enough.
+        # Draw a few more, because some are excluded; draw all where that was not enough.
         more = count + 8 + 2 * count * self.excluded_passing // found.size
         for tries in (more, found.size):
             ranks = rng.choice(found.size, min(tries, found.size), replace=False)
-            picked = self._without_excluded(self.view.at_ranks(found, ranks))
-            if len(picked) >= count:
+            sample = self._without_excluded(self.view.at_ranks(found, ranks))
+            if len(sample) >= count:
                 break
-        return picked[:count]
+        return sample[:count]
 
     def _without_excluded(self, numbers: PersonNumbers) -> PersonNumbers:
         return numbers[~is_in(numbers, self.excluded)]
 
 
 def in_cooldown(recent: Mapping[Hashable, datetime], now: datetime, period: timedelta = COOLDOWN) -> list[Hashable]:
-    """Whose last interaction is less than `period` ago, longest ago first; exactly `period` ago is long enough.
+    """People whose last interaction is less than `period` ago, the longest ago first. Exactly `period` ago is long enough.
 
-    A time that lies in the future counts as now: a wrong clock does not shorten the wait.
+    A time in the future counts as now: a wrong clock does not shorten the cooldown.
     """
     if not isinstance(now, datetime) or now.tzinfo is None:
         raise InvalidInput("now", f"must be a time with its zone, such as datetime.now(UTC), got {now!r}")
-    still = []
+    cooling = []
     for identifier, at in recent.items():
         if not isinstance(at, datetime) or at.tzinfo is None:
             raise InvalidInput("recent", f"{identifier!r}: must be a time with its zone, got {at!r}")
         if now - at < period:
-            still.append((at, identifier))
-    still.sort(key=itemgetter(0))  # equal times stay in the order they came in
-    return [identifier for _, identifier in still]
+            cooling.append((at, identifier))
+    cooling.sort(key=itemgetter(0))  # equal times stay in the order they came in
+    return [identifier for _, identifier in cooling]

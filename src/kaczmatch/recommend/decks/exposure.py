@@ -1,4 +1,4 @@
-"""How often each profile is shown, who has had their share, and how unequal it is."""
+"""Exposure: how often each person was shown of late, who is over the cap, and how unequal it is."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ _UNKNOWN, _ABSENT = -2, -1
 
 @final
 class Exposure:
-    """Cards shown of each person, an older card counting less: half as much after `half_life_days`.
+    """Cards per person. An older card counts less: half as much after `half_life_days`.
 
-    Who has been shown more than `cap` times the average, plus as many cards at the very start when the average is nothing yet,
-    has had their share.
+    A person is over the cap with more than `cap` x (average + 1) cards. The 1 matters at the very start, when the average is 0.
     """
 
     def __init__(self, *, cap: float = 2.0, half_life_days: float = 7.0) -> None:
         self.cap = check_number("cap", cap, low=1.0)
         self._rate = math.log(2.0) / (_DAY * check_number("half_life_days", half_life_days, low=0.0, open_low=True))
         self._lock = threading.Lock()
-        # Cards are kept in units that grow with time as fast as old ones fade, so that only new ones are ever written.
+        # Cards are counted in units that grow as fast as old cards decay, so that only new cards are written.
         self._origin: datetime | None = None
         self._slots: dict[Hashable, int] = {}
         self._ids: list[Hashable] = []
         self._cards = np.zeros(64)
         self._total = 0.0
-        # Who was over the limit when it was last asked for. As long as it rises, only they and who was shown since can be.
+        # Who was over the limit at the last query. As long as the limit rises, only they and people shown since can be over it.
         self._limit = -math.inf
         self._over = np.empty(0, np.int64)
         self._is_over = np.zeros(64, np.bool_)
@@ -47,52 +46,52 @@ class Exposure:
         self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
 
     def record(self, ids: Iterable[Hashable], at: datetime) -> None:
-        """Count a card for each."""
+        """Count one card per person."""
         with self._lock:
             card = self._unit(at)
             for identifier in ids:
-                place = self._slots.get(identifier)
-                if place is None:
-                    place = self._slots[identifier] = len(self._ids)
+                slot = self._slots.get(identifier)
+                if slot is None:
+                    slot = self._slots[identifier] = len(self._ids)
                     self._ids.append(identifier)
                     if len(self._ids) > len(self._cards):
                         self._cards = np.append(self._cards, np.zeros(len(self._cards)))
                         self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
-                self._cards[place] += card
+                self._cards[slot] += card
                 self._total += card
-                self._since.append(place)
+                self._since.append(slot)
             if len(self._since) > len(self._cards):
                 self._invalidate()
 
     def forget(self, identifier: Hashable) -> None:
-        """Somebody who left; whoever stands last takes their place."""
+        """Remove a person. The person in the last slot takes theirs."""
         with self._lock:
-            place = self._slots.pop(identifier, None)
-            if place is None:
+            slot = self._slots.pop(identifier, None)
+            if slot is None:
                 return
             last = self._ids.pop()
             if last != identifier:
-                self._ids[place], self._slots[last] = last, place
-            self._cards[place], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
+                self._ids[slot], self._slots[last] = last, slot
+            self._cards[slot], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
             self._total = float(self._cards.sum())
             self._invalidate()
             self._numbers.clear()
 
     def over_cap(self, people: int, at: datetime) -> list[Hashable]:
-        """Who has had their share, in a population of so many."""
+        """Who is over the cap, in a population of so many people."""
         with self._lock:
-            return [self._ids[place] for place in self._update_over_cap(people, at).tolist()]
+            return [self._ids[slot] for slot in self._update_over_cap(people, at).tolist()]
 
-    def over_cap_bits(self, roster: IdNumbers, at: datetime) -> Bits:
-        """The same for the people of an index, as bits by their numbers; hold the index while you ask."""
+    def over_cap_bits(self, index_ids: IdNumbers, at: datetime) -> Bits:
+        """The same for the people of an index, as bits by number. The caller holds the index's read lock."""
         with self._lock:
-            over = self._update_over_cap(len(roster), at)
+            over = self._update_over_cap(len(index_ids), at)
             if not len(over):
                 return NO_BITS
-            known = self._numbers.get(roster)
-            if known is None or known.version != roster.version:
-                known = self._numbers[roster] = _NumberCache(roster.version)
-            return to_bits(known.of(over, self._ids, roster), roster.capacity)
+            known = self._numbers.get(index_ids)
+            if known is None or known.version != index_ids.version:
+                known = self._numbers[index_ids] = _NumberCache(index_ids.version)
+            return to_bits(known.of(over, self._ids, index_ids), index_ids.capacity)
 
     def _update_over_cap(self, people: int, at: datetime) -> NDArray[np.int64]:
         limit = self.cap * (self._unit(at) + self._total / max(people, 1))
@@ -100,7 +99,7 @@ class Exposure:
             over = np.flatnonzero(self._cards > limit)
         else:
             before = self._over[self._cards[self._over] > limit]
-            new = [place for place in set(self._since) if self._cards[place] > limit and not self._is_over[place]]
+            new = [slot for slot in set(self._since) if self._cards[slot] > limit and not self._is_over[slot]]
             over = np.append(before, np.array(new, np.int64)) if new else before
         self._is_over[self._over] = False
         self._is_over[over] = True
@@ -109,25 +108,25 @@ class Exposure:
         return over
 
     def _invalidate(self) -> None:
-        """Next time, not only at who was over the limit or has been shown since."""
+        """The next query looks at everybody, not only at who was over the limit or has been shown since."""
         self._limit = math.inf
         self._since.clear()
 
     def cards_of(self, identifier: Hashable, at: datetime) -> float:
-        """Cards of one person, old ones faded."""
+        """The cards of one person, old ones decayed."""
         with self._lock:
             unit = self._unit(at)
-            place = self._slots.get(identifier)
-            return 0.0 if place is None else float(self._cards[place]) / unit
+            slot = self._slots.get(identifier)
+            return 0.0 if slot is None else float(self._cards[slot]) / unit
 
     def _unit(self, at: datetime) -> float:
-        """What a card at this moment counts, in the units kept."""
+        """What a card at this moment counts, in internal units."""
         if not isinstance(at, datetime) or at.tzinfo is None:
             raise InvalidInput("at", f"must be a time with its zone, such as datetime.now(UTC), got {at!r}")
         if self._origin is None:
             self._origin = at
         grown = self._rate * (at - self._origin).total_seconds()
-        if grown > 300.0:  # start the units anew before they leave float64
+        if grown > 300.0:  # rescale before the units leave float64
             self._cards *= math.exp(-grown)
             self._total *= math.exp(-grown)
             self._origin, grown = at, 0.0
@@ -137,26 +136,26 @@ class Exposure:
 
 @final
 class _NumberCache:
-    """The numbers that people have in an index, looked up once each, for as long as nobody comes or leaves there."""
+    """The numbers of people in an index, each looked up once, as long as nobody is added or removed there."""
 
     def __init__(self, version: int) -> None:
         self.version = version
-        self._by_place = np.empty(0, np.int32)
+        self._by_slot = np.empty(0, np.int32)
 
-    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: IdNumbers) -> PersonNumbers:
-        """Of those who are there."""
-        if len(self._by_place) < len(ids):
-            more = max(len(ids), 2 * len(self._by_place)) - len(self._by_place)
-            self._by_place = np.append(self._by_place, np.full(more, _UNKNOWN, np.int32))
-        for place in places[self._by_place[places] == _UNKNOWN].tolist():
-            number = roster.number(ids[place])
-            self._by_place[place] = _ABSENT if number is None else number
-        numbers = self._by_place[places]
+    def of(self, slots: NDArray[np.int64], ids: Sequence[Hashable], index_ids: IdNumbers) -> PersonNumbers:
+        """The numbers of those who are in the index."""
+        if len(self._by_slot) < len(ids):
+            more = max(len(ids), 2 * len(self._by_slot)) - len(self._by_slot)
+            self._by_slot = np.append(self._by_slot, np.full(more, _UNKNOWN, np.int32))
+        for slot in slots[self._by_slot[slots] == _UNKNOWN].tolist():
+            number = index_ids.number(ids[slot])
+            self._by_slot[slot] = _ABSENT if number is None else number
+        numbers = self._by_slot[slots]
         return numbers[numbers >= 0]
 
 
 def gini(cards: ArrayLike) -> float:
-    """0 where everybody is shown alike, towards 1 where one has it all."""
+    """The Gini coefficient: 0 where everybody is shown equally often, towards 1 where one person has all cards."""
     ordered = np.sort(_counts(cards))
     n, total = len(ordered), float(ordered.sum())
     if n == 0 or total == 0.0:
@@ -165,7 +164,7 @@ def gini(cards: ArrayLike) -> float:
 
 
 def top_share(cards: ArrayLike, share: float = 0.01) -> float:
-    """The part of all cards that goes to the most shown `share` of people, at least one of them."""
+    """The share of all cards that goes to the most shown `share` of people, at least one of them."""
     check_number("share", share, low=0.0, high=1.0)
     ordered = np.sort(_counts(cards))[::-1]
     total = float(ordered.sum())

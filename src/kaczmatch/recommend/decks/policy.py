@@ -1,4 +1,4 @@
-"""Which sampler, with which safeguards, for whom; every decision says why."""
+"""Policies choose, per user, the sampler and the safeguards of the next deck: a deck plan, which says why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kaczmatch.recommend.samplers.row_norm import RowNorm
 @final
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """How far somebody has come: swipes so far, and the stability Δs after each session, the last one last."""
+    """What a policy knows about a user: swipes so far, and the stability Δs after each session, the latest last."""
 
     swipes: int = 0
     stability: tuple[float, ...] = ()
@@ -26,8 +26,11 @@ class Experience:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeckPlan:
-    """How one deck is drawn. `floor` is the share of cards drawn uniformly, `admirers` the largest share of cards for people
-    who already liked the viewer, and with `capped` those come last who have had their share of exposure."""
+    """How one deck is drawn.
+
+    `uniform_floor` is the share of cards drawn uniformly, `admirer_quota` the largest share for people who liked the viewer. With
+    `exposure_capped`, people over the exposure cap come last.
+    """
 
     sampler: Sampler
     reason: str
@@ -42,19 +45,19 @@ class DeckPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(ABC):
-    """A rule for such decisions."""
+    """Makes a deck plan from a user's experience."""
 
     slug: ClassVar[str]
 
     @abstractmethod
     def plan(self, experience: Experience) -> DeckPlan:
-        """How to draw the next deck of somebody."""
+        """How to draw the next deck of a user."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Always(Policy):
-    """The same for everybody."""
+    """The same plan for everybody."""
 
     slug: ClassVar[str] = "always"
 
@@ -97,7 +100,7 @@ class MutualPolicy(Policy):
 
     uniform_floor: float = 0.03
     admirer_quota: float = 0.5
-    introduction_swipes: int = 0  # swipes of somebody new that `information` gets
+    introduction_swipes: int = 0  # first swipes of a new user, for which `information` deals
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:

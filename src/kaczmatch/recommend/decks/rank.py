@@ -1,4 +1,4 @@
-"""Order people the caller brings, from its own retrieval, with every filter applied."""
+"""Ranks candidates that the caller brings from its own retrieval, with every filter applied."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 @final
 @dataclass(frozen=True, slots=True)
 class RankedCandidates:
-    """Who may be shown, with both-way scores, the best first; and who may not, with every reason."""
+    """Eligible candidates with mutual scores, the best first; and the others, each with every reason."""
 
     ranked: tuple[tuple[Hashable, float], ...]
     left_out: tuple[tuple[Hashable, tuple[str, ...]], ...]
@@ -42,7 +42,7 @@ def rank(
     recent: Mapping[Hashable, datetime] | None = None,
     cooldown: timedelta = COOLDOWN,
 ) -> RankedCandidates:
-    """Score and order `candidates`, whose states come in the same order. Equal scores come in random order."""
+    """Score and order `candidates`, whose states come in the same order. Ties are broken at random."""
     if len(states) != len(candidates):
         raise InvalidInput("states", f"there are {len(states)} for {len(candidates)} candidates")
     fuse = fusion(fused_by or default_fusion(viewer.learner))

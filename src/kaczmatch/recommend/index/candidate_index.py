@@ -1,4 +1,4 @@
-"""Everybody who can be shown: put in, changed and taken out in place, read by many threads at a time."""
+"""The candidate index: people are added, changed and removed in place, and many threads may read at a time."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _MAX_FEATURE = 1e15  # of a feature: float32 holds its square
 
 @final
 class CandidateIndex:
-    """Profiles and what each person likes, ordered by (I am, birth date).
+    """Profiles and compact states of everybody who can be shown, ordered by (kind, birth date).
 
-    Readers and writers are kept apart by a gate: a deck sees the index before a change or after it, never between. The
-    index keeps a small image of what each person likes, to find a shortlist by; their states are the store's.
+    A read-write lock keeps readers and writers apart: a deck sees the index before a change or after it, never in between. The
+    index keeps a compact copy of each state to find a shortlist by. The exact states are kept by the caller.
     """
 
     def __init__(
@@ -63,20 +63,20 @@ class CandidateIndex:
 
     @contextmanager
     def reading(self) -> Iterator[IndexView]:
-        """The index as it is now; writers wait until this is left."""
+        """A view of the index. Writers wait until the context is left."""
         with self._lock.reading():
             yield self._view()
 
     def viewer_weights(self, viewer: Viewer, ranked_by: str) -> ViewerWeights:
-        """A viewer's side of a search: by a fusion of both sides, or by "forward", the viewer's alone."""
+        """What a search needs of a viewer. It ranks by a fusion of both scores, or by "forward", the forward score alone."""
         return viewer_weights(viewer, ranked_by, self._typical_form, self._tag_coordinates, self._feature_coordinates)
 
     def upsert(self, *profiles: Profile) -> None:
-        """Add people, or change them; whoever is there already keeps what they were found to like."""
+        """Add people or change their profiles. People who are there already keep their state and appeal."""
         self.upsert_columns(FilterColumns.from_profiles(profiles, self.schema), [profile.features for profile in profiles])
 
     def upsert_columns(self, candidates: FilterColumns, features: ArrayLike) -> None:
-        """The same for many at once, in columns; if an identifier comes twice, the last row counts."""
+        """The same for many people, in columns. If an identifier comes twice, the last row counts."""
         if candidates.schema != self.schema:
             raise InvalidInput("schema", "the candidates belong to another schema")
         if not len(candidates):
@@ -93,22 +93,22 @@ class CandidateIndex:
             if known:
                 at, numbers = np.array(known).T
                 there = self._table.rows(numbers)
-                for mine, theirs in zip(rows[_FIRST_LEARNED:], there[_FIRST_LEARNED:], strict=True):
-                    mine[..., at] = theirs
+                for new, old in zip(rows[_FIRST_LEARNED:], there[_FIRST_LEARNED:], strict=True):
+                    new[..., at] = old
                 for number in numbers.tolist():
                     self._table.remove(number)
             rows.person[:] = [self._ids.add(identifier) for identifier in last]
             self._table.insert(rows)
 
     def remove(self, *ids: Hashable) -> None:
-        """Take people out; who is not there is not missed."""
+        """Remove people. Unknown identifiers are ignored."""
         with self._lock.writing():
             for identifier in ids:
                 if identifier in self._ids:
                     self._table.remove(self._ids.remove(identifier))
 
     def set_states(self, states: Mapping[Hashable, State]) -> None:
-        """What people were found to like by now; who is not there is passed over."""
+        """Replace the states of people. Unknown identifiers are ignored."""
         with self._lock.writing():
             here = [(number, state) for i, state in states.items() if (number := self._ids.number(i)) is not None]
             if not here:
@@ -117,11 +117,11 @@ class CandidateIndex:
                 if state.learner != self.learner.slug or state.dimensions != self.vocabulary.dimensions:
                     raise InvalidInput("states", f"{self._ids.ids([number])[0]!r} has a {state}, not of this index's learner")
             places, which = self._table.places_of_all(np.array([number for number, _ in here]))
-            outlook = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
-            self._table.set_columns(places, {name: column[..., which] for name, column in outlook.columns().items()})
+            compact = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
+            self._table.set_columns(places, {name: column[..., which] for name, column in compact.columns().items()})
 
     def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
-        """How others take to people by now, as log-odds."""
+        """Replace the appeal of people (log-odds). Unknown identifiers are ignored."""
         with self._lock.writing():
             here = [(number, value) for i, value in appeal.items() if (number := self._ids.number(i)) is not None]
             if here:
@@ -131,9 +131,9 @@ class CandidateIndex:
                 self._table.set_columns(places, {"appeal": values[which]})
 
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
-        """Go on with a later version of the vocabulary: new names are nobody's yet, retired ones nobody's any more.
+        """Switch to a later version of the vocabulary. Nobody has a new term yet, and nobody has a retired one any more.
 
-        What people like is kept for the names there were; bring their grown states with `prefer`.
+        States are kept for the old terms. Pass the grown states to `set_states`.
         """
         old = self.vocabulary
         kept = [name.is_tag for name in vocabulary.terms[: old.dimensions]]
@@ -160,7 +160,7 @@ class CandidateIndex:
                 setattr(self, name, getattr(other, name))
 
     def save(self, folder: Path | str) -> None:
-        """Write the index to a folder, which it replaces as a whole."""
+        """Write the index to a folder, replacing what was there as a whole."""
         about = {
             "tags": len(self._tag_coordinates),
             "features": len(self._feature_coordinates),
@@ -173,15 +173,15 @@ class CandidateIndex:
 
     @classmethod
     def open(cls, folder: Path | str, learner: Learner) -> CandidateIndex:
-        """The index that was saved in a folder, mapped from there: it is there at once, and the files stay as they are."""
-        table, roster, prior, about = storage.read(Path(folder))
+        """The index that was saved in a folder. Its files are memory-mapped, so it opens at once, and they are never changed."""
+        table, ids, prior, about = storage.read(Path(folder))
         if about["learner"] != repr(learner):
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
         version, names = about["vocabulary"]
         kinds, minimum_age = about["schema"]
         vocabulary = Vocabulary(tuple(Term(*name) for name in names), version)
         index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(kinds), minimum_age))
-        index._table, index._ids = table, roster
+        index._table, index._ids = table, ids
         return index
 
     def _view(self) -> IndexView:
@@ -190,7 +190,7 @@ class CandidateIndex:
     def _checked(self, candidates: FilterColumns, features: Matrix) -> Matrix:
         if features.shape != (len(candidates), self.vocabulary.dimensions):
             wanted = f"{len(candidates)} x {self.vocabulary.dimensions}"
-            raise InvalidInput("features", f"must be {wanted}, a row a person and a value a name, got {features.shape}")
+            raise InvalidInput("features", f"must be {wanted}, one row per person and one value per term, got {features.shape}")
         bad = np.flatnonzero(~usable_rows(features))
         if bad.size:
             raise InvalidInput("features", f"{candidates.ids[bad[0]]!r}: {problem_with(features[bad[0]])}")
@@ -206,11 +206,11 @@ class CandidateIndex:
         return features
 
 
-_FIRST_LEARNED = IndexColumns._fields.index("appeal")  # from here on, columns are not the profile's but learned
+_FIRST_LEARNED = IndexColumns._fields.index("appeal")  # columns from here on are learned, not part of the profile
 
 
 def _rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> IndexColumns:
-    """Profiles as rows of the index, with nothing learned yet."""
+    """Profiles as rows of the index, without learned columns."""
     n = len(candidates)
     squared = np.einsum("ij,ij->i", features, features)
     inverse = np.divide(1.0, np.sqrt(squared), out=np.zeros(n), where=squared > 0.0)

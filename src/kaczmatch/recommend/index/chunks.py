@@ -1,4 +1,4 @@
-"""The rows of the index in their chunks: put in, changed, moved and taken out in place."""
+"""The chunks of the index: rows are inserted, changed, moved and removed in place."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from kaczmatch.recommend.index.columns import CHUNK, Array, IndexColumns
 
-_FILL = CHUNK * 9 // 10  # rows of a chunk when it is laid out anew, which leaves room to put people in
-_SPARSE = 0.65  # the share of its chunks below which a kind is laid out anew,
-_FEW = 8  # unless it has only a few
+_FILL = CHUNK * 9 // 10  # rows per chunk after a repack, which leaves space for inserts
+_SPARSE = 0.65  # a kind whose chunks are filled less than this is repacked,
+_FEW = 8  # unless it has fewer chunks than this
 _BEFORE_ALL = -(2**31)
 
 
 @final
 class ChunkTable:
-    """Chunks of rows; `home` says where a person's first row stands, `copies` where the others do."""
+    """Chunks of rows. A person of several kinds has one row per kind.
+
+    `home` is the place of a person's first row, `copies` those of the others.
+    The place of a row is chunk x CHUNK + row.
+    """
 
     def __init__(self, tags: int, features: int) -> None:
         self.tags, self.features = tags, features
@@ -29,24 +33,23 @@ class ChunkTable:
         self.kind = np.zeros(0, np.int32)
         self.home = np.zeros(0, np.int64)
         self.copies: dict[tuple[int, int], int] = {}
-        # By kind: where each chunk begins, by birth date, and which it is. A chunk's rows are not before its own beginning and
-        # not after the next one's.
+        # Per kind, the chunks in order of birth date, and the date from which each begins. All birth dates of a chunk lie
+        # between its own beginning and that of the next chunk.
         self.begins: list[list[int]] = [[] for _ in range(32)]
         self.chunks: list[list[int]] = [[] for _ in range(32)]
         self.free: list[int] = []
 
     def __len__(self) -> int:
-        """Rows, not people."""
+        """The number of rows, not of people."""
         return int(self.used.sum())
 
     def chunks_between(self, kind: int, first: int, last: int) -> list[int]:
-        """The chunks of a kind that can hold somebody born from `first` to `last`; all but the first and the last hold nobody
-        else."""
+        """The chunks of a kind that can hold people born from `first` to `last`. All but the first and last hold nobody else."""
         begins = self.begins[kind]
         return self.chunks[kind][max(bisect_left(begins, first) - 1, 0) : bisect_right(begins, last)]
 
     def insert(self, rows: IndexColumns) -> None:
-        """Put people in, each into the chunks of all they are."""
+        """Insert people, each into the chunks of all their kinds."""
         highest = int(rows.person.max(initial=-1)) + 1
         if highest > len(self.home):
             self.home = np.append(self.home, np.full(max(highest - len(self.home), len(self.home) // 8), -1))
@@ -58,14 +61,14 @@ class ChunkTable:
                 self._repack(kind)
 
     def remove(self, number: int) -> None:
-        """Take a person out of every chunk."""
+        """Remove a person from every chunk."""
         for place in self.places_of(number):
             chunk, row = divmod(place, CHUNK)
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])
             if row != last:
                 self._write(chunk, row, self.columns.chunk(chunk, slice(last, last + 1)))
-            for column in self.columns:  # nothing of who left stays in memory or in a saved file
+            for column in self.columns:  # nothing of a removed person stays in memory or in a saved file
                 column[chunk][..., last] = 0
             self.used[chunk] = last
             if last == 0:
@@ -78,7 +81,7 @@ class ChunkTable:
         self.home[number] = -1
 
     def places_of(self, number: int) -> list[int]:
-        """Every row of a person."""
+        """The places of all rows of a person."""
         first = int(self.home[number])
         chunk, row = divmod(first, CHUNK)
         kinds = int(self.columns.i_am[chunk, row])
@@ -86,7 +89,7 @@ class ChunkTable:
         return [first, *(self.copies[number, kind] for kind in range(own + 1, 32) if kinds >> kind & 1)]
 
     def places_of_all(self, numbers: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Every row of many people, and which of them each belongs to."""
+        """The places of all rows of many people, and which person each belongs to."""
         homes = self.home[numbers]
         kinds = self.columns.i_am.reshape(-1)[homes]
         several = np.flatnonzero(kinds & (kinds - np.uint32(1)))
@@ -95,7 +98,7 @@ class ChunkTable:
         return np.concatenate([homes, extra[0]]), np.concatenate([np.arange(len(numbers)), extra[1]])
 
     def set_columns(self, places: NDArray[np.int64], columns: Mapping[str, Array]) -> None:
-        """New values for some columns of some rows."""
+        """Set some columns of the rows at some places."""
         chunk, row = np.divmod(places, CHUNK)
         for name, values in columns.items():
             getattr(self.columns, name)[chunk, ..., row] = np.moveaxis(values, -1, 0)
@@ -134,7 +137,7 @@ class ChunkTable:
         self.begins[kind][at + 1 : at + 1] = [int(both.born[part[0]]) for part in parts[1:]]
 
     def _repack(self, kind: int) -> None:
-        """Lay a kind out anew where its chunks have become too empty by splitting and leaving."""
+        """Write the chunks of a kind anew where they have become too empty by splits and removals."""
         chunks = self.chunks[kind]
         rows = int(self.used[chunks].sum())
         if len(chunks) < _FEW or rows > _SPARSE * CHUNK * len(chunks):
@@ -157,7 +160,7 @@ class ChunkTable:
             column[chunk][..., row : row + coming] = values
         kind = int(self.kind[chunk])
         place = chunk * CHUNK + row + np.arange(coming)
-        first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # the lowest of all they are
+        first = rows.i_am & (~rows.i_am + np.uint32(1)) == np.uint32(1 << kind)  # this is the lowest of their kinds
         self.home[rows.person[first]] = place[first]
         for number, copy in zip(rows.person[~first].tolist(), place[~first].tolist(), strict=True):
             self.copies[number, kind] = copy
@@ -169,7 +172,7 @@ class ChunkTable:
         return chunk
 
     def _reserve(self, chunks: int) -> None:
-        """Room for so many more chunks."""
+        """Make sure that so many chunks are free."""
         if len(self.free) >= chunks:
             return
         old = len(self.used)

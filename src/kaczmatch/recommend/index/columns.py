@@ -1,7 +1,7 @@
-"""One row a person and "I am": filter columns, packed tags, features and a small image of what the person likes.
+"""The columns of the index: one row per person and kind, with filter columns, packed tags, features and a compact state.
 
-Rows stand in chunks of up to 4,096 people of one kind, ordered by birth date from chunk to chunk and in any order inside one.
-Every array has its chunk first and its row last, so a pass over a chunk reads each column from front to back.
+Rows are kept in chunks of up to 4,096 people of one kind. Chunks are ordered by birth date; rows inside a chunk are in any order.
+The first axis of every array is the chunk and the last is the row, so a pass over a chunk reads each column from front to back.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix, Vector
 
-CHUNK = 4096  # rows: a pass reads a page of each column at a time, which is what hardware fetches ahead
+CHUNK = 4096  # rows per chunk: a pass reads one memory page per column at a time, which suits hardware prefetching
 
 Array = NDArray[Any]
 
 
 class IndexColumns(NamedTuple):
-    """The arrays of all chunks, or the same for some rows without the chunk in front."""
+    """The arrays of all chunks; or of some rows, without the chunk axis."""
 
     person: Array
     i_am: Array
@@ -34,17 +34,17 @@ class IndexColumns(NamedTuple):
     max_squared_chord: Array
     tags: Array  # packed, 64 to a word
     features: Array
-    inverse_norm: Array  # 1/‖tags and features‖, and 0 for none
+    inverse_norm: Array  # 1/‖tags and features‖, or 0
     appeal: Array
-    mean: Array  # what the person likes, in units of `unit`
-    mean_scale: Array  # Each over the spread of a typical score: what one of `mean` is worth,
+    mean: Array  # the mean of the state in eight bits, in units of `mean_scale`
+    mean_scale: Array  # This and the next two are divided by the standard deviation of a typical score: the unit of `mean`,
     offset: Array  # the threshold,
     appeal_weight: Array  # and the weight of appeal.
-    random_share: Array  # the share of random swipes
+    random_share: Array  # c, the share of random swipes
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
-        """Room for so many chunks."""
+        """So many chunks of zeros."""
         inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
@@ -81,20 +81,20 @@ DTYPES = {
 
 
 def pack_tags(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Rows of tags as words, a column a row: the first byte lowest, in each byte the first tag highest."""
+    """Rows of tags as 64-bit words, one column per row: the first byte lowest, in each byte the first tag highest."""
     padded = np.zeros((len(tags), -(-tags.shape[1] // 64) * 64), np.bool_)
     padded[:, : tags.shape[1]] = tags
     return np.ascontiguousarray(np.packbits(padded, axis=1).view("<u8").astype(np.uint64).T)
 
 
 def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
-    """The way back."""
+    """The inverse of `pack_tags`."""
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
 
 
 @compiled
 def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
-    """What learners ask about the rows at some places: squared norms, tags and features by their coordinates, and appeal."""
+    """Squared norms, feature vectors (tags and features at their coordinates) and appeals of the rows at some places."""
     squared, appeal = np.empty(len(places)), np.empty(len(places))
     values = np.zeros((len(places), len(tags) + len(features)))
     for j in range(len(places)):

@@ -1,4 +1,4 @@
-"""A state as the index keeps it: a mean in eight bits, a threshold and one uncertainty; and a viewer's side of a pass."""
+"""Compact states, as the index keeps them: a mean in eight bits, a threshold and one uncertainty. And the weights of a viewer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, 
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 
-# What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
+# What a search ranks by: a fusion (the geometric mean ranks like the product), or the forward score alone.
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
 
-_TYPICAL = 64  # made-up profiles that say how sure a typical score is
+_TYPICAL = 64  # random profiles over which the variance of a score is averaged
 
 
 class CompactState(NamedTuple):
-    """What many people like, a row each, before it is rounded."""
+    """The states of many people, one row each, before rounding."""
 
     mean: Matrix
     threshold: Vector
@@ -34,7 +34,7 @@ class CompactState(NamedTuple):
 
     @classmethod
     def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
-        """The uncertainty is that of a `typical` score, as `typical_spread` has it."""
+        """The uncertainty is that of a typical score: `typical` comes from `typical_quadratic_form`."""
         n, d = len(states), states[0].dimensions
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
@@ -45,7 +45,7 @@ class CompactState(NamedTuple):
         return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), random_share)
 
     def columns(self) -> dict[str, Array]:
-        """As columns of the index: means in eight bits, a column a person, in units of a scale."""
+        """As columns of the index. Means are rounded to eight bits, one column per person."""
         scale = _eight_bit_scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
@@ -59,7 +59,7 @@ class CompactState(NamedTuple):
 def viewer_weights(
     viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
 ) -> ViewerWeights:
-    """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
+    """The viewer's state as bit planes and weights, and the viewer's profile as others score it."""
     learner = viewer.learner
     own = CompactState.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
@@ -88,8 +88,10 @@ def viewer_weights(
 
 
 def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
-    """What, times a packed covariance, is the variance of a score, averaged over nobody's profiles: a quarter of all tags and
-    standard-normal features."""
+    """The vector whose product with covariance entries is the variance of a score, averaged over random profiles.
+
+    They have a quarter of all tags, and standard normal features.
+    """
     if not isinstance(learner, GaussianLearner):
         return np.empty(0)
     rng = np.random.default_rng(0)
@@ -100,7 +102,7 @@ def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
 
 
 def _eight_bit_scale(weights: Array) -> Array:
-    """What one step is worth of weights rounded to eight bits."""
+    """The step of weights that are rounded to eight bits."""
     largest = np.abs(weights).max(axis=-1, initial=0.0)
     return np.where(largest > 0.0, largest / 127.0, 1.0)
 

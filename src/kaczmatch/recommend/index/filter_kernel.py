@@ -1,4 +1,7 @@
-"""The filters as machine code: exactly the readable ones, without branches, so that they run at full width."""
+"""The hard filters as compiled code.
+
+They decide exactly as `people/filters.py` does, and have no branches, so that they vectorise.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ Places = NDArray[np.int64]
 ByteMask = NDArray[np.uint8]
 Kinds = NDArray[np.int32]
 Used = NDArray[np.int32]
-RowNumbers = NDArray[np.uint32]  # unsigned: no row is counted from the end, and nothing has to check
+RowNumbers = NDArray[np.uint32]  # unsigned: indexing needs no check for negative numbers
 
 
 class FilterQuery(NamedTuple):
-    """Whom a viewer can be shown, as the filters read it."""
+    """The hard filters of one viewer, in numbers."""
 
     i_am: np.uint32
     i_look_for: np.uint32
@@ -29,13 +32,12 @@ class FilterQuery(NamedTuple):
     y: np.float32
     z: np.float32
     max_squared_chord: np.float32
-    edge_chunks: Places  # the chunks where somebody can be too young or too old; in all others nobody is
+    edge_chunks: Places  # chunks that can hold people outside the age limits; no other chunk does
 
 
 @compiled
 def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQuery, flags: ByteMask) -> None:
-    """Which rows of a chunk pass every filter. Without branches, so that it runs at full width; what a chunk says of all its rows
-    is not read again in each."""
+    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row."""
     look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
     one, zero, age = np.uint32(1), np.uint32(0), np.uint8(q.age)
     for i in range(used):
@@ -44,7 +46,7 @@ def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQue
     for i in range(used):
         east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
         flags[i] &= east * east + north * north + up * up <= min(reach[i], q.max_squared_chord)
-    if (q.i_look_for & (q.i_look_for - one)) != zero:  # once, however many of what somebody is are sought
+    if (q.i_look_for & (q.i_look_for - one)) != zero:  # a person of several wanted kinds passes in one chunk only
         am, bit = c.i_am[chunk], one << np.uint32(kind)
         for i in range(used):
             sought = am[i] & q.i_look_for
@@ -58,7 +60,7 @@ def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQue
 
 @compiled
 def list_masked(flags: ByteMask, used: int, found: RowNumbers) -> int:
-    """The rows that are flagged, into `found`; how many."""
+    """Write the rows with a set flag into `found`. Returns how many there are."""
     count = 0
     for i in range(used):
         found[count] = i
@@ -68,7 +70,7 @@ def list_masked(flags: ByteMask, used: int, found: RowNumbers) -> int:
 
 @compiled
 def all_passing(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery) -> Places:
-    """The places of all who pass."""
+    """The places of all people who pass."""
     total = 0
     for chunk in chunks:
         total += used[chunk]
@@ -86,7 +88,7 @@ def all_passing(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: Fi
 
 @compiled
 def passing_at(c: IndexColumns, places: Places, q: FilterQuery) -> NDArray[np.bool_]:
-    """Which of the rows at some places pass every filter, whatever they are that is sought."""
+    """Which of the rows at some places pass every filter."""
     passes = np.empty(len(places), np.bool_)
     for j in range(len(places)):
         chunk, i = places[j] // CHUNK, places[j] % CHUNK
@@ -105,7 +107,10 @@ def passing_at(c: IndexColumns, places: Places, q: FilterQuery) -> NDArray[np.bo
 def places_at_ranks(
     c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery, ends: Places, ranks: Places
 ) -> Places:
-    """The places of those who stand at some ranks, in rising order, among all who pass; `ends` counts them chunk by chunk."""
+    """The places of the people at some ranks, in ascending order, among all who pass.
+
+    `ends` is their cumulative count per chunk.
+    """
     flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     places = np.empty(len(ranks), np.int64)
     k, listed_chunk = 0, -1

@@ -1,4 +1,4 @@
-"""Who of some people is among others, by number; numpy's way takes longer to set up than to answer on so few."""
+"""Membership in small sets of person numbers. Numpy's `isin` takes longer to set up than these take to answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 
 PersonNumbers = NDArray[np.int32]
-Bits = NDArray[np.uint64]  # a bit a number
+Bits = NDArray[np.uint64]  # one bit per person number
 NO_BITS: Bits = np.empty(0, np.uint64)
 
 
@@ -18,7 +18,7 @@ def is_in(numbers: PersonNumbers, others: PersonNumbers) -> NDArray[np.bool_]:
 
 
 def positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.int64]:
-    """Where each of `wanted` stands in `numbers`; -1 for who does not."""
+    """The position of each of `wanted` in `numbers`, or -1."""
     return _positions_in(numbers, wanted)
 
 
@@ -45,7 +45,7 @@ def _positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.i
 
 @compiled
 def to_bits(numbers: PersonNumbers, people: int) -> Bits:
-    """Some people as bits, by number."""
+    """A set of person numbers as bits."""
     bits = np.zeros((people + 63) // 64, np.uint64)
     for number in numbers:
         bits[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
@@ -54,14 +54,14 @@ def to_bits(numbers: PersonNumbers, people: int) -> Bits:
 
 @compiled
 def bit_is_set(bits: Bits, number: int) -> bool:
-    """Whether somebody's bit is set; there may be fewer bits than people."""
+    """Whether the bit of a number is set; False beyond the last bit."""
     word = number >> 6
     return word < len(bits) and (bits[word] >> np.uint64(number & 63)) & np.uint64(1) != 0
 
 
 @compiled
 def bits_at(bits: Bits, numbers: PersonNumbers) -> NDArray[np.bool_]:
-    """Whose bits are set."""
+    """Which of `numbers` have their bit set."""
     found = np.empty(len(numbers), np.bool_)
     for j in range(len(numbers)):
         found[j] = bit_is_set(bits, numbers[j])

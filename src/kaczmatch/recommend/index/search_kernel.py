@@ -1,8 +1,7 @@
-"""The compiled pass: filters, scores both ways and keeps the best, one chunk at a time, all of it in the nearest cache.
+"""The search kernel: filters, scores both ways and keeps the best, one chunk at a time, in the processor's cache.
 
-float32 and an eight-bit image of what each person likes, the viewer too: this finds a shortlist, and the shortlist is scored
-exactly afterwards. The filters are exact here. Every loop but one is without branches, so that it runs at full width: scoring
-a row costs less than finding out whether it is worth scoring.
+Scores use float32 and compact states. They find a shortlist, which is scored exactly afterwards. The filters are exact. Every
+loop but one has no branches and vectorises: scoring a row costs less than deciding whether it needs a score.
 """
 
 from __future__ import annotations
@@ -19,28 +18,26 @@ from kaczmatch.recommend.index.filter_kernel import FilterQuery, Kinds, Places, 
 from kaczmatch.recommend.index.membership import Bits, bit_is_set
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
-_PENALTY = np.float32(4.0)  # less for who comes last: more than scores differ by
+_PENALTY = np.float32(4.0)  # for people who come last: more than scores can differ by
 
 Float32s = NDArray[np.float32]
 
 
 class ViewerWeights(NamedTuple):
-    """How a viewer is scored both ways, own side first, over the spread of a typical score.
+    """What a search needs of a viewer, divided by the standard deviation of a typical score.
 
-    Probabilities are c/2 + (1 − c)Φ(score), c the share of random swipes; where the learner has none, scores are cosines.
+    Probabilities are c/2 + (1 − c)Φ(score), with c the share of random swipes. Without probabilities, scores are cosines.
     """
 
-    bit_planes: NDArray[
-        np.uint64
-    ]  # words of tags x 8: the bits of what each tag is worth to the viewer in eight bits, lowest first,
+    bit_planes: NDArray[np.uint64]  # words of tags x 8: bit b of each tag's eight-bit weight, lowest first,
     tag_scale: np.float32  # in units of this
-    feature_weights: Float32s  # what each feature is worth
+    feature_weights: Float32s  # weight per feature
     offset: np.float32
     appeal_weight: np.float32
-    own_tags: NDArray[np.int64]  # the coordinates of the viewer's own tags,
-    own_tag_value: np.float32  # what each of them is in the viewer's unit vector,
-    own_features: NDArray[np.int64]  # and the coordinates of the viewer's features,
-    own_feature_values: Float32s  # with what they are there
+    own_tags: NDArray[np.int64]  # coordinates of the viewer's own tags,
+    own_tag_value: np.float32  # value of each of them in the viewer's unit vector,
+    own_features: NDArray[np.int64]  # coordinates of the viewer's own features,
+    own_feature_values: Float32s  # and their values there
     appeal: np.float32
     random_share: np.float32
     probabilities: bool
@@ -60,11 +57,11 @@ def search_chunks(
     turns: Places,
     counts: NDArray[np.int32],
 ) -> tuple[Float32s, Places]:
-    """The scores and ranks of about the best `want`, and into `counts` how many pass in each chunk.
+    """The scores and ranks of about the `want` best rows. Writes into `counts` how many rows pass in each chunk.
 
-    A rank is the place in the order of `chunks`, which decides between equal scores. Several threads may work on the same
-    `turns`, each on the chunks that it comes to first; the best of all that they find are the same however they share. Whoever
-    is marked in `last` comes after everybody else.
+    A rank is the place in the order of `chunks`, which breaks ties. Several threads may share the same `turns`: each takes the
+    next chunk that nobody has taken. The best of all their results do not depend on who took which. People in `last` come after
+    everybody else.
     """
     flags, backward, score = np.zeros(CHUNK, np.uint8), np.ones(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     eights = flags.view(np.uint64)
@@ -104,7 +101,7 @@ def search_chunks(
 
 @compiled
 def best_numbers(scores: Float32s, ranks: Places, chunks: Places, who: NDArray[np.int32], want: int) -> NDArray[np.int32]:
-    """The numbers of the best `want` of all that was found, the best first, equal ones by rank."""
+    """The numbers of the `want` best rows of all threads, the best first, ties by rank."""
     by_rank = np.argsort(ranks)
     order = by_rank[np.argsort(-scores[by_rank], kind="mergesort")]
     numbers = np.empty(min(want, len(order)), np.int32)
@@ -116,7 +113,7 @@ def best_numbers(scores: Float32s, ranks: Places, chunks: Places, who: NDArray[n
 
 @compiled
 def _keep_best(kept: Float32s, ranks: Places, n: int, want: int) -> tuple[int, np.float32]:
-    """Keep `want`: all that exceed the score of the last of them, and of those who reach it the first; and that score."""
+    """Keep the `want` best rows in place, of equal scores the first. Returns how many are kept and the lowest score of them."""
     limit = np.partition(kept[:n], n - want)[n - want]
     above = 0
     for j in range(n):
@@ -132,7 +129,7 @@ def _keep_best(kept: Float32s, ranks: Places, n: int, want: int) -> tuple[int, n
 
 @compiled
 def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None:
-    """Both sides as one, into `forward`, in an order that is the fusion's (the geometric mean's is the product's)."""
+    """Write the fusion into `forward`, up to a monotone function (the geometric mean ranks like the product)."""
     if fusion == PRODUCT:
         for i in range(used):
             forward[i] *= backward[i]
@@ -146,7 +143,7 @@ def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None
 
 @compiled
 def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, backward: Float32s) -> None:
-    """How every row's person takes to the viewer: a probability, or a cosine clamped at 0."""
+    """The backward score of every row: a probability, or a cosine clamped at 0."""
     _add_backward(c.mean[chunk], viewer, used, backward)
     unit, offset, pull, random_share = c.mean_scale[chunk], c.offset[chunk], c.appeal_weight[chunk], c.random_share[chunk]
     if not viewer.probabilities:
@@ -163,7 +160,7 @@ def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, bac
 
 @compiled
 def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> None:
-    """How the viewer takes to every row: a probability, or a cosine clamped at 0."""
+    """The forward score of every row: a probability, or a cosine clamped at 0."""
     tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
     for i in range(used):
         forward[i] = np.float32(0.0)
@@ -190,9 +187,9 @@ def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forw
 def _add_tag_weights(
     words: NDArray[np.uint64], planes: NDArray[np.uint64], unit: np.float32, used: int, forward: Float32s
 ) -> None:
-    """What the 64 tags of each word add up to: the tags with bit b of their worth set are counted at once, 2ᵇ each.
+    """Add the weights of the 64 tags in each word. Tags whose weight has bit b set are counted together and add 2ᵇ each.
 
-    The highest bit of a signed number counts negative.
+    The highest bit of a signed weight counts negative.
     """
     p0, p1, p2, p3, p4, p5, p6, p7 = planes[0], planes[1], planes[2], planes[3], planes[4], planes[5], planes[6], planes[7]
     two = np.int64(2)
@@ -207,10 +204,10 @@ def _add_tag_weights(
 
 @compiled
 def _add_backward(mean: NDArray[np.int8], viewer: ViewerWeights, used: int, backward: Float32s) -> None:
-    """What every row's person likes times the viewer's profile, in each row's units.
+    """The mean of every row times the viewer's profile, in units of each row's scale.
 
-    Tags are all worth the same, so their likes are added up as whole numbers, four at a time and twice as many in a register;
-    256 of them cannot overflow.
+    The viewer's tags all have the same value, so means are summed as 16-bit integers, four tags at a time. 256 of them cannot
+    overflow.
     """
     for i in range(used):
         backward[i] = np.float32(0.0)
@@ -243,7 +240,7 @@ def _add_backward(mean: NDArray[np.int8], viewer: ViewerWeights, used: int, back
 
 @compiled
 def _probability(z: np.float32, random_share: np.float32) -> np.float32:
-    """c/2 + (1 − c)Φ(z) to 3e-4: Abramowitz and Stegun 7.1.27, which needs no exponential and rises everywhere."""
+    """c/2 + (1 − c)Φ(z) to 3e-4: Abramowitz and Stegun 7.1.27, which needs no exponential and is monotone."""
     x = abs(z) * np.float32(0.70710678)
     t = np.float32(1.0) + x * (
         np.float32(0.278393) + x * (np.float32(0.230389) + x * (np.float32(0.000972) + x * np.float32(0.078108)))

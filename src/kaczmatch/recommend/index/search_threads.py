@@ -1,7 +1,7 @@
-"""Threads that help with a search. Whoever asks does the work too and never waits for a helper that has not begun.
+"""Helper threads for a search. The caller works too and never waits for a helper that has not started.
 
-Nor is a helper asked where no core is free for it: one that begins and is then put aside for somebody else's work holds up a
-search that would be done without it.
+Helpers are used only where cores are idle: a helper that starts and then loses its core to other work would delay a search that
+could be done without it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CORES = os.cpu_count() or 1
 
 @final
 class _SearchJob(Generic[T]):
-    """Something to do once, by a helper, unless it is called off before."""
+    """Work for one helper, which can be cancelled before it starts."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -50,7 +50,7 @@ class _SearchJob(Generic[T]):
 
 
 def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
-    """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
+    """What `work` returns to this thread and to each helper that was free; `work` must divide itself among its callers."""
     jobs = [_SearchJob(work) for _ in range(min(helpers, idle_cores()))] if helpers > 0 else []
     for job in jobs:
         _jobs().put(job)
@@ -63,7 +63,7 @@ def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
 
 
 def idle_cores() -> int:
-    """How many cores nobody uses at this moment, beside our own; all, where the system does not say."""
+    """The number of idle cores besides this thread's; all, where the system does not say."""
     file = _load_file()
     if file < 0:
         return CORES - 1
@@ -81,7 +81,7 @@ def _load_file() -> int:
 
 @cache
 def _jobs() -> queue.SimpleQueue[_SearchJob[Any]]:
-    """Where helpers look for work; as many of them as there are other cores."""
+    """The queue of the helpers, one per other core."""
     jobs: queue.SimpleQueue[_SearchJob[Any]] = queue.SimpleQueue()
 
     def help_out() -> None:

@@ -1,4 +1,4 @@
-"""Reading the index while nobody writes: who passes, the best of them, a few at random, and their rows."""
+"""A read-only view of the index: who passes the filters, the best of them, a random sample, and their rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNKS_PER_THREAD = 16  # chunks
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchFilter:
-    """Whom a viewer can be shown: the filters, and the chunks to look into."""
+    """The hard filters of a viewer, and the chunks in which people can pass them."""
 
     query: FilterQuery
     chunks: NDArray[np.int64]
@@ -44,7 +44,7 @@ class SearchFilter:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """Who passes: how many in each chunk, and the numbers of the best."""
+    """The result of a search: how many pass in each chunk, and the numbers of the best."""
 
     filter: SearchFilter
     counts: NDArray[np.int32]
@@ -58,7 +58,7 @@ class SearchResult:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateRows:
-    """Some people as they are in the index, a row each."""
+    """Some people as the index has them, one row each."""
 
     numbers: PersonNumbers
     ids: list[Hashable]
@@ -90,7 +90,7 @@ class CandidateRows:
 
 @final
 class IndexView:
-    """The index at one moment. People are named by their numbers; `ids` has their identifiers."""
+    """The index at one moment. People are given by number; `ids` translates numbers to identifiers."""
 
     def __init__(
         self, table: ChunkTable, ids: IdNumbers, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
@@ -99,7 +99,7 @@ class IndexView:
         self._coordinates = tags, features
 
     def search_filter(self, viewer: Profile, day: date) -> SearchFilter:
-        """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
+        """The filters in numbers, and the chunks where people can pass them. A birthday moves a limit, not a row."""
         today, schema = date_number(day), self._schema
         youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
         born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
@@ -118,9 +118,9 @@ class IndexView:
     def search(
         self, sought: SearchFilter, weights: ViewerWeights, want: int, rng: np.random.Generator, last: Bits = NO_BITS
     ) -> SearchResult:
-        """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
+        """Everybody who passes the filters, and about the `want` best of them by rounded scores.
 
-        Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
+        People in `last` come after all others. Chunks are read in random order, so ties are broken at random.
         """
         chunks, table = rng.permutation(sought.chunks), self._table
         turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
@@ -141,7 +141,7 @@ class IndexView:
     def everybody(self, sought: SearchFilter) -> PersonNumbers:
         """Everybody who passes the filters."""
         table, helpers = self._table, _helpers(sought.chunks)
-        todo = deque(enumerate(np.array_split(sought.chunks, 1 + 3 * helpers)))  # more parts than threads: who is quick does more
+        todo = deque(enumerate(np.array_split(sought.chunks, 1 + 3 * helpers)))  # more parts than threads, to balance the load
 
         def some() -> list[tuple[int, NDArray[np.int64]]]:
             done = []
@@ -155,13 +155,13 @@ class IndexView:
         return self._numbers(np.concatenate([places for _, places in parts]))
 
     def passing(self, sought: SearchFilter, numbers: PersonNumbers) -> NDArray[np.bool_]:
-        """Which of some people pass the filters."""
+        """Which of these people pass the filters."""
         if not len(numbers):
             return np.empty(0, np.bool_)
         return filtering.passing_at(self._table.columns, self._table.home[numbers], sought.query)
 
     def at_ranks(self, found: SearchResult, ranks: NDArray[np.int64]) -> PersonNumbers:
-        """Those who stand at some places among all who pass."""
+        """The people at some ranks among all who pass."""
         table = self._table
         order = np.argsort(ranks, kind="stable")
         places = np.empty(len(ranks), np.int64)
@@ -202,7 +202,7 @@ class IndexView:
         return self.ids_and_numbers.ids(numbers.tolist())
 
     def all_numbers(self) -> PersonNumbers:
-        """Everybody, whoever looks."""
+        """Everybody in the index, whatever the filters."""
         return np.flatnonzero(self._table.home >= 0).astype(np.int32)
 
     def __len__(self) -> int:
@@ -213,5 +213,5 @@ class IndexView:
 
 
 def _helpers(chunks: NDArray[np.int64]) -> int:
-    """On how many more threads a search is worth while."""
+    """How many helper threads a search is worth."""
     return min(CORES - 1, len(chunks) // _CHUNKS_PER_THREAD)

@@ -1,4 +1,4 @@
-"""Hard filters: what a recommendation never violates, in either direction."""
+"""Hard filters, in plain numpy: rules that no deck breaks, in either direction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Mask = NDArray[np.bool_]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterColumns:
-    """The filter columns of many people, one row each."""
+    """What the filters need of many people, one row per person."""
 
     schema: Schema
     ids: Sequence[Hashable]
@@ -30,10 +30,10 @@ class FilterColumns:
     born: NDArray[np.int32]  # yyyymmdd
     youngest: NDArray[np.uint8]
     oldest: NDArray[np.uint8]
-    x: NDArray[np.float32]  # the place on the unit sphere; `NOWHERE` for who says none
+    x: NDArray[np.float32]  # the place on the unit sphere; `NOWHERE` for people without one
     y: NDArray[np.float32]
     z: NDArray[np.float32]
-    max_squared_chord: NDArray[np.float32]  # the longest squared chord within the distance sought
+    max_squared_chord: NDArray[np.float32]  # for the distance within which this person looks
 
     @classmethod
     def from_profiles(cls, profiles: Sequence[Profile], schema: Schema) -> FilterColumns:
@@ -60,16 +60,16 @@ class FilterColumns:
 
 
 def profile_filters(viewer: Profile, candidates: FilterColumns, day: date) -> dict[str, Mask]:
-    """For each filter that profiles decide, who passes it."""
+    """Who passes each filter that two profiles decide."""
     if viewer.schema != candidates.schema:
         raise InvalidInput("schema", "the viewer and the candidates belong to different schemas")
     ages = (date_number(day) - candidates.born) // 10_000
     own_age = age_on(viewer.born, day)
     schema = candidates.schema
-    looks, am = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
+    looks_for, is_a = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
     return {
         "minimum age": (ages >= schema.minimum_age) & (own_age >= schema.minimum_age),
-        "looks for": ((candidates.i_am & looks) != 0) & ((candidates.i_look_for & am) != 0),
+        "looks for": ((candidates.i_am & looks_for) != 0) & ((candidates.i_look_for & is_a) != 0),
         "age": (ages >= viewer.ages[0])
         & (ages <= viewer.ages[1])
         & (own_age >= candidates.youngest)
@@ -81,7 +81,7 @@ def profile_filters(viewer: Profile, candidates: FilterColumns, day: date) -> di
 def all_filters(
     viewer: Profile, candidates: FilterColumns, day: date, blocked: Collection[Hashable] = frozenset()
 ) -> dict[str, Mask]:
-    """For each filter, who passes it; who may be shown passes all. `blocked` holds who blocked or was blocked by the viewer."""
+    """Who passes each filter. `blocked` are people who blocked the viewer or whom the viewer blocked."""
     return {
         "self": np.array([identifier != viewer.id for identifier in candidates.ids], np.bool_),
         "blocked": np.array([identifier not in blocked for identifier in candidates.ids], np.bool_),
@@ -97,7 +97,7 @@ def passes_all_filters(
 
 
 def all_pass(flags: dict[str, Mask]) -> Mask:
-    """Who passes all of these."""
+    """Who passes all of these filters."""
     return np.asarray(np.logical_and.reduce(list(flags.values())))
 
 
@@ -107,7 +107,7 @@ def date_number(day: date) -> int:
 
 
 def _within_distance(viewer: Profile, candidates: FilterColumns) -> Mask:
-    """Within what both sides seek. Who says no place can only meet people who set no distance."""
+    """Who is near enough for both sides. People without a place can only meet people who set no distance."""
     x, y, z = viewer.location.point if viewer.location else NOWHERE_ELSE
     east, north, up = candidates.x - x, candidates.y - y, candidates.z - z
     return np.asarray(

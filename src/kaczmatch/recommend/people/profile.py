@@ -17,14 +17,14 @@ MAX_AGE = 150
 
 
 def age_on(born: date, day: date) -> int:
-    """Completed years; somebody born on 29 February completes one on 1 March where there is no 29th."""
+    """Completed years. In years without a 29 February, people born on that day complete one on 1 March."""
     return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profile:
-    """Who somebody is, whom they look for, and their tags and features as a vector of the vocabulary."""
+    """What a person is, whom the person looks for, and tags and features as a vector over the vocabulary."""
 
     id: Hashable
     i_am: frozenset[str]

@@ -1,4 +1,4 @@
-"""What people can be and look for: genders by default, or mentor and mentee, or founder and engineer."""
+"""The kinds of people that there are: genders by default, or mentor and mentee, or founder and engineer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 @final
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The kinds there are, at most 32, and the least age anybody may have."""
+    """At most 32 kinds, and the minimum age."""
 
     kinds: tuple[str, ...]
     minimum_age: int = 18
@@ -25,7 +25,7 @@ class Schema:
         check_integer("minimum_age", self.minimum_age, low=0, high=120)
 
     def mask(self, kinds: Iterable[str], field: str) -> int:
-        """A set of kinds as bits; at least one."""
+        """A non-empty set of kinds as bits."""
         if isinstance(kinds, str):
             raise InvalidInput(field, f"must be a set of kinds, got the text {kinds!r}")
         bits = 0

@@ -1,4 +1,4 @@
-"""The names behind a vector: tags (0 or 1) and real-valued features, which come, change names and go."""
+"""The vocabulary: which term each coordinate of a vector stands for. Terms are added, renamed and retired."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Vector
 @final
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One coordinate. It keeps its place for ever, so that states learned under older versions still fit."""
+    """A tag (0 or 1) or a real-valued feature. It keeps its coordinate for ever, so that older states stay valid."""
 
     name: str
     is_tag: bool = True
@@ -27,19 +27,19 @@ class Term:
 @final
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Names in their places, under a version that every change raises."""
+    """Terms in order, with a version that every change raises."""
 
     terms: tuple[Term, ...]
     version: int = 1
 
     def __post_init__(self) -> None:
         seen: set[str] = set()
-        for name in self.terms:
-            if not isinstance(name.name, str) or not name.name.strip():
-                raise InvalidInput("name", f"must be a text that says something, got {name.name!r}")
-            if name.name in seen:
-                raise InvalidInput("name", f"{name.name!r} is there already")
-            seen.add(name.name)
+        for term in self.terms:
+            if not isinstance(term.name, str) or not term.name.strip():
+                raise InvalidInput("name", f"must be a text that says something, got {term.name!r}")
+            if term.name in seen:
+                raise InvalidInput("name", f"{term.name!r} is there already")
+            seen.add(term.name)
         if not self.terms:
             raise InvalidInput("name", "a vocabulary needs at least one")
 
@@ -52,50 +52,50 @@ class Vocabulary:
         return len(self.terms)
 
     def add(self, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
-        """New names at the end; grow the states with ``learner.grow(state, vocabulary.dimensions)``."""
+        """New terms at the end. Grow the states with ``learner.grow(state, vocabulary.dimensions)``."""
         added = (*(Term(tag) for tag in tags), *(Term(feature, is_tag=False) for feature in features))
         return Vocabulary(self.terms + added, self.version + 1)
 
     def rename(self, old: str, new: str) -> Vocabulary:
         """The same coordinate under another name."""
-        place = self._coordinate(old)
-        return self._with_term(place, replace(self.terms[place], name=new))
+        coordinate = self._coordinate(old)
+        return self._with_term(coordinate, replace(self.terms[coordinate], name=new))
 
     def retire(self, name: str) -> Vocabulary:
-        """A name that no profile may use any more; its coordinate stays, at 0."""
-        place = self._coordinate(name)
-        return self._with_term(place, replace(self.terms[place], retired=True))
+        """Profiles may no longer use this term. Its coordinate stays, at 0."""
+        coordinate = self._coordinate(name)
+        return self._with_term(coordinate, replace(self.terms[coordinate], retired=True))
 
     def vector(self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None) -> Vector:
-        """Tags and feature values as the learners take them."""
+        """Tags and feature values as a vector."""
         values = np.zeros(self.dimensions)
         if isinstance(tags, str):
             raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
-        places = {known.name: place for place, known in enumerate(self.terms) if not known.retired}
+        coordinates = {known.name: coordinate for coordinate, known in enumerate(self.terms) if not known.retired}
         for tag in tags:
-            values[self._active_coordinate(tag, places, "tags", is_tag=True)] = 1.0
+            values[self._active_coordinate(tag, coordinates, "tags", is_tag=True)] = 1.0
         for name, value in (features or {}).items():
-            place = self._active_coordinate(name, places, "features", is_tag=False)
+            coordinate = self._active_coordinate(name, coordinates, "features", is_tag=False)
             if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
-            values[place] = float(value)
+            values[coordinate] = float(value)
         return values
 
     def _coordinate(self, name: str) -> int:
-        for place, known in enumerate(self.terms):
+        for coordinate, known in enumerate(self.terms):
             if known.name == name:
-                return place
+                return coordinate
         raise InvalidInput("name", f"there is no {name!r}; {did_you_mean(str(name), (known.name for known in self.terms))}")
 
-    def _active_coordinate(self, name: str, places: Mapping[str, int], field: str, *, is_tag: bool) -> int:
-        place = places.get(name)
-        if place is not None and self.terms[place].is_tag is is_tag:
-            return place
+    def _active_coordinate(self, name: str, coordinates: Mapping[str, int], field: str, *, is_tag: bool) -> int:
+        coordinate = coordinates.get(name)
+        if coordinate is not None and self.terms[coordinate].is_tag is is_tag:
+            return coordinate
         if any(known.name == name and known.retired for known in self.terms):
             raise InvalidInput(field, f"{name!r} was retired")
         kind = "tag" if is_tag else "feature"
-        usable = [known for known, place in places.items() if self.terms[place].is_tag is is_tag]
+        usable = [known for known, coordinate in coordinates.items() if self.terms[coordinate].is_tag is is_tag]
         raise InvalidInput(field, f"there is no {kind} {name!r}; {did_you_mean(str(name), usable)}")
 
-    def _with_term(self, place: int, name: Term) -> Vocabulary:
-        return Vocabulary((*self.terms[:place], name, *self.terms[place + 1 :]), self.version + 1)
+    def _with_term(self, coordinate: int, name: Term) -> Vocabulary:
+        return Vocabulary((*self.terms[:coordinate], name, *self.terms[coordinate + 1 :]), self.version + 1)

@@ -1,4 +1,4 @@
-"""`cosine`: two stages, some candidates uniformly, then of those by how well they fit (paper, section 6.3)."""
+"""`cosine`: two stages, a uniform sample, then a draw by cosine from it (paper, section 6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`greedy`: the highest both-way scores."""
+"""`greedy`: the highest mutual scores."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kaczmatch.recommend.samplers.ranked_draw import draw_ranked
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Greedy(Sampler):
-    """The k best. It has no support: whoever is not among them is never shown, unless by a uniform floor."""
+    """The k best. It has no support: nobody else is ever shown, except by a uniform floor."""
 
     slug: ClassVar[str] = "greedy"
     retrieval: ClassVar[Retrieval] = Retrieval.BEST_MUTUAL
-    shortlist: ClassVar[int] = 128  # the index rounds, but not that much
+    shortlist: ClassVar[int] = 128  # more than k, because the index rounds scores
     why: ClassVar[str] = "among the best fits both ways"
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:

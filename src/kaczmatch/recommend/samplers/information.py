@@ -1,4 +1,4 @@
-"""`information`: the cards whose answers are expected to teach most, for somebody new."""
+"""`information`: the cards whose answers are expected to tell most about the taste of a new user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GRID = np.linspace(-8.0, 8.0, 641)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Information(TwoStageSampler, BeliefSampler):
-    """One card after the other, each with the largest expected information about the taste once the ones before are answered.
+    """Card after card, each with the largest expected information about the taste, given answers to the cards before.
 
     The information of an answer y is I(y; w) = H(y) − E_w[H(y | w)] (Houlsby et al. 2011). An answer shrinks the belief along
     Px, whatever it is, about as a measurement with the probit's noise does, so that the next card asks something else.
@@ -28,7 +28,7 @@ class Information(TwoStageSampler, BeliefSampler):
     slug: ClassVar[str] = "information"
     why: ClassVar[str] = "your answer tells most about your taste"
 
-    pool_size: int = 512  # candidates to look at, drawn uniformly
+    pool_size: int = 512  # candidates to choose from, drawn uniformly
 
     def __post_init__(self) -> None:
         check_integer("among", self.pool_size, low=1, high=100_000)
@@ -44,7 +44,7 @@ class Information(TwoStageSampler, BeliefSampler):
         spread = np.einsum("ij,ij->i", px, x)
         label_noise = learner.estimated_label_noise(pool.viewer.state)
         chosen: list[int] = []
-        penalty = np.where(pool.capped, 1.0, 0.0)  # more than any answer tells
+        penalty = np.where(pool.capped, 1.0, 0.0)  # more than the information of any answer
         for _ in range(min(size, len(pool))):
             best = int(descending(expected_information(mean, spread, learner.alpha, label_noise) - penalty, rng)[0])
             chosen.append(best)
@@ -59,16 +59,16 @@ class Information(TwoStageSampler, BeliefSampler):
 
 
 def expected_information(mean: Vector, spread: Vector, alpha: float, label_noise: float) -> Vector:
-    """What an answer is expected to tell, in nats: its entropy less what carelessness and noise leave of it anyway.
+    """The expected information of an answer, in nats: its entropy minus the entropy that remains when the taste is known.
 
-    The entropy that a known taste leaves is that of carelessness plus a bump where the taste is undecided. The bump is taken
-    for a normal curve of the same height and area, which makes its expectation a formula.
+    What remains is the entropy of the label noise plus a bump where the taste is undecided. The bump is approximated by a normal
+    curve of the same height and area, so that its expectation has a closed form.
     """
-    random_share = float(entropy(np.array(label_noise)))
-    bump = entropy(_like_probability(label_noise, _GRID)) - random_share
-    height = np.log(2.0) - random_share
+    noise_entropy = float(entropy(np.array(label_noise)))
+    bump = entropy(_like_probability(label_noise, _GRID)) - noise_entropy
+    height = np.log(2.0) - noise_entropy
     width = alpha * (np.trapezoid(bump, _GRID) / height) ** 2 / (2.0 * np.pi)  # squared
-    left = random_share + height * np.sqrt(width / (width + spread)) * np.exp(-0.5 * mean**2 / (width + spread))
+    left = noise_entropy + height * np.sqrt(width / (width + spread)) * np.exp(-0.5 * mean**2 / (width + spread))
     likely = _like_probability(label_noise, mean / np.sqrt(spread + alpha))
     return np.asarray(np.maximum(entropy(likely) - left, 0.0))
 

@@ -1,4 +1,4 @@
-"""`mutual`: the best by a tempered draw of the viewer's taste times the other's probability."""
+"""`mutual`: the best by a tempered draw of the viewer's taste times the probability of a like back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kaczmatch.recommend.samplers.sampled_scores import sample_scores, to_match_
 class Mutual(BeliefSampler):
     """Rank by P(like | w) · P(liked back) with w drawn from the belief, its spread scaled by `temper`.
 
-    Where both sides choose, the other's probability matters more than exploring one's own taste: hence the tempering. A draw
-    that strays a share t as far as the belief explains t² of its variance; the probability is averaged over the rest,
+    Where both sides choose, the backward score matters more than exploring the viewer's taste. Hence the tempering. A draw with a
+    spread scaled by t explains t² of the belief's variance. The probability is averaged over the rest,
 
         P(like | w) = ε + (1 − 2ε) Φ(w·x / √((1 − t²) xᵀPx + α)),
 
@@ -28,7 +28,7 @@ class Mutual(BeliefSampler):
 
     slug: ClassVar[str] = "mutual"
     retrieval: ClassVar[Retrieval] = Retrieval.BEST_MUTUAL
-    shortlist: ClassVar[int] = 500  # a tempered draw strays no further down than that
+    shortlist: ClassVar[int] = 500  # a tempered draw reaches no further down than that
     why: ClassVar[str] = "likely to be liked both ways"
 
     temper: float = 0.25

@@ -18,8 +18,8 @@ from kaczmatch.recommend.samplers.weighted_draw import draw_weighted
 class RowNorm(Sampler):
     """P(j) ∝ ‖a_j‖², clipped to [least, most] times the pool's median.
 
-    As published (the default) nothing is clipped, and then tags can be stuffed: sixty of them get twice the median exposure, and
-    a profile without tags gets none.
+    As published (the default) nothing is clipped. A profile with sixty tags then gets twice the median exposure, and a profile
+    without tags gets none.
     """
 
     slug: ClassVar[str] = "row-norm"

@@ -1,4 +1,4 @@
-"""Scores of a pool under tastes drawn from a belief."""
+"""Scores of a pool under tastes that are sampled from a belief."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from kaczmatch.learners.state import State
 def sample_scores(
     learner: BeliefLearner, state: State, x: Matrix, draws: int, temper: float, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """A row a drawn taste, a column a candidate, whose coordinates are a row of `x`; `temper` scales how far the tastes stray
-    from the mean.
+    """One row per sampled taste, one column per candidate (a row of `x`). `temper` scales the spread of tastes around the mean.
 
-    float32 is enough to rank by, and twice as quick.
+    float32 is precise enough for ranking, and twice as fast.
     """
     mean = learner.mean(state)
     tastes = mean + temper * (learner.draws(state, draws, rng) - mean)
@@ -30,7 +29,7 @@ def to_match_probabilities(
 ) -> None:
     """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
 
-    Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.
+    Φ to 3e-7, the precision of float32: Abramowitz and Stegun 7.1.28. It needs no exponential and therefore vectorises.
     """
     half, one = np.float32(0.5), np.float32(1.0)
     for i in range(scores.shape[0]):
@@ -55,7 +54,7 @@ def to_match_probabilities(
 
 @compiled
 def _products(tastes: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A matrix product on this thread alone: BLAS would wake others, which costs more than it saves on so little."""
+    """A matrix product on this thread alone: waking the threads of BLAS costs more than it saves on so few numbers."""
     scores = np.zeros((tastes.shape[0], columns.shape[1]), np.float32)
     for i in range(tastes.shape[0]):
         row = scores[i]

@@ -1,4 +1,4 @@
-"""`thompson`: the best by one taste drawn from what is believed of the viewer's."""
+"""`thompson`: Thompson sampling, the best by one taste drawn from the belief about the viewer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kaczmatch.recommend.samplers.sampled_scores import sample_scores
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thompson(BeliefSampler):
-    """Rank by w·x with w ~ N(m, P): explores where the viewer's own taste is uncertain, and asks nobody else's."""
+    """Rank by w·x with w ~ N(m, P): explores where the viewer's taste is uncertain, and ignores backward scores."""
 
     slug: ClassVar[str] = "thompson"
     retrieval: ClassVar[Retrieval] = Retrieval.BEST_FORWARD

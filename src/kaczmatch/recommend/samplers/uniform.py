@@ -1,4 +1,4 @@
-"""`uniform`: everybody alike."""
+"""`uniform`: everybody with the same probability."""
 
 from __future__ import annotations
 
