@@ -186,7 +186,7 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
     def teach(_: int) -> Taught:
         start = PROBIT.start(prior)
         m, p = basis.T @ PROBIT.mean(start), project(basis.T @ PROBIT.covariance(start) @ basis)
-        careless, alpha = 2.0 * PROBIT.estimated_label_noise(start), float(PROBIT.parameters[0])
+        random_share, alpha = 2.0 * PROBIT.estimated_label_noise(start), float(PROBIT.parameters[0])
 
         def learn(row: int) -> None:
             nonlocal m, p
@@ -195,7 +195,7 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
             px = p @ x
             q = float(x @ px) + alpha
             z = y * float(x @ m) / np.sqrt(q)
-            g = (1 - careless) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / (careless / 2 + (1 - careless) * float(ndtr(z)))
+            g = (1 - random_share) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / (random_share / 2 + (1 - random_share) * float(ndtr(z)))
             m, p = m + y * g / np.sqrt(q) * px, project(p - g * (g + z) / q * np.outer(px, px))
 
         return learn, lambda rows, appeal: PROBIT.coordinates(_features(data.log, rows), appeal) @ basis @ m

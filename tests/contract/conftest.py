@@ -38,8 +38,8 @@ VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczma
     "probit that never looks for change": kaczmatch.learner("probit", false_alarms=0.0),
     "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
     "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
-    "probit with a fixed share of careless swipes": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
-    "probit-diag with a fixed share of careless swipes": kaczmatch.learner("probit-diag", label_noise_swipes=float("inf")),
+    "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
+    "probit-diag with a fixed label noise": kaczmatch.learner("probit-diag", label_noise_swipes=float("inf")),
 }
 
 

@@ -42,7 +42,7 @@ def test_the_defaults_are_kept_where_nothing_is_better() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_people_who_never_err_ask_for_less_carelessness(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_who_never_err_ask_for_less_label_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = Trial(decided(small_table(1, users=160, swipes=30), 0.0), Protocol())
     found = tune(trial, "probit-diag", Unwatched())
     assert not found.changed

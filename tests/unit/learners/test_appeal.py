@@ -65,14 +65,14 @@ def test_later_swipes_and_ones_own_have_no_influence(rows: list[Any]) -> None:
 
 
 @given(ROWS)
-def test_a_ledger_kept_as_swipes_come_in_says_the_same(rows: list[Any]) -> None:
+def test_a_tracker_kept_as_swipes_come_in_says_the_same(rows: list[Any]) -> None:
     rows = [(*row[:3], second) for second, row in enumerate(rows)]
     appeal = AppealModel(half_life_days=5 / 86_400)
-    ledger = appeal.tracker()
+    tracker = appeal.tracker()
     said = []
     for viewer, candidate, like, at in rows:
-        said.append(ledger.appeal_of(candidate, viewer, at))
-        ledger.record(viewer, candidate, "like" if like else "pass", at)
+        said.append(tracker.appeal_of(candidate, viewer, at))
+        tracker.record(viewer, candidate, "like" if like else "pass", at)
     assert said == pytest.approx(appeal.before_swipes(log_of(rows)).tolist(), abs=1e-12)
 
 
@@ -82,8 +82,8 @@ def test_a_bot_that_likes_everyone_hardly_moves_it() -> None:
     for rater in range(40):
         for candidate in range(10):
             likes = rng.random() < 0.3 + 0.05 * candidate
-            for ledger in (honest, bot):
-                ledger.record(rater, candidate, "like" if likes else "pass", 0.0)
+            for tracker in (honest, bot):
+                tracker.record(rater, candidate, "like" if likes else "pass", 0.0)
     for candidate in range(10, 300):  # it likes others before and after
         bot.record("bot", candidate, "like", 0.0)
     for candidate in range(10):
@@ -94,12 +94,12 @@ def test_a_bot_that_likes_everyone_hardly_moves_it() -> None:
 
 
 def test_decisions_fade_with_time() -> None:
-    ledger = AppealModel(half_life_days=10.0).tracker()
-    ledger.record("a", "x", "like", datetime(2026, 1, 1, tzinfo=UTC))
-    fresh, later = (ledger.appeal_of("x", "b", datetime(2026, 1, day, tzinfo=UTC)) for day in (1, 31))
+    tracker = AppealModel(half_life_days=10.0).tracker()
+    tracker.record("a", "x", "like", datetime(2026, 1, 1, tzinfo=UTC))
+    fresh, later = (tracker.appeal_of("x", "b", datetime(2026, 1, day, tzinfo=UTC)) for day in (1, 31))
     assert fresh == pytest.approx(0.5 / 1.25)
     assert later == pytest.approx(0.0625 / (0.25 / 8 + 1.0))
-    assert ledger.appeal_of("nobody knows", "b", 0.0) == 0.0
+    assert tracker.appeal_of("nobody knows", "b", 0.0) == 0.0
 
 
 def test_what_is_missing_is_said() -> None:
@@ -113,10 +113,10 @@ def test_what_is_missing_is_said() -> None:
         with pytest.raises(InvalidInput) as caught:
             AppealModel().at_moments({**listed, "at": [0]}, viewer=1, candidate=candidate, at=0)
         assert caught.value.field == "candidate"
-    ledger = AppealModel().tracker()
-    ledger.record(1, 2, "like", 10.0)
+    tracker = AppealModel().tracker()
+    tracker.record(1, 2, "like", 10.0)
     with pytest.raises(InvalidInput, match="in the order of time"):
-        ledger.record(3, 2, "like", 9.0)
+        tracker.record(3, 2, "like", 9.0)
     for settings in ({"half_life_days": 0.0}, {"spread": 0.0}):
         with pytest.raises(InvalidInput):
             AppealModel(**settings)

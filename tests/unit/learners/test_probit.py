@@ -21,7 +21,7 @@ def belief(slug: str, **settings: float) -> BeliefLearner:
 def exact_posterior(
     mean: np.ndarray, covariance: np.ndarray, x: np.ndarray, y: int, alpha: float, label_noise: float
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Evidence, mean and covariance of N(mean, covariance) after one careless probit swipe, by quadrature over a grid."""
+    """Evidence, mean and covariance of N(mean, covariance) after one probit swipe with label noise, by quadrature over a grid."""
     grid = np.linspace(-9, 9, 1201)
     standard = np.stack(np.meshgrid(grid, grid, indexing="ij"), -1).reshape(-1, 2)
     tastes = mean + standard @ np.linalg.cholesky(covariance).T

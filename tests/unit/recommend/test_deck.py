@@ -84,7 +84,7 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert len(shown) == min(size, len(passes))
     waited = sorted(passes & cool, key=lambda identifier: recent[identifier])
     assert {recent[i] for i in relaxed} <= {recent[i] for i in waited[: len(relaxed)]}
-    assert all(0.0 < card.chance <= 1.0 for card in deck.cards)
+    assert all(0.0 < card.propensity <= 1.0 for card in deck.cards)
     scores = [card.score for card in deck.cards]
     assert scores == sorted(scores, reverse=True)
     assert bool(deck.empty) == (not shown)
@@ -112,7 +112,7 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
         assert len(deck.cards) == size
         for card in deck.cards:
             counts[card.id] += 1
-            weighed[card.id] += 1.0 / card.chance
+            weighed[card.id] += 1.0 / card.propensity
     assert counts.pop(pool[-1]) == 0
     del weighed[pool[-1]]
     # Every inverse probability has expectation 1; rare ones are noisy, so each is held against its own spread.
@@ -136,7 +136,7 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
     arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
     for _ in range(rounds):
-        seen = recommender.foresee(small.viewer(viewer), 6, everybody, **arguments)
+        seen = recommender.simulate(small.viewer(viewer), 6, everybody, **arguments)
         told += seen.propensities
         dealt[[everybody.index(identifier) for identifier in seen.shown]] += 1
     assert {everybody[i] for i in np.flatnonzero(told)} == set(pool[:-1])
@@ -160,7 +160,7 @@ def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> Non
     for _ in range(rounds):
         for card in recommender.deck(small.viewer(viewer), 5, now=NOW, rng=rng).cards:
             counts[card.id] += 1
-            assert card.chance == pytest.approx(5 / len(counts))
+            assert card.propensity == pytest.approx(5 / len(counts))
     p = 5 / len(counts)
     statistic = sum((count - rounds * p) ** 2 for count in counts.values()) / (rounds * p * (1 - p))
     assert statistic < chi2.ppf(0.999, len(counts))
