@@ -195,7 +195,12 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
             px = p @ x
             q = float(x @ px) + alpha
             z = y * float(x @ m) / np.sqrt(q)
-            g = (1 - random_share) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / (random_share / 2 + (1 - random_share) * float(ndtr(z)))
+            g = (
+                (1 - random_share)
+                * np.exp(-z * z / 2)
+                / np.sqrt(2 * np.pi)
+                / (random_share / 2 + (1 - random_share) * float(ndtr(z)))
+            )
             m, p = m + y * g / np.sqrt(q) * px, project(p - g * (g + z) / q * np.outer(px, px))
 
         return learn, lambda rows, appeal: PROBIT.coordinates(_features(data.log, rows), appeal) @ basis @ m

@@ -13,6 +13,7 @@ from kaczmatch.core.errors import InvalidInput
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Column = NDArray[Any]
+Integers = NDArray[np.int64]
 
 FLOAT64 = np.dtype(np.float64)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled_as
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
+from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.kernels import (
     BAD_FEATURES,
@@ -27,12 +27,11 @@ from kaczmatch.learners.kernels import (
     TASTE_CHANGED,
     decay_factor,
 )
-from kaczmatch.learners.logs.grouping import Places
 
 NOTHING_LEFT_OUT = -1
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
-_PLACES = types.Array(types.int64, 1, "C", readonly=True)
+_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 
 
@@ -44,15 +43,15 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
         types.FunctionType(PREDICT_SIGNATURE),
         types.Array(types.float64, 2, "C"),
         INPUT,
-        _PLACES,
-        _PLACES,
-        _PLACES,
+        _INTEGERS,
+        _INTEGERS,
+        _INTEGERS,
         _ROWS,
-        _PLACES,
+        _INTEGERS,
         INPUT,
         INPUT,
         _FLAGS,
-        _PLACES,
+        _INTEGERS,
         types.float64,
         types.float64,
         INPUT,
@@ -66,15 +65,15 @@ def _fold(
     predict: Any,
     work: Matrix,
     start: Vector,
-    begin: Places,
-    end: Places,
-    left_out: Places,
+    begin: Integers,
+    end: Integers,
+    left_out: Integers,
     features: Matrix,
-    row: Places,
+    row: Integers,
     label: Vector,
     appeal: Vector,
     session_ended: NDArray[np.bool_],
-    gap: Places,
+    gap: Integers,
     half_life: float,
     quiet: float,
     parameters: Vector,
@@ -125,14 +124,14 @@ class GroupedSwipes:
     """Checked swipes, each user's next to each other and in order. Columns that the log does not have are empty."""
 
     features: Matrix
-    candidate_row: Places
+    candidate_row: Integers
     label: Vector
     appeal: Vector
     reference_end_session: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
-    gap: Places  # microseconds since the swipe before
+    gap: Integers  # microseconds since the swipe before
 
     @classmethod
-    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> GroupedSwipes:
+    def of(cls, log: SwipeLog, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]) -> GroupedSwipes:
         """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
         return cls(
             log.features,
@@ -148,10 +147,10 @@ class GroupedSwipes:
         learner: Learner,
         work: Matrix,
         start: Vector,
-        begin: Places,
-        end: Places,
+        begin: Integers,
+        end: Integers,
         *,
-        left_out: Places | None = None,
+        left_out: Integers | None = None,
         predictions: Vector | None = None,
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
@@ -183,7 +182,7 @@ class GroupedSwipes:
 
 
 def _session_ends(
-    session: Column | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]
+    session: Column | None, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]
 ) -> NDArray[np.bool_]:
     """Whether a user's session ended just before each swipe."""
     if session is None:
@@ -199,7 +198,7 @@ def _session_ends(
     return ends
 
 
-def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[FoldProgress | None]) -> Places:
+def _gaps(at: Integers | None, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]) -> Integers:
     """Microseconds since the same user's swipe before."""
     if at is None:
         return np.empty(0, np.int64)

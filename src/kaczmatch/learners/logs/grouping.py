@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Column
-
-Places = NDArray[np.int64]
+from kaczmatch.core.vectors import Column, Integers
 
 
-def group_by_user(users: Column) -> tuple[list[Hashable], Places, Places]:
+def group_by_user(users: Column) -> tuple[list[Hashable], Integers, Integers]:
     """The users, the rows sorted by user (stable), and where each user's rows begin, plus the end of the last."""
     if users.dtype.kind in "iu" and len(users):
         lowest, highest = int(users.min()), int(users.max())
@@ -25,19 +22,19 @@ def group_by_user(users: Column) -> tuple[list[Hashable], Places, Places]:
             present = np.flatnonzero(begin[1:] > begin[:-1])
             return [number + lowest for number in present.tolist()], order, np.append(begin[present], len(users))
     if users.dtype.kind == "O":  # any hashable identifiers, in order of appearance
-        places: dict[Hashable, int] = {}
+        codes_by_user: dict[Hashable, int] = {}
         try:
-            codes = np.array([places.setdefault(user, len(places)) for user in users.tolist()], np.int64)
+            codes = np.array([codes_by_user.setdefault(user, len(codes_by_user)) for user in users.tolist()], np.int64)
         except TypeError:
             raise InvalidInput("user", "must be identifiers that can be keys, such as numbers or texts") from None
-        names = list(places)
+        names = list(codes_by_user)
     else:
         found, codes = np.unique(users, return_inverse=True)
         names = found.tolist()
     return names, *_counting_sort(codes.astype(np.int64, copy=False), len(names))
 
 
-def user_numbers(users: Column) -> tuple[list[Hashable], Places]:
+def user_numbers(users: Column) -> tuple[list[Hashable], Integers]:
     """The users, and the number of each row's user among them."""
     names, order, begin = group_by_user(users)
     numbers = np.empty(len(users), np.int64)
@@ -46,7 +43,7 @@ def user_numbers(users: Column) -> tuple[list[Hashable], Places]:
 
 
 @compiled
-def _counting_sort(codes: Places, n: int) -> tuple[Places, Places]:
+def _counting_sort(codes: Integers, n: int) -> tuple[Integers, Integers]:
     begin = np.zeros(n + 1, np.int64)
     for code in codes:
         begin[code + 1] += 1

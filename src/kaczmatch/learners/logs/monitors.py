@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label
 from kaczmatch.core.swipes import ShownCandidate, SwipeLog
-from kaczmatch.core.vectors import Vector, as_matrix
+from kaczmatch.core.vectors import Integers, Vector, as_matrix
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.grouping import Places, group_by_user
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.rules.hinge import HingeLearner
@@ -144,7 +144,7 @@ class _MonitoredState:
             self._rows, self._residuals = [], []
 
 
-def _sessions(log: SwipeLog, rows: Places) -> Iterator[Places]:
+def _sessions(log: SwipeLog, rows: Integers) -> Iterator[Integers]:
     """One user's rows, session by session."""
     if log.session is None:
         yield rows

@@ -25,9 +25,9 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import SwipeLog, microseconds
-from kaczmatch.core.vectors import Column, Matrix, Vector, as_column
+from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.kernels import decay_factor
-from kaczmatch.learners.logs.grouping import Places, user_numbers
+from kaczmatch.learners.logs.grouping import user_numbers
 
 _NOBODY = -1
 _DAY: Final = 86_400.0  # seconds
@@ -77,7 +77,7 @@ class AppealModel:
         viewers = np.array([places.get(user, _NOBODY) for user in asked], np.int64)
         return self._at_moments(swipes, viewers, candidates.astype(np.int64), microseconds(_one_each(at, "at", len(candidates))))
 
-    def _at_moments(self, log: _TimedSwipes, viewer: Places, candidate: Places, at: Places) -> Vector:
+    def _at_moments(self, log: _TimedSwipes, viewer: Integers, candidate: Integers, at: Integers) -> Vector:
         pairs, pair = np.unique(log.numbers * log.candidates + log.candidate, return_inverse=True)
         wanted = viewer * log.candidates + candidate
         place = np.minimum(np.searchsorted(pairs, wanted), max(len(pairs) - 1, 0))
@@ -166,21 +166,21 @@ def appeal_log_odds(total: Vector, own: Vector, at: int, half_life: float, sprea
 
 @compiled
 def _answer_in_order(
-    order: Places,
-    at: Places,
-    viewer: Places,
-    candidate: Places,
-    pair: Places,
+    order: Integers,
+    at: Integers,
+    viewer: Integers,
+    candidate: Integers,
+    pair: Integers,
     liked: NDArray[np.bool_],
     rates: Matrix,
     totals: Matrix,
     own: Matrix,
     half_life: float,
     spread: float,
-    asked_order: Places,
-    asked_at: Places,
-    asked_candidate: Places,
-    asked_pair: Places,
+    asked_order: Integers,
+    asked_at: Integers,
+    asked_candidate: Integers,
+    asked_pair: Integers,
 ) -> Vector:
     """Answer questions in order of time, each after all decisions that are strictly earlier."""
     nothing = np.zeros(3)
@@ -205,11 +205,11 @@ class _TimedSwipes:
     """The columns of a log that appeal needs: who decided on whom, how and when."""
 
     users: list[Hashable]
-    numbers: Places  # of each row's user
-    candidate: Places
+    numbers: Integers  # of each row's user
+    candidate: Integers
     candidates: int
     liked: NDArray[np.bool_]
-    at: Places
+    at: Integers
 
 
 def _timed_swipes(log: SwipeLog) -> _TimedSwipes:

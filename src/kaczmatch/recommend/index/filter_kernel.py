@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
+from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 
-Places = NDArray[np.int64]
 ByteMask = NDArray[np.uint8]
 Kinds = NDArray[np.int32]
 Used = NDArray[np.int32]
@@ -32,7 +32,7 @@ class FilterQuery(NamedTuple):
     y: np.float32
     z: np.float32
     max_squared_chord: np.float32
-    edge_chunks: Places  # chunks that can hold people outside the age limits; no other chunk does
+    edge_chunks: Integers  # chunks that can hold people outside the age limits; no other chunk does
 
 
 @compiled
@@ -69,7 +69,7 @@ def list_masked(flags: ByteMask, used: int, found: RowNumbers) -> int:
 
 
 @compiled
-def all_passing(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery) -> Places:
+def all_passing(c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery) -> Integers:
     """The places of all people who pass."""
     total = 0
     for chunk in chunks:
@@ -87,7 +87,7 @@ def all_passing(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: Fi
 
 
 @compiled
-def passing_at(c: IndexColumns, places: Places, q: FilterQuery) -> NDArray[np.bool_]:
+def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.bool_]:
     """Which of the rows at some places pass every filter."""
     passes = np.empty(len(places), np.bool_)
     for j in range(len(places)):
@@ -105,8 +105,8 @@ def passing_at(c: IndexColumns, places: Places, q: FilterQuery) -> NDArray[np.bo
 
 @compiled
 def places_at_ranks(
-    c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: FilterQuery, ends: Places, ranks: Places
-) -> Places:
+    c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery, ends: Integers, ranks: Integers
+) -> Integers:
     """The places of the people at some ranks, in ascending order, among all who pass.
 
     `ends` is their cumulative count per chunk.

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
+from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
-from kaczmatch.recommend.index.filter_kernel import FilterQuery, Kinds, Places, Used, mask_passing
+from kaczmatch.recommend.index.filter_kernel import FilterQuery, Kinds, Used, mask_passing
 from kaczmatch.recommend.index.membership import Bits, bit_is_set
 
 PRODUCT, HARMONIC, MINIMUM, FORWARD = 0, 1, 2, 3
@@ -47,16 +48,16 @@ class ViewerWeights(NamedTuple):
 @compiled
 def search_chunks(
     c: IndexColumns,
-    chunks: Places,
+    chunks: Integers,
     kinds: Kinds,
     used: Used,
     q: FilterQuery,
     viewer: ViewerWeights,
     want: int,
     last: Bits,
-    turns: Places,
+    turns: Integers,
     counts: NDArray[np.int32],
-) -> tuple[Float32s, Places]:
+) -> tuple[Float32s, Integers]:
     """The scores and ranks of about the `want` best rows. Writes into `counts` how many rows pass in each chunk.
 
     A rank is the place in the order of `chunks`, which breaks ties. Several threads may share the same `turns`: each takes the
@@ -100,19 +101,19 @@ def search_chunks(
 
 
 @compiled
-def best_numbers(scores: Float32s, ranks: Places, chunks: Places, who: NDArray[np.int32], want: int) -> NDArray[np.int32]:
+def best_numbers(scores: Float32s, ranks: Integers, chunks: Integers, person: NDArray[np.int32], want: int) -> NDArray[np.int32]:
     """The numbers of the `want` best rows of all threads, the best first, ties by rank."""
     by_rank = np.argsort(ranks)
     order = by_rank[np.argsort(-scores[by_rank], kind="mergesort")]
     numbers = np.empty(min(want, len(order)), np.int32)
     for j in range(len(numbers)):
         rank = ranks[order[j]]
-        numbers[j] = who[chunks[rank // CHUNK], rank % CHUNK]
+        numbers[j] = person[chunks[rank // CHUNK], rank % CHUNK]
     return numbers
 
 
 @compiled
-def _keep_best(kept: Float32s, ranks: Places, n: int, want: int) -> tuple[int, np.float32]:
+def _keep_best(kept: Float32s, ranks: Integers, n: int, want: int) -> tuple[int, np.float32]:
     """Keep the `want` best rows in place, of equal scores the first. Returns how many are kept and the lowest score of them."""
     limit = np.partition(kept[:n], n - want)[n - want]
     above = 0

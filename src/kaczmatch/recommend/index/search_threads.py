@@ -58,8 +58,8 @@ def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
         results = [work()]
     finally:
         begun = [job for job in jobs if not job.cancel()]
-        theirs = [job.result() for job in begun]
-    return [*results, *(result for some in theirs for result in some)]
+        helped = [job.result() for job in begun]
+    return [*results, *(result for part in helped for result in part)]
 
 
 def idle_cores() -> int:
