@@ -3,16 +3,16 @@
 A page says which table it shows between two comments; what stands between them is written by this program:
 
     <!-- result: market/market-archetypes
+    digits = 2
     columns = {policy = "policy", matches_per_100 = "matches per 100 cards"}
     rows = ["default", "paper"]
-    digits = {matches_per_100 = 2}
     -->
     <!-- end -->
 
 `market` is docs/results/market.json and `market-archetypes` one of its tables. Where a file has only one table, the name of
 the file is enough. The lines below are TOML, and each may be left out. `columns` chooses columns, as a list or with the
 heading that each gets. `rows` chooses rows by their first cell, as a list or with the name that each gets. `digits` is the
-number of decimal places of a column; without it three digits are shown.
+number of decimal places; without it three digits are shown.
 """
 
 from __future__ import annotations
@@ -56,15 +56,16 @@ def read_result(name: str, folder: Path = RESULTS) -> Result:
     return found
 
 
-def rendered(text: str, page: Path, folder: Path = RESULTS) -> str:
-    """A page with every marked table as the files have it."""
+def rendered(text: str, page: Path, problems: list[str], folder: Path = RESULTS) -> str:
+    """A page with every marked table as the files have it; a table that no file has stays as it is, and is a problem."""
 
     def shown(found: re.Match[str]) -> str:
         head = found[0][: found[0].index("-->") + 3]
         try:
             return f"{head}\n\n{_content(found['source'], found['choice'], page, folder)}\n<!-- end -->"
         except (BadResult, tomllib.TOMLDecodeError) as error:
-            raise BadResult(f"{page.name}, {found['source']}: {error}") from None
+            problems.append(f"{page.name}, {found['source']}: {error}")
+            return found[0]
 
     return _MARKED.sub(shown, text)
 
@@ -109,9 +110,9 @@ def _content(source: str, choice: str, page: Path, folder: Path) -> str:
     picked = _chosen("rows", asked["rows"], list(by_name)) if "rows" in asked else None
     rows = tables[table]["rows"] if picked is None else [[label, *by_name[key][1:]] for key, label in picked.items()]
     places = {column: columns.index(column) for column in headings}
-    digits = asked.get("digits", {})
+    digits = asked.get("digits")
     lines = [_line(headings.values()), "| --- " * len(headings) + "|\n"]
-    lines += [_line(_cell(row[place], digits.get(column)) for column, place in places.items()) for row in rows]
+    lines += [_line(_cell(row[place], digits) for column, place in places.items()) for row in rows]
     return "".join(lines) + "\n" + _origin(result, page)
 
 
@@ -148,12 +149,15 @@ def _origin(result: Result, page: Path) -> str:
 
 
 def main() -> None:
+    problems: list[str] = []
     for page in pages():
         before = page.read_text(encoding="utf-8")
-        after = rendered(before, page)
+        after = rendered(before, page, problems)
         if after != before:
             page.write_text(after, encoding="utf-8")
             print(f"{page.relative_to(ROOT)} is written anew")
+    if problems:
+        raise SystemExit("\n".join(problems))
 
 
 if __name__ == "__main__":
