@@ -16,9 +16,9 @@ from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
-from kaczmatch.learners.block import BlockLearner
-from kaczmatch.learners.habits import at_first
-from kaczmatch.learners.probit import Probit
+from kaczmatch.learners.belief.habits import at_first
+from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 
