@@ -105,7 +105,8 @@ def _content(source: str, choice: str, page: Path, folder: Path) -> str:
     if unknown := set(asked) - {"columns", "rows", "digits"}:
         raise BadResult(f"{', '.join(sorted(unknown))}: a mark takes columns, rows and digits")
     columns: list[str] = tables[table]["columns"]
-    headings = _chosen("columns", asked.get("columns", columns), columns)
+    plain = {column: column.replace("_", " ") for column in columns}
+    headings = _chosen("columns", asked.get("columns", plain), columns)
     by_name = {str(row[0]): row for row in tables[table]["rows"]}
     picked = _chosen("rows", asked["rows"], list(by_name)) if "rows" in asked else None
     rows = tables[table]["rows"] if picked is None else [[label, *by_name[key][1:]] for key, label in picked.items()]
@@ -133,7 +134,8 @@ def _cell(value: Any, digits: int | None) -> str:
         return ""
     if isinstance(value, float):
         size = abs(value)
-        return f"{value:,.{digits if digits is not None else 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0}f}"
+        places = digits if digits is not None else 3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0
+        return f"{round(value, places) + 0.0:,.{places}f}"  # + 0.0: no minus before a zero
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value).replace("|", "\\|")
