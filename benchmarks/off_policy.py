@@ -24,7 +24,7 @@ from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
-from studies import logged
+from worlds.simulated import logged
 
 CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
 BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))

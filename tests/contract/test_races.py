@@ -35,7 +35,8 @@ from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 PAIRS = 500
 
@@ -59,8 +60,8 @@ def settle(town: Town, number: int) -> None:
     def work(transaction: Transaction) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
-                about = town.about(me, man=me.startswith("m"))
-                transaction.put(new_person(me, about, words, town.context.config.schema, NOON, None))
+                said = about(me, man=me.startswith("m"))
+                transaction.put(new_person(me, said, words, town.context.config.schema, NOON, None))
                 transaction.put(PersonCounters(user=me))
                 card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
