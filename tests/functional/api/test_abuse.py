@@ -11,8 +11,9 @@ import pytest
 
 from kaczmatch.service.domain.records import RECORDS, Change, OutboxMessage
 from kaczmatch.service.meeting.profiles import new_person
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 
 @pytest.fixture(scope="module")

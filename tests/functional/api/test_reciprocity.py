@@ -12,9 +12,10 @@ from kaczmatch.api.words import told_reason
 from kaczmatch.recommend.deck import Reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
-from town import Town
+from worlds.served import NUMBERS, Service
+from worlds.town import Town
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 ANSWERS = (
     ("GET", ""),
