@@ -24,7 +24,7 @@ from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.service.judging import Judging, Target
-from studies import logged
+from worlds.simulated import logged
 
 CHANCE = Always(decision=Decision(sampler=Uniform(), reason="judged"))
 BEST = Always(decision=Decision(sampler=Greedy(), reason="judged"))

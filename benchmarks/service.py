@@ -290,7 +290,7 @@ def main() -> None:
                 urls = f"sqlite:///{place}/service.db", f"sqlite:///{place}/bare.db"
                 below |= measure(name, place, urls, options.people, options.swipes) < FLOOR
             else:
-                from postgres import Server, programs
+                from worlds.postgres import Server, programs
 
                 print(f"  PostgreSQL with {', '.join(POSTGRESQL)}, for both")
                 server = Server(programs(), POSTGRESQL)

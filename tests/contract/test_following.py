@@ -7,14 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.services import open_store
 
 from kaczmatch.service.records import Change
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.world import World
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
-from town import Town
+from worlds.stores import open_store
+from worlds.town import Town
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

@@ -26,7 +26,8 @@ from kaczmatch.service.store import Store, Unit
 from kaczmatch.service.swiping import Answer, Swipe, Swiping
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 PAIRS = 500
 
@@ -50,8 +51,8 @@ def settle(town: Town, number: int) -> None:
     def work(unit: Unit) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
-                about = town.about(me, man=me.startswith("m"))
-                unit.put(made(me, about, words, town.context.rules.schema, NOON, None))
+                said = about(me, man=me.startswith("m"))
+                unit.put(made(me, said, words, town.context.rules.schema, NOON, None))
                 unit.put(Standing(user=me))
                 card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
                 unit.put(Impression(user=me, deck="d", other=other, at=NOON, place=0, **card))

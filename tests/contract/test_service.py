@@ -22,7 +22,7 @@ from kaczmatch.service.swiping import Swipe
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import MemoryStore, SqlStore
-from town import Town
+from worlds.town import Town
 
 WOMEN, MEN = ("w0", "w1", "w2"), ("m0", "m1", "m2")
 EVERYBODY = WOMEN + MEN

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services import open_store
 
 from kaczmatch.service.records import Event, Impression, Learned, Match, Pair, Record, Standing
 from kaczmatch.service.swiping import Swipe
 from kaczmatch.service.verifying import verify
-from town import Town
+from worlds.stores import open_store
+from worlds.town import Town
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

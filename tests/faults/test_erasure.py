@@ -21,7 +21,7 @@ from kaczmatch.service.records import RECORDS
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
-from town import Town
+from worlds.town import Town
 
 CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
 

@@ -21,7 +21,8 @@ from kaczmatch.service.store import Unit
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage import SqlStore
 from swiper import PEOPLE
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 KILLS = 50
 CARD = {"at": NOON, "place": 0, "chance": 1.0, "score": 1.0, "reason": "sampled"}
@@ -46,7 +47,7 @@ def settle(town: Town) -> None:
         words = town.world.recommender.index.vocabulary
         for place in range(PEOPLE):
             for me in (f"w{place}", f"m{place}"):
-                unit.put(made(me, town.about(me, man=me[0] == "m"), words, town.context.rules.schema, NOON, None))
+                unit.put(made(me, about(me, man=me[0] == "m"), words, town.context.rules.schema, NOON, None))
                 unit.put(Standing(user=me))
 
     town.context.store.write(work).result()

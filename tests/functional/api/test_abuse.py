@@ -11,8 +11,9 @@ import pytest
 
 from kaczmatch.service.people import made
 from kaczmatch.service.records import RECORDS, Change, Message
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kaczmatch.app.document import document
-
-from .conftest import Service
+from worlds.served import Service
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
 

@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 
 from kaczmatch.app.document import openapi_of_a_fresh_service
-
-from .conftest import Service
+from worlds.served import Service
 
 
 @schemathesis.serializer("application/x-ndjson", "application/vnd.apache.parquet", "text/csv")

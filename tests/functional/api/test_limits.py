@@ -15,8 +15,9 @@ from kaczmatch.api.routes import transfer
 from kaczmatch.service.importing import Imported
 from kaczmatch.service.store import Unavailable, Uncertain
 from kaczmatch.service.world import World
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 PROFILE = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"]}
 

@@ -12,9 +12,10 @@ from kaczmatch.api.words import told_reason
 from kaczmatch.recommend.cards import Reason
 from kaczmatch.service.personal import export
 from kaczmatch.storage.memory import MemoryStore, MemoryUnit
-from town import Town
+from worlds.served import NUMBERS, Service
+from worlds.town import Town
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 ANSWERS = (
     ("GET", ""),

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.postgres import Server
 
 from kaczmatch.app.composing import access_of, context_of
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
+from worlds.postgres import Server
 
 COMMAND = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
 AT_ONCE = 16

@@ -16,7 +16,7 @@ from kaczmatch.service.records import RECORDS, Fact
 from kaczmatch.service.refusals import Conflict, NotFound
 from kaczmatch.service.scrubbing import Scrubbing
 from kaczmatch.service.upkeep import Upkeep
-from town import Town
+from worlds.town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
 

@@ -20,7 +20,7 @@ from kaczmatch.service.swiping import Swipe
 from kaczmatch.service.upkeep import Upkeep
 from kaczmatch.service.verifying import verify
 from kaczmatch.service.world import World
-from town import Town
+from worlds.town import Town
 
 
 def everywhere(town: Town, text: str) -> list[Record]:

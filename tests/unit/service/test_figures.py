@@ -11,7 +11,8 @@ from kaczmatch.service import figures
 from kaczmatch.service.figures import overview
 from kaczmatch.service.records import Learned
 from kaczmatch.service.swiping import Swipe
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town
 
 
 def imported(town: Town, user: str, candidate: str, id: str, decision: str = "like") -> None:

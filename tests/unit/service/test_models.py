@@ -13,7 +13,7 @@ from kaczmatch.service.models import Models
 from kaczmatch.service.records import Learned, Model
 from kaczmatch.service.verifying import verify
 from kaczmatch.service.world import World
-from town import Town
+from worlds.town import Town
 
 
 def current(town: Town) -> Current:

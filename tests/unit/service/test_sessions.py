@@ -7,7 +7,7 @@ import pytest
 from kaczmatch.service.access import APP, DATA, OPERATOR, TOKENS, Access, Caller, Denied
 from kaczmatch.service.records import RECORDS, Audit, Fact
 from kaczmatch.service.sessions import LIFE, TOKEN_LIFE, Sessions
-from town import Town
+from worlds.town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
 

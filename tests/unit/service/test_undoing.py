@@ -16,7 +16,7 @@ from kaczmatch.service.store import Unit
 from kaczmatch.service.undoing import Undoing
 from kaczmatch.service.verifying import verify
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 def everything(town: Town) -> tuple[object, ...]:
