@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
-from kaczmatch.settings.model import PREFIX
+import kaczmatch
+from kaczmatch.app.warming import warm_up
+from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url
 
@@ -26,19 +31,25 @@ TESTS = Path(__file__).parent
 NEEDS = {"faults": "faults", "functional/web": "browser", "functional/api": "server"}  # by folder
 
 
+# In parallel, one worker gets all of such a folder: two browsers, or two processes that are killed, would disturb each other.
+TOGETHER = ("tests/functional/web", "tests/faults")
+LONGEST_FIRST = (*TOGETHER, "tests/functional", "tests/contract", "tests/paper")
+
+
 @pytest.fixture(scope="session")
 def crowd() -> Callable[..., Crowd]:
     return make_crowd
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say what each test needs; `make quick` runs those that need nothing."""
+    """Say what each test needs; `make quick` runs those that need nothing. The longest come first, so that no worker waits."""
     for item in items:
         for folder, marker in NEEDS.items():
             if item.path.is_relative_to(TESTS / folder):
                 item.add_marker(marker)
         if uses_postgres(item):
             item.add_marker("server")
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in LONGEST_FIRST])
 
 
 def uses_postgres(item: pytest.Item) -> bool:
@@ -46,3 +57,25 @@ def uses_postgres(item: pytest.Item) -> bool:
     parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
     stores = {value for value in parameters if isinstance(value, str)}
     return "postgres" in stores or not {"postgres", "postgres_url"}.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before two workers start, compile for both what each would have to."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        config.option.loadscopereorder = False  # we have an order of our own
+        for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
+            if not module.name.endswith("__main__") and ".versions." not in module.name:
+                import_module(module.name)
+        warm_up(Settings())
+
+
+class Folders(LoadScopeScheduling):
+    """A file at a time to whichever worker is free, so that what a file sets up is set up once; some folders as a whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Folders:
+    return Folders(config, log)

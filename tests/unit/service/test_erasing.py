@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -88,16 +89,28 @@ def test_nobodys_appeal_keeps_what_the_person_thought(town: Town) -> None:
     assert after.information == pytest.approx(aged * before.information)
 
 
-def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    busy(town)
+@contextmanager
+def stopping(
+    town: Town, monkeypatch: pytest.MonkeyPatch, *, after: int, error: BaseException
+) -> Iterator[list[tuple[Any, Sequence[str]]]]:
+    """The store writes so often, and then no more; what it wrote, and for whom."""
+    write, written = town.context.store.write, []
 
-    def crash(*_: Any) -> None:
-        raise KeyboardInterrupt
+    def limited(work: Any, people: Sequence[str] = (), **options: Any) -> Any:
+        if len(written) == after:
+            raise error
+        written.append((work, people))
+        return write(work, people=people, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(type(town.erasing), "_clean", crash)
-        with pytest.raises(KeyboardInterrupt):
-            town.erasing.erase("canary")
+        patched.setattr(town.context.store, "write", limited)
+        yield written
+
+
+def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy(town)
+    with stopping(town, monkeypatch, after=1, error=KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        town.erasing.erase("canary")
     assert town.find(Event, candidate="canary")
     assert town.erasing.resume() == 1
     assert not town.find(Event, candidate="canary")
@@ -105,17 +118,19 @@ def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkey
     assert town.erasing.resume() == 0
 
 
-def test_nobody_comes_back_before_their_erasure_is_finished(town: Town) -> None:
+def test_nobody_comes_back_before_their_erasure_is_finished(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the newcomer did would be taken for traces of who was before."""
     busy(town)
-    town.context.store.write(lambda unit: town.erasing._remove(unit, "canary"), people=["canary"]).result()
+    with stopping(town, monkeypatch, after=1, error=KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        town.erasing.erase("canary")
     with pytest.raises(Conflict, match="is being erased"):
         town.move_in("canary", man=True)
-    town.erasing.resume()
+    with stopping(town, monkeypatch, after=1_000, error=KeyboardInterrupt()) as written:
+        town.erasing.resume()
+    [late] = [work for work, people in written if people == ["canary", "w4"]]
     town.move_in("canary", man=True)
     town.swipe("canary", "w4")
-    late = partial(town.erasing._forget, user="canary", other="w4")  # of another process that was at it, too
-    town.context.store.write(late, people=["canary", "w4"]).result()
+    town.context.store.write(late, people=["canary", "w4"]).result()  # by another process that was at it, too
     assert verify(town.context).problems == ()
 
 
@@ -199,14 +214,8 @@ def remembered(world: World) -> dict[str, Any]:
 def test_an_erasure_that_failed_is_finished_when_it_is_asked_for_again(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     town.couples(2)
     town.swipe("w0", "m0")
-
-    def outage(*_: Any, **__: Any) -> None:
-        raise Unavailable("no disk")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(Erasing, "_forget", outage)
-        with pytest.raises(Unavailable):
-            town.erasing.erase("m0")
+    with stopping(town, monkeypatch, after=1, error=Unavailable("no disk")), pytest.raises(Unavailable):
+        town.erasing.erase("m0")
     assert town.find(Event, candidate="m0")
     town.erasing.erase("m0")
     assert not town.find(Event, candidate="m0")
