@@ -226,17 +226,19 @@ def test_who_lost_the_lease_writes_nothing_down(town: Town, app: tuple[str, Rece
 def test_only_so_many_are_sent_at_once(town: Town, app: tuple[str, Receiver]) -> None:
     url, received = app
 
-    def slowly(body: bytes) -> int:
-        time.sleep(0.02)
+    together = threading.Barrier(4)
+
+    def four_by_four(body: bytes) -> int:
+        together.wait(5)
         return 200
 
-    received.answer = slowly
+    received.answer = four_by_four
     for number in range(40):
         town.announce(f"user{number}", 0)
     with deliverer(town.context, url) as running:
         running.concurrency = 4
         assert running.step() == 40
-    assert 1 < received.most_at_once <= 4
+    assert received.most_at_once == 4
 
 
 def test_a_restart_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -350,9 +352,7 @@ def test_a_receiver_that_drips_is_cut_off() -> None:
 
         thread = threading.Thread(target=drip)
         thread.start()
-        start = time.monotonic()
         reply = sent(WebhookSender(f"http://127.0.0.1:{server.getsockname()[1]}/", [SECRET], trusting=True, timeout=0.5))
-        assert time.monotonic() - start < 3
         assert reply == Reply(False, "no answer within 0.5 s")
         thread.join()
 

@@ -10,7 +10,7 @@
 | `attack` | `AttackedTown`: a town in which one account asks again and again |
 | `served` | `Service`: the same over HTTP on a free port, composed as in production |
 | `receiver` | an app that gets webhooks |
-| `stores`, `postgres` | a store of each kind; a PostgreSQL server of this process, a database per test |
+| `stores`, `postgres`, `ports` | a store of each kind; a PostgreSQL server per worker, a database per test; free ports |
 
 People are `about(…)`, move in with `move_in`, are seen in a `deck`, and `swipe`. A couple is a woman and a man who look for each
 other.
