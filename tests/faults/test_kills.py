@@ -25,7 +25,7 @@ from worlds.clock import NOON
 from worlds.town import Town, about
 
 KILLS = 50
-CARD = {"at": NOON, "place": 0, "chance": 1.0, "score": 1.0, "reason": "sampled"}
+CARD = {"at": NOON, "position": 0, "propensity": 1.0, "score": 1.0, "reason": "sampled"}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

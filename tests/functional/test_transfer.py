@@ -111,7 +111,7 @@ def test_an_export_tells_nothing_that_was_learned(town: Town, tmp_path: Path) ->
     for what in ("profiles", "swipes"):
         for row in everything(town.context, what):
             assert set(row) == set(COLUMNS[what])
-            assert not {"appeal", "state", "score", "chance", "excess", "features_seen"} & set(row)
+            assert not {"appeal", "state", "score", "propensity", "excess", "features_seen"} & set(row)
 
 
 def test_a_user_table_of_any_shape(town: Town, tmp_path: Path) -> None:

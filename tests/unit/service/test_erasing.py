@@ -176,7 +176,7 @@ def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
     mine = {"profile", "counters", "learned", "events", "decisions", "decks", "cards_shown", "matches", "reports", "messages"}
     assert all(told[name] for name in mine)
     text = repr(told)
-    for theirs in ("W0", "W1", "jazz", "chance", "score", "excess"):
+    for theirs in ("W0", "W1", "jazz", "propensity", "score", "excess"):
         if theirs == "jazz":
             assert "jazz" not in repr(told["profile"])
         else:
