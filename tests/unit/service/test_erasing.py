@@ -21,6 +21,7 @@ from kaczmatch.service.domain.records import (
     OutboxMessage,
     PersonCounters,
     Record,
+    columns,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
@@ -30,7 +31,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import TRACES, Erasure
-from kaczmatch.service.privacy.personal_data import export
+from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, export
 from worlds.town import Town
 
 
@@ -300,3 +301,9 @@ def test_one_process_scrubs_at_a_time(town: Town) -> None:
 
     Erasure(town.context, Scrubbing(town.context, scrub), ErasedTokens(town.context, b"secret")).erase("m0")
     assert scrubbed == [False]
+
+
+def test_what_an_export_leaves_out_are_fields_that_exist() -> None:
+    """A renamed field would otherwise be told to people whom it does not concern."""
+    for kind, hidden in HIDDEN_FIELDS.items():
+        assert set(hidden) <= set(columns(kind)), kind
