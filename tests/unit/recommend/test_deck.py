@@ -88,7 +88,7 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     scores = [card.score for card in deck.cards]
     assert scores == sorted(scores, reverse=True)
     assert bool(deck.empty) == (not shown)
-    assert all(opening.people > 0 for opening in deck.openings)
+    assert all(opening.people > 0 for opening in deck.hints)
 
 
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
@@ -289,16 +289,16 @@ def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
     narrow = replace(people.profiles[viewer], ages=(149, 150))
     deck = people.recommender().deck(replace(people.viewer(viewer), profile=narrow), 5, now=NOW, rng=np.random.default_rng(0))
     assert deck.cards == ()
-    assert [opening.filter for opening in deck.openings] == ["age"]
+    assert [opening.filter for opening in deck.hints] == ["age"]
     wide = replace(narrow, ages=(0, 150))
     others = [other for other in people.profiles.values() if other.id != viewer]
-    assert deck.openings[0].people == passes_all_filters(wide, FilterColumns.from_profiles(others, DATING), NOW.date()).sum()
+    assert deck.hints[0].people == passes_all_filters(wide, FilterColumns.from_profiles(others, DATING), NOW.date()).sum()
 
 
 def test_somebody_too_young_sees_nobody(people: Any) -> None:
     young = replace(people.profiles[0], born=date(2010, 1, 1))
     deck = people.recommender().deck(replace(people.viewer(0), profile=young), 5, now=NOW, rng=np.random.default_rng(0))
-    assert deck.cards == deck.openings == ()
+    assert deck.cards == deck.hints == ()
     assert deck.empty == "one must be 18 to take part"
 
 
@@ -311,11 +311,11 @@ def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any])
     people.index.upsert(she, he)
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
-    assert [(one.filter, one.people) for one in deck.openings] == [("several", 1)]
+    assert [(one.filter, one.people) for one in deck.hints] == [("several", 1)]
     assert "several" in deck.empty
     people.index.upsert(replace(he, i_look_for={"man"}))
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
-    assert (deck.openings, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
+    assert (deck.hints, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
 
 
 def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:

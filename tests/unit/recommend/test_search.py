@@ -32,7 +32,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     search_threads._jobs.cache_clear()
     for module in (search_threads, view_module):
         monkeypatch.setattr(module, "CORES", 4)
-    monkeypatch.setattr(search_threads, "idle", lambda: 3)
+    monkeypatch.setattr(search_threads, "idle_cores", lambda: 3)
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
 
 
@@ -153,7 +153,7 @@ class TestCrew:
         holder.join()
 
     def test_nobody_is_asked_where_no_core_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(search_threads, "idle", lambda: 0)
+        monkeypatch.setattr(search_threads, "idle_cores", lambda: 0)
         assert search_threads.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
 
     def test_a_problem_of_a_helper_is_not_lost(self) -> None:
@@ -173,8 +173,8 @@ def test_cores_that_run_something_are_not_free(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "load").write_text(f"0.61 0.70 0.74 {running}/113 4711\n")
     file = os.open(tmp_path / "load", os.O_RDONLY)
     monkeypatch.setattr(search_threads, "CORES", 4)
-    monkeypatch.setattr(search_threads, "_load", lambda: file)
+    monkeypatch.setattr(search_threads, "_load_file", lambda: file)
     assert search_threads.idle_cores() == free
     os.close(file)
-    monkeypatch.setattr(search_threads, "_load", lambda: -1)  # a system that does not say
+    monkeypatch.setattr(search_threads, "_load_file", lambda: -1)  # a system that does not say
     assert search_threads.idle_cores() == 3
