@@ -35,7 +35,8 @@ from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 PAIRS = 500
 
@@ -59,10 +60,10 @@ def settle(town: Town, number: int) -> None:
     def work(transaction: Transaction) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
-                about = town.about(me, man=me.startswith("m"))
-                transaction.put(new_person(me, about, words, town.context.config.schema, NOON, None))
+                said = about(me, man=me.startswith("m"))
+                transaction.put(new_person(me, said, words, town.context.config.schema, NOON, None))
                 transaction.put(PersonCounters(user=me))
-                card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+                card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
 
     town.context.store.write(work).result()
@@ -72,7 +73,9 @@ def other_process(town: Town, store: Store) -> Context:
     return replace(town.context, store=store, catalogue=type(town.context.catalogue)())
 
 
-def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) -> None:
+def test_two_mutual_likes_make_exactly_one_match(
+    stores: tuple[Store, Store], record_property: Callable[[str, object], None]
+) -> None:
     town = Town(stores[0])
     settle(town, PAIRS)
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
@@ -89,7 +92,7 @@ def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) ->
     with ThreadPoolExecutor(2) as threads:
         men, women = threads.map(like, (0, 1))
     made_by = [(man.match is not None) + (woman.match is not None) for man, woman in zip(men, women, strict=True)]
-    print(f"{PAIRS} mutual likes at once, {made_by.count(1)} of them made exactly one match")
+    record_property("found", f"{PAIRS} mutual likes at once, {made_by.count(1)} of them made exactly one match")
     assert made_by == [1] * PAIRS
     assert len(town.find(MatchSide)) == len(town.find(OutboxMessage)) == 2 * PAIRS
     assert verify(town.context).problems == ()
@@ -117,7 +120,7 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
 
     def cards(transaction: Transaction) -> None:
         for place in range(number):
-            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
@@ -152,7 +155,7 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
 
     def cards(transaction: Transaction) -> None:
         for place in range(20):
-            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
