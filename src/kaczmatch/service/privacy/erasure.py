@@ -12,6 +12,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
 from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -34,7 +35,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import being_erased, checked_id
+from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
