@@ -20,7 +20,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.store import Store
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
-from kaczmatch.storage.errors import OutOfDate
+from kaczmatch.storage.errors import SchemaOutOfDate
 from kaczmatch.storage.migrating import migrate, pending
 from kaczmatch.storage.sql import SqlStore
 from kaczmatch.storage.sqlite import Sqlite
@@ -128,7 +128,7 @@ def _into_server(made: Path, url: str, progress: Progress, *, force: bool) -> No
     source, target = connected(f"sqlite:///{made}"), connected(url)
     try:
         with source.readers.connect() as reading, target.writer.begin() as writing:
-            target.alone(writing)
+            target.lock_out_others(writing)
             if any(counts(target, writing).values()):
                 if not force:
                     problem = "the database is not empty; stop the service and use --force to replace what is in it"
@@ -159,7 +159,7 @@ def _checked(made: Path, check: Check, progress: Progress, expected: dict[str, i
     url = f"sqlite:///{made}"
     try:
         lacking = pending(url)
-    except OutOfDate as error:
+    except SchemaOutOfDate as error:
         raise InvalidInput("backup", str(error)) from None
     if lacking and expected is not None:
         raise InvalidInput("database", "its tables are not those of this release: run `kaczmatch migrate` first")

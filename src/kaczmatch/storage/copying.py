@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import codec
-from kaczmatch.storage.database import Database, number_of, quoted, rows_of
+from kaczmatch.storage.database import Database, count, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
@@ -19,7 +19,7 @@ _AT_ONCE: Final = 2_000
 
 def counts(database: Database, connection: Connection) -> dict[str, int]:
     """How many rows each table has."""
-    return {kind.table: number_of(database, connection, kind, {}) for kind in RECORDS}
+    return {kind.table: count(database, connection, kind, {}) for kind in RECORDS}
 
 
 def copy(source: Database, reading: Connection, target: Database, writing: Connection, progress: Progress) -> dict[str, int]:

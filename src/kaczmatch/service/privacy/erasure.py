@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.appeal import less
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
 from kaczmatch.service.domain.locks import SCRUB
@@ -150,7 +150,9 @@ class Erasure:
             standing = recounted(standing, kept)
             transaction.put(standing)
         if given is not None and given.appeal_as_of is not None and standing is not None:
-            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+            transaction.put(
+                without_evidence(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
+            )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
         if standing is not None:  # processes remember the state and appeal that were
