@@ -4,8 +4,8 @@ A **work** is a function that reads, decides and then writes. Works that are wai
 so one sync to disk pays for many. A work may be run more than once (after a lost race or a failed commit). Only what it returned
 in the run that was committed is handed on. So it must not touch anything but its transaction.
 
-A **lock** is a name: the id of a person, or a name of `locks.py`. Works that name the same lock never overlap, in any process. So a
-work names everybody whose records it changes, and everything that it decides from and others may change. A work that names no
+A **lock** is a name: the id of a person, or a name of `locks.py`. Works that name the same lock never overlap, in any process. So
+a work names everybody whose records it changes, and everything that it decides from and others may change. A work that names no
 lock may overlap with all others.
 """
 
