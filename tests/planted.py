@@ -155,9 +155,9 @@ FAULTS = (
     ),
     Fault(
         "decks in the order of the viewer's side alone",
-        "service/meeting/serving_index.py",
-        "            discreet=True,\n",
-        "",
+        "recommend/recommender.py",
+        "private_order: bool = True",
+        "private_order: bool = False",
         "tests/functional/abuse/test_trilateration.py",
     ),
     Fault(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kaczmatch.api.routes.transfer import columns_of
+from kaczmatch.app import backups
 from kaczmatch.app.collecting import collect_rarely
 from kaczmatch.app.composing import access_of, scrubbing_of
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
@@ -28,7 +29,7 @@ from kaczmatch.service.transfer.importing import Importing, ImportRequest, Impor
 from kaczmatch.service.transfer.profiles import ProfileImport
 from kaczmatch.service.transfer.swipes import SwipeImport
 from kaczmatch.settings.reading import without_password
-from kaczmatch.storage import backups, migrating
+from kaczmatch.storage import migrating
 
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}

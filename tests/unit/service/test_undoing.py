@@ -170,10 +170,10 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
     class Overtaken:
         read = staticmethod(store.read)
 
-        def write(self, work: Callable[[Transaction], Any], people: Collection[str]) -> Any:
+        def write(self, work: Callable[[Transaction], Any], locks: Collection[str]) -> Any:
             town.swipe("w0", "m0", id="s", deck=deck)
-            assert list(people) == ["w0"]
-            return store.write(work, locks=people)
+            assert list(locks) == ["w0"]
+            return store.write(work, locks=locks)
 
     undoing = Undoing(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):

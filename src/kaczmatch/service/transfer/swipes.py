@@ -11,18 +11,17 @@ from typing import Any, Final, final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, PASS, SKIP
-from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.person_ids import checked_id
+from kaczmatch.service.domain.records import Decision, Person
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import checked_id
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.transfer import fields as cells
 
 FIELDS: Final = ("user", "candidate", "decision", "at", "id")
 _DECISIONS = {
-    "like": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
-    "pass": PASS, "0": PASS, "false": PASS, "-1": PASS, "left": PASS,
-    "skip": SKIP,
+    "like": Decision.LIKE, "1": Decision.LIKE, "true": Decision.LIKE, "right": Decision.LIKE,
+    "pass": Decision.PASS, "0": Decision.PASS, "false": Decision.PASS, "-1": Decision.PASS, "left": Decision.PASS,
+    "skip": Decision.SKIP,
 }  # fmt: skip
 
 
