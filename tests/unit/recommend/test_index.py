@@ -418,7 +418,7 @@ def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path
 
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(view_module, "_CHUNKS_PER_THREAD", 1)
     monkeypatch.setattr(search_threads, "idle_cores", lambda: 1)
     people = crowd(50)
     profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
