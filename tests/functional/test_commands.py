@@ -111,7 +111,7 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
     [
         (["simulate", "--learner", "blok-nk"], "did you mean 'block-nk'"),
         (["simulate", "--population", "flat"], "population: there is no 'flat'"),
-        (["simulate", "--flip", "7"], "flip: must be at least 0 and at most 1, got 7.0"),
+        (["simulate", "--label-noise", "7"], "label_noise: must be at least 0 and at most 1, got 7.0"),
         (["simulate", "--log", "swipes.xls"], "log: 'swipes.xls' must end in one of"),
         (["simulate", "--drift-at", "99999"], "drift_at: there are only 6400 swipes"),
         (["reproduce", "all", "--json"], "json: prints one table"),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kaczmatch.cli.session import plain_errors, show
-from kaczmatch.laboratory.market import Comparison, chosen, compared, market_part
+from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_part, policies_named
 from kaczmatch.report.page import Page
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census
@@ -39,8 +39,8 @@ def run(
             show([part])
 
 
-def _watched(population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str]) -> Comparison:
-    arms = chosen(policies)
+def _watched(population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str]) -> MarketComparison:
+    arms = policies_named(policies)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("drawing people", total=seeds * len(arms), completed=-1)
@@ -48,7 +48,7 @@ def _watched(population: str, census: Census, pace: Pace, seeds: int, policies: 
         def tick(what: str) -> None:
             progress.update(task, description=what, advance=1)
 
-        return compared(population, census, pace, seeds, arms, tick)
+        return compare_policies(population, census, pace, seeds, arms, tick)
 
 
 def _page(seeds: int) -> Page:

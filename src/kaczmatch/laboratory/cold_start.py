@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.charts.lines import line_chart
-from kaczmatch.laboratory.study import RULES, Laboratory, contestants
+from kaczmatch.laboratory.study import RULES, Laboratory, learners_by_name
 from kaczmatch.report.results import Figure, Part, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
@@ -25,7 +25,7 @@ def cold_start_part(laboratory: Laboratory) -> Part:
         laboratory.plan.sized(HONEST), sessions=5, deck=10
     )  # short sessions: block rules get their turn within fifty swipes
     times = list(range(1, SWIPES + 1))
-    named = contestants(_NAMED)
+    named = learners_by_name(_NAMED)
     found: dict[str, list[Any]] = {name: [] for name in named}
     for seed in range(laboratory.plan.seeds):
         here = world(sized, seed)

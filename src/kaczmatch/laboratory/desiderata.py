@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.laboratory.study import Laboratory, contestants
+from kaczmatch.laboratory.study import Laboratory, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.monitors import tikhonov_step_bound
@@ -29,7 +29,7 @@ def desiderata_part(laboratory: Laboratory) -> Part:
     early, two_sessions = world(replace(sized, deck=EARLY, sessions=1), 0), world(replace(sized, sessions=2), 0)
     flat = metrics.unseen_auc(np.ones_like(early.priors), early, EARLY).mean()
     rows, costs, crowds = [], [], _crowds()
-    for name, one in contestants().items():
+    for name, one in learners_by_name().items():
         laboratory.tick(name)
         area = metrics.unseen_auc(trace(one, early, (EARLY,)).weights(EARLY), early, EARLY).mean()
         first, last = _influence(one, two_sessions)

@@ -20,7 +20,7 @@ from kaczmatch.simulation.world import world
 AFTER = (64, 100, 200, 400, 1_000)
 
 
-def drifters() -> dict[str, Learner]:
+def drift_learners() -> dict[str, Learner]:
     """Both belief learners with and without looking for change, and the best of the paper's six."""
     return {
         "probit": learner("probit"),
@@ -39,7 +39,7 @@ def drift_part(laboratory: Laboratory) -> Part:
     finals: dict[str, list[float]] = {}
     for seed in range(laboratory.plan.seeds):
         changed, unchanged = world(moving, seed), world(still, seed)
-        for name, one in drifters().items():
+        for name, one in drift_learners().items():
             laboratory.tick(f"{name}, seed {seed}")
             curves.setdefault(name, []).append(trace(one, changed).alignment.mean(axis=0))
             finals.setdefault(name, []).append(float(trace(one, unchanged, followed=False).alignment[:, -1].mean()))
@@ -77,7 +77,7 @@ def _words(rows: list[dict[str, Any]], users: int) -> list[str]:
     looking, blind = by_name["probit"], by_name["probit, not looking"]
     last = [key for key in looking if key.startswith("after_")][-1]
     soon = "after_400" if "after_400" in looking else last
-    rate = drifters()["probit"].parameters[1]
+    rate = drift_learners()["probit"].parameters[1]
     return [
         f"Honest labels, all-ones prior, {users} users a seed. A belief that has seen thousands of swipes hardly moves: {soon[6:]} swipes after the change a probit that "
         f"does not look for change is at {blind[soon]:.3f}. The learner's own surprise shows it: a CUSUM of how much better the user's like rate alone foresees "

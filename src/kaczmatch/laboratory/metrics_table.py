@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.study import LOSSES, Laboratory, Study, against
+from kaczmatch.laboratory.study import LOSSES, Laboratory, Study, compared_with_paper
 from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST, PAPER
 
@@ -47,7 +47,7 @@ def metrics_rows(found: Study, condition: str) -> Table:
 
 def _against_paper(found: Study) -> Table:
     rows = [
-        against(
+        compared_with_paper(
             {"learner": name, "metric": metric},
             printed[metric],
             found.numbers[name][metric].mean(axis=1),

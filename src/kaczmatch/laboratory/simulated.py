@@ -22,7 +22,7 @@ def simulated_part(condition: Condition, named: Mapping[str, Learner], laborator
     )  # fmt: skip
     words = [
         f"{condition.people:,} people, {condition.tags} tags, a population of kind {condition.population}; {condition.users} users with {condition.rounds} "
-        f"sessions of {condition.cards} cards by {condition.sampling} sampling; {condition.labels} labels, {condition.flip:.0%} of them flipped; "
+        f"sessions of {condition.cards} cards by {condition.sampling} sampling; {condition.labels} labels, {condition.label_noise:.0%} of them flipped; "
         f"{condition.prior} prior."
     ]
     curves = Table("simulated-curves", "Alignment over swipes", rows, in_report=False)
