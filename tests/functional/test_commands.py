@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 
 
 def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -128,7 +128,7 @@ def test_wrong_words_are_answered_in_one_line(tmp_path: Path, arguments: list[st
 
 
 def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.start import main; main()"
+    code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
     assert "pip install -e '.[lab]'" in done.stderr

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kaczmatch.evaluation.beside import ALONE, DEFAULT, MARGIN, beside
-from kaczmatch.evaluation.contenders import contenders
+from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, MARGIN, compare_peers
+from kaczmatch.evaluation.protocol.contenders import contenders
 from kaczmatch.evaluation.evaluate import Choices, Evaluation, evaluate
-from kaczmatch.evaluation.frozen import frozen
-from kaczmatch.evaluation.peers.from_others import BPR
+from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
+from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
-from kaczmatch.evaluation.progress import Unwatched
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.protocol.progress import SilentProgress
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import ColumnNames, SwipeTable, read_swipes
 
 DATA = Path(os.environ.get("REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
@@ -38,7 +38,7 @@ def movielens() -> Evaluation:
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv")
     protocol = Protocol(times=(0, 5, 20, 50, 100, 200), rest=30, at_least=60, appeal_at="first")
     choices = Choices(learners=("tk", "block-nk", "rocchio", "probit", "probit-diag"), all_times=True)
-    return evaluate(Trial(table, protocol), choices, Unwatched())
+    return evaluate(Trial(table, protocol), choices, SilentProgress())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def speed_dating() -> Evaluation:
     folder = needed("speed_dating")
     table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", ColumnNames(time="order"), ("wave",))
     protocol = Protocol(times=(0, 5, 10), rest=2, split="wave")
-    return evaluate(Trial(table, protocol), Choices(learners=("tk", "probit", "probit-diag"), all_times=True), Unwatched())
+    return evaluate(Trial(table, protocol), Choices(learners=("tk", "probit", "probit-diag"), all_times=True), SilentProgress())
 
 
 def row(found: Evaluation, table: str, learner: str) -> dict[str, float]:
@@ -99,10 +99,10 @@ def test_the_default_is_not_worse_than_what_people_use_today(name: str) -> None:
     peers = [peer for library in ("vowpal_wabbit", "implicit") for each in peers_of(library) for peer in with_appeal(each)]
     trial = Trial(table, protocol)
     ours = contenders(trial, [ALONE], tick=lambda _: None)
-    ranked = frozen(trial, ours, protocol.times, trial.tested, advance=lambda _: None)
-    found = beside(trial, ours, ranked, peers, Unwatched(), time.perf_counter)
+    ranked = holdout_ranking(trial, ours, protocol.times, trial.tested, advance=lambda _: None)
+    found = compare_peers(trial, ours, ranked, peers, SilentProgress(), time.perf_counter)
     for peer in peers:
-        leads = found.leads(DEFAULT, peer.name)
+        leads = found.differences(DEFAULT, peer.name)
         if peer.individual:
             assert all(gap.low > -MARGIN for gap in leads), peer.name
             assert found.better_from(DEFAULT, peer.name) is not None, peer.name

@@ -40,7 +40,7 @@ def blocks_part(laboratory: Laboratory) -> Part:
             )
     ends = {(row["swipes_a_session"], row["learner"]): row["end"] for row in rows}
     words = [
-        f"Honest labels, {base.users} users a seed, sessions of 2, 5 and 32. Block-Adaptive solves short sessions at α₀ = 1 (their Gram matrices are well conditioned) and "
+        f"Honest labels, {base.users} users per seed, sessions of 2, 5 and 32. Block-Adaptive solves short sessions at α₀ = 1 (their Gram matrices are well conditioned) and "
         f"damps long ones until κ ≤ {learner('block-adaptive').parameters[5]:.0f}. At the end of sessions of 5 it is at {ends[5, 'block-adaptive']:.3f} beside TK's "
         f"{ends[5, 'tk']:.3f}, in sessions of 32 at {ends[32, 'block-adaptive']:.3f} beside Block-NK's {ends[32, 'block-nk']:.3f}.",
         "Ending a block before a candidate that adds little (adaptive k) changes next to nothing here, where tags are independent: hardly a candidate lies in the span of a "

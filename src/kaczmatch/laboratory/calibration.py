@@ -76,7 +76,7 @@ def calibration_part(laboratory: Laboratory) -> Part:
 
 
 def forecasts(one: ProbabilisticLearner, here: World, times: list[int]) -> Mapping[int, Matrix]:
-    """What was said of every unseen candidate beside how often it would be answered with a like, a row each."""
+    """What was said of every unseen candidate beside how often it would be answered with a like, one row per candidate."""
     found = trace(one, here, times, followed=False)
     likely = np.where(here.unseen_likes[0], 1.0 - here.condition.label_noise, here.condition.label_noise)
     return {

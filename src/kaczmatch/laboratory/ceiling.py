@@ -96,7 +96,7 @@ def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
     )  # fmt: skip
     gap = at("exact posterior", 0.2, last, "alignment") - at("probit", 0.2, last, "alignment")
     words = [
-        "At d = 14 there are 16,383 possible soulmates (50 users a seed at most). Bayes' rule over all of them, with the true label noise, gives the best direction and the best "
+        "At d = 14 there are 16,383 possible soulmates (50 users per seed at most). Bayes' rule over all of them, with the true label noise, gives the best direction and the best "
         "ranking that the swipes allow. "
         f"After {last} swipes at p = 0.2 it reaches {at('exact posterior', 0.2, last, 'alignment'):.3f}; probit, which neither knows that tastes are 0/1 "
         f"nor the threshold, is {gap:.3f} behind, Block-NK {at('exact posterior', 0.2, last, 'alignment') - at('block-nk', 0.2, last, 'alignment'):.3f}."

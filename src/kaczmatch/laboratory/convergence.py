@@ -122,7 +122,7 @@ def _words(rows: list[dict[str, Any]], users: int) -> list[str]:
     damped = {row["value"]: row["plateau_centred"] for row in at_rest if row["varied"] == "alpha"}
     worst_k, worst_d = min(sizes, key=lambda k: sizes[k]), min(tags, key=lambda d: tags[d])
     words = [
-        f"All levels here are with the all-ones direction removed, {users} users a seed. In the paper's setting Block-NK does not converge to the taste: it levels "
+        f"All levels here are with the all-ones direction removed, {users} users per seed. In the paper's setting Block-NK does not converge to the taste: it levels "
         f"off at {noises[0.2]:.3f}. Noise: {noises[0.0]:.3f} without it, {noises[0.4]:.3f} at p = 0.4. Block size: {sizes[4]:.3f} at k = 4, {sizes[32]:.3f} at k = 32, "
         f"lowest at k = {worst_k:.0f} ({sizes[worst_k]:.3f}), {sizes[128]:.3f} at k = 128. Tags: lowest at d = {worst_d:.0f} ({tags[worst_d]:.3f}; k = 32). Damping, where "
         "it has settled: "

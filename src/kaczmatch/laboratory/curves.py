@@ -77,7 +77,7 @@ def noise_part(condition: str, laboratory: Laboratory) -> Part:
             }
         )
     tables = [Table(f"noise-{condition}", "Final alignment over label noise", rows, in_report=False)]
-    words = [f"Final alignment as labels get noisier, {condition} condition, {users} users a seed."]
+    words = [f"Final alignment as labels get noisier, {condition} condition, {users} users per seed."]
     if condition == "paper":
         compared, tries = _noise_against_paper(finals, sized), _nk_tries(laboratory)
         tables = [compared, tries, *tables]

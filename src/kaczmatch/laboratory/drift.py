@@ -79,7 +79,7 @@ def _words(rows: list[dict[str, Any]], users: int) -> list[str]:
     soon = "after_400" if "after_400" in looking else last
     rate = drift_learners()["probit"].parameters[1]
     return [
-        f"Honest labels, all-ones prior, {users} users a seed. A belief that has seen thousands of swipes hardly moves: {soon[6:]} swipes after the change a probit that "
+        f"Honest labels, all-ones prior, {users} users per seed. A belief that has seen thousands of swipes hardly moves: {soon[6:]} swipes after the change a probit that "
         f"does not look for change is at {blind[soon]:.3f}. The learner's own surprise shows it: a CUSUM of how much better the user's like rate alone foresees "
         f"the answers reaches {rate:.1f} at most once in e^{rate:.1f} = {np.exp(rate):,.0f} swipes where the belief is right, and then the belief starts anew from the prior: "
         f"{looking[soon]:.3f} after as many swipes.",

@@ -23,7 +23,7 @@ TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50
 @final
 @dataclass(frozen=True, slots=True)
 class MarketComparison:
-    """What came of each policy, by its name, one outcome a seed."""
+    """What came of each policy, by its name, one outcome per seed."""
 
     population: str
     census: Census

@@ -26,7 +26,7 @@ def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) 
         title="The paper, reproduced and examined",
         lead="Block Kaczmarz methods for online preference learning: every number the paper prints, why it is what it is, and what happens "
         "when the labels carry a preference.",
-        scope=f"{seeds}, {plan.users} users a seed.{quick}",
+        scope=f"{seeds}, {plan.users} users per seed.{quick}",
         command=command,
         headline=_headline(parts),
         verdicts=_VERDICTS,

@@ -64,7 +64,7 @@ class LearningCurve:
 @final
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Numbers by learner and metric: one row a seed, one column a user; and a curve by learner for each seed."""
+    """Numbers by learner and metric: one row per seed, one column per user; and a curve by learner for each seed."""
 
     condition: Condition
     numbers: Mapping[str, Mapping[str, Matrix]]
@@ -101,7 +101,7 @@ def deviation(means: Sequence[float] | Vector) -> float:
 def compared_with_paper(
     what: Mapping[str, object], printed: float, means: Sequence[float] | Vector, near: float, *, decides: bool
 ) -> dict[str, Any]:
-    """A number of the paper beside our means over users, one a seed."""
+    """A number of the paper beside our means over users, one per seed."""
     ours, spread = float(np.mean(means)), deviation(means)
     difference = ours - printed
     verdict = ("reproduced" if abs(difference) <= near else "not reproduced") if decides else "cannot tell"
@@ -140,7 +140,7 @@ class Laboratory:
     def finals(
         self, sized: Condition, named: Mapping[str, Learner], noise_levels: Sequence[float]
     ) -> dict[tuple[str, float], list[Vector]]:
-        """Every user's alignment after the last swipe, by learner and label noise, a vector a seed."""
+        """Every user's alignment after the last swipe, by learner and label noise, one vector per seed."""
         wanted = {(name, noise): replace(sized, label_noise=noise) for noise in noise_levels for name in named}
         missing = {key: condition for key, condition in wanted.items() if (condition, key[0]) not in self._finals}
         for seed in range(self.plan.seeds if missing else 0):

@@ -21,7 +21,7 @@ from kaczmatch.app.composing import access_of, context_of
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 
-COMMAND = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+COMMAND = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 AT_ONCE = 16
 
 

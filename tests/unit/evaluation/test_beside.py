@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kaczmatch.evaluation.beside import ALONE, DEFAULT, WITH_APPEAL, Beside, lead_tables, verdict_words
-from kaczmatch.evaluation.frozen import Frozen
-from kaczmatch.evaluation.overtaking import overtaking_words, with_fewer
+from kaczmatch.evaluation.peers.comparison import ALONE, DEFAULT, WITH_APPEAL, PeerComparison, lead_tables, verdict_words
+from kaczmatch.evaluation.measures.holdout_ranking import HoldoutRanking
+from kaczmatch.evaluation.peers.crossover import overtaking_words, with_fewer
 from kaczmatch.evaluation.peers.contract import PeerModel
-from kaczmatch.evaluation.peers.from_others import PopulationPeer
+from kaczmatch.evaluation.peers.population import PopulationPeer
 from kaczmatch.evaluation.peers.individual import IndividualPeer
-from kaczmatch.evaluation.standing import BootstrapScores
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.report.results import Table
 
 from .logs import small_table
@@ -23,7 +23,7 @@ def unmade(seed: int) -> PeerModel:
     raise AssertionError("nobody is asked to learn here")
 
 
-def found(**areas: list[float]) -> Beside:
+def found(**areas: list[float]) -> PeerComparison:
     """Peers with these mean AUCs at each t beside a default of 0.7 throughout; users differ, but alike under everybody."""
     rng = np.random.default_rng(0)
     means = {DEFAULT: [0.7] * 3, WITH_APPEAL: [0.6] * 3, ALONE: [0.5, 0.55, 0.6]} | areas
@@ -31,8 +31,8 @@ def found(**areas: list[float]) -> Beside:
     values = np.array(list(means.values())).T[:, None, :] + users + rng.normal(0.0, 0.01, (3, 60, len(means)))
     peers = [IndividualPeer(name, unmade, appeal="appeal" in name) for name in areas if name != "crowd"]
     others = [PopulationPeer("crowd", lambda *_: (np.empty(0), np.empty(0)))] if "crowd" in areas else []
-    shape = Frozen(list(means), TIMES, np.arange(60), values, np.full_like(values, np.nan))
-    return Beside(BootstrapScores.of(shape, rng), [*peers, *others], {}, {})
+    shape = HoldoutRanking(list(means), TIMES, np.arange(60), values, np.full_like(values, np.nan))
+    return PeerComparison(BootstrapScores.of(shape, rng), [*peers, *others], {}, {})
 
 
 def test_where_a_peer_wins_the_words_say_so() -> None:
@@ -79,7 +79,7 @@ def test_a_log_with_fewer_others_keeps_who_is_tested() -> None:
     assert fewer.fit.sum() == 2
     assert [fewer.table.users[user] for user in fewer.tested] == [trial.table.users[user] for user in trial.tested]
     for one, other in zip(fewer.tested, trial.tested, strict=True):
-        mine, same = fewer.rest_rows(np.array([one]), 0), trial.rest_rows(np.array([other]), 0)
+        mine, same = fewer.holdout_rows(np.array([one]), 0), trial.holdout_rows(np.array([other]), 0)
         assert np.array_equal(fewer.table.candidate[mine], trial.table.candidate[same])
         assert np.array_equal(fewer.table.like[mine], trial.table.like[same])
 

@@ -8,13 +8,13 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.core import ranking
-from kaczmatch.evaluation.advice import advice
-from kaczmatch.evaluation.bootstrap import Resamples
-from kaczmatch.evaluation.contenders import Contender, contenders, published_start
-from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE, RANDOM, Frozen, frozen, usable_times
-from kaczmatch.evaluation.shuffled import check_table, sound
-from kaczmatch.evaluation.standing import BootstrapScores, ranking_tables
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.reporting.advice import advice
+from kaczmatch.evaluation.measures.bootstrap import Resamples
+from kaczmatch.evaluation.protocol.contenders import Contender, contenders, published_start
+from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RANDOM, HoldoutRanking, holdout_ranking, usable_times
+from kaczmatch.evaluation.measures.shuffled_labels import check_table, sound
+from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores, ranking_tables
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 
 from .logs import small_table
 
@@ -32,11 +32,11 @@ def among(trial: Trial) -> list[Contender]:
 
 
 @pytest.fixture(scope="module")
-def found(trial: Trial, among: list[Contender]) -> Frozen:
-    return frozen(trial, among, TIMES, trial.tested, advance=lambda _: None)
+def found(trial: Trial, among: list[Contender]) -> HoldoutRanking:
+    return holdout_ranking(trial, among, TIMES, trial.tested, advance=lambda _: None)
 
 
-def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Frozen) -> None:
+def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: HoldoutRanking) -> None:
     table = trial.table
     user = int(np.flatnonzero(found.cohort)[0])
     rows = np.arange(trial.begin[found.users[user]], trial.begin[found.users[user] + 1])
@@ -46,7 +46,7 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Fro
         for column, each in enumerate(among):
             state = each.learner.start(each.prior)
             for row in rows[:t]:
-                seen = kaczmatch.Seen(table.features[table.candidate[row]], float(trial.seen[row]))
+                seen = kaczmatch.Seen(table.features[table.candidate[row]], float(trial.appeal_when_swiped[row]))
                 state = each.learner.swipe(state, seen, "like" if table.like[row] else "pass")
             appeal = trial.appeals(table.user[rest], table.candidate[rest], np.full(len(rest), moment))
             scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], appeal), 12)
@@ -54,14 +54,14 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Fro
             assert found.ndcg[place, user, column] == pytest.approx(ranking.ndcg(scores, table.like[rest], 10))
 
 
-def test_users_who_cannot_be_tested_everywhere_are_left_out_of_the_cohort(found: Frozen, trial: Trial) -> None:
+def test_users_who_cannot_be_tested_everywhere_are_left_out_of_the_cohort(found: HoldoutRanking, trial: Trial) -> None:
     assert set(found.users[found.cohort]) == set.intersection(*(set(trial.testable(t).tolist()) for t in TIMES))
     for place, t in enumerate(TIMES):
         assert set(found.users[found.testable(place)]) == set(trial.testable(t).tolist())
     assert not trial.fit[found.users].any()
 
 
-def test_the_users_own_rate_orders_nobody_and_chance_comes_out_at_a_half(found: Frozen) -> None:
+def test_the_users_own_rate_orders_nobody_and_chance_comes_out_at_a_half(found: HoldoutRanking) -> None:
     column = list(found.names).index(OWN_RATE)
     assert np.nanmin(found.auc[:, :, column]) == np.nanmax(found.auc[:, :, column]) == 0.5
     assert found.names[-1] == RANDOM
@@ -85,7 +85,7 @@ def test_who_can_start_from_a_population_does(among: list[Contender]) -> None:
     ]
 
 
-def test_tables_hold_every_contender_at_every_number_of_swipes(found: Frozen) -> None:
+def test_tables_hold_every_contender_at_every_number_of_swipes(found: HoldoutRanking) -> None:
     standing = BootstrapScores.of(found, np.random.default_rng(0))
     tables = {table.name: table for table in ranking_tables(standing)}
     assert len(tables["ranking"].rows) == len(TIMES) * len(found.names)
@@ -118,7 +118,7 @@ def made_up(best: float, small: float, appeal: float, among: list[Contender]) ->
     levels = {"probit": best, "block-nk": small, APPEAL: appeal}
     rng = np.random.default_rng(0)
     auc = np.array([levels.get(name, 0.5) for name in names]) + 0.02 * rng.normal(size=(2, 40, len(names)))
-    return BootstrapScores.of(Frozen(names, (0, 5), np.arange(40), auc, auc), rng)
+    return BootstrapScores.of(HoldoutRanking(names, (0, 5), np.arange(40), auc, auc), rng)
 
 
 def test_advice_is_the_best_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
@@ -135,7 +135,7 @@ def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:
     rng = np.random.default_rng(0)
     names = ["fair", "peeks", OWN_RATE]
     auc = 0.5 + 0.1 * rng.normal(size=(2, 200, 3)) + np.array([0.0, 0.1, 0.0])
-    table = check_table(Frozen(names, (0, 5), np.arange(200), auc, auc), rng)
+    table = check_table(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc), rng)
     assert [row["verdict"] for row in table.rows] == ["sound", "leaks", "sound"]
     assert not sound(table)
     assert Resamples(auc[0], rng).mean(0).low < 0.5

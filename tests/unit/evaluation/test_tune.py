@@ -9,8 +9,8 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.evaluation import tune as tuning
-from kaczmatch.evaluation.progress import Unwatched
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.protocol.progress import SilentProgress
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.tune import tune
 from kaczmatch.formats.swipe_table import SwipeTable
 
@@ -33,7 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("quick")
 def test_the_defaults_are_kept_where_nothing_is_better() -> None:
     trial = Trial(decided(small_table(0, users=120, swipes=30), 1.0), Protocol())
-    found = tune(trial, "probit-diag", Unwatched())
+    found = tune(trial, "probit-diag", SilentProgress())
     assert found.words[0] == "Keep the defaults of probit-diag."
     assert not found.changed
     assert found.configuration.settings["alpha"] == 0.02
@@ -42,11 +42,11 @@ def test_the_defaults_are_kept_where_nothing_is_better() -> None:
 @pytest.mark.usefixtures("quick")
 def test_people_who_never_err_ask_for_less_carelessness(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = Trial(decided(small_table(1, users=160, swipes=30), 0.0), Protocol())
-    found = tune(trial, "probit-diag", Unwatched())
+    found = tune(trial, "probit-diag", SilentProgress())
     assert not found.changed
     assert "real but too small to matter (below 0.01): epsilon = 0.01" in found.words[1]
     monkeypatch.setattr(tuning, "MATTERS", 0.0)
-    found = tune(trial, "probit-diag", Unwatched())
+    found = tune(trial, "probit-diag", SilentProgress())
     assert found.changed
     assert found.words[0] == "Change probit-diag: epsilon = 0.01."
     assert found.configuration.settings["epsilon"] == 0.01
@@ -65,6 +65,6 @@ def test_who_is_chosen_on_is_neither_fitted_nor_checked_on() -> None:
 def test_what_cannot_be_tuned_is_said() -> None:
     trial = Trial(small_table(3), Protocol())
     with pytest.raises(InvalidInput, match="tune 'probit' or 'probit-diag'"):
-        tune(trial, "tk", Unwatched())
+        tune(trial, "tk", SilentProgress())
     with pytest.raises(InvalidInput, match="needs 40 users beside those"):
-        tune(trial, "probit", Unwatched())
+        tune(trial, "probit", SilentProgress())

@@ -10,7 +10,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.cli.reproduce import parts_of
+from kaczmatch.cli.research.reproduce import parts_of
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Laboratory, Plan, compared_with_paper, learners_by_name
 from kaczmatch.report.results import Part, Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.trial import Places, Trial
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 
 Clock = Callable[[], float]  # seconds
 Advance = Callable[[int], None]
@@ -15,7 +15,7 @@ Advance = Callable[[int], None]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Showing:
+class PeerResult:
     """What a peer did: each user's AUC after each number of swipes, what it said before each swipe, how long it took.
 
     ``auc`` is NaN where a user cannot be tested. ``said`` are log-odds of a like for `trial.rows(users, 0, times[-1])`, each said before
@@ -23,8 +23,8 @@ class Showing:
     """
 
     auc: Matrix  # times x users
-    said: Vector | None
-    seconds_a_swipe: float
+    log_odds: Vector | None
+    seconds_per_swipe: float
 
 
 class Peer(Protocol):
@@ -38,7 +38,7 @@ class Peer(Protocol):
         """Whether it learns from a user's own swipes alone."""
         ...
 
-    def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing: ...
+    def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult: ...
 
 
 class PeerModel(Protocol):

@@ -11,9 +11,9 @@ import numpy as np
 
 from kaczmatch.core.ranking import auc
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.frozen import to_rounding
-from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, Showing
-from kaczmatch.evaluation.trial import Places, Trial
+from kaczmatch.evaluation.measures.holdout_ranking import rounded
+from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, PeerResult
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 
 Making = Callable[[int], PeerModel]  # with a seed
 
@@ -28,7 +28,7 @@ class IndividualPeer:
     appeal: bool = False
     individual: bool = True
 
-    def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing:
+    def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult:
         areas = np.full((len(times), len(users)), np.nan)
         said: list[float] = []
         says = self._model(trial).says_probabilities
@@ -40,7 +40,7 @@ class IndividualPeer:
             for place, t in enumerate(times):
                 rows = trial.rows(np.array([user]), done, t)
                 done = t
-                for row, features in zip(rows.tolist(), self._features(trial, rows, trial.seen[rows]), strict=True):
+                for row, features in zip(rows.tolist(), self._features(trial, rows, trial.appeal_when_swiped[rows]), strict=True):
                     if says:
                         said.append(float(model.scores(features[None])[0]))
                     candidate, like = model.form(features), bool(trial.table.like[row])
@@ -48,11 +48,11 @@ class IndividualPeer:
                     model.learn(candidate, like)
                     seconds.append(clock() - begun)
                 if user in testable[place]:
-                    rest = trial.rest_rows(np.array([user]), t)
-                    scores = model.scores(self._features(trial, rest, trial.ranked_appeal(rest, t)))
-                    areas[place, column] = auc(to_rounding(scores), trial.table.like[rest])
+                    rest = trial.holdout_rows(np.array([user]), t)
+                    scores = model.scores(self._features(trial, rest, trial.appeal_when_ranked(rest, t)))
+                    areas[place, column] = auc(rounded(scores), trial.table.like[rest])
             advance(len(times))
-        return Showing(areas, np.array(said) if says else None, float(np.median(seconds)) if seconds else math.nan)
+        return PeerResult(areas, np.array(said) if says else None, float(np.median(seconds)) if seconds else math.nan)
 
     def _model(self, trial: Trial) -> PeerModel:
         return self.make(trial.protocol.seed)

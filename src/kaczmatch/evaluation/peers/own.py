@@ -8,8 +8,8 @@ import numpy as np
 
 from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.peers.individual import IndividualPeer
+from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 
 

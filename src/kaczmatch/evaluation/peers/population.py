@@ -1,0 +1,75 @@
+"""Peers that know a person by who swiped alike: one model of everybody, fitted anew after each number of swipes.
+
+It gets all swipes of the users in the fit group and the first t of everybody who is tested, whenever they happened: more than anybody could have known
+at the moment of ranking, where the log has a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from kaczmatch.core.ranking import auc
+from kaczmatch.core.vectors import Matrix
+from kaczmatch.evaluation.measures.holdout_ranking import rounded
+from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerResult
+from kaczmatch.evaluation.protocol.trial import Places, Trial
+
+BPR = "implicit BPR"
+
+Factors = tuple[Matrix, Matrix]  # of users, of candidates
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PopulationPeer:
+    """Factors of users and candidates."""
+
+    name: str
+    fit: Callable[[csr_array, int], Factors]  # users x candidates: 1 like, -1 pass; a seed
+    individual: bool = False
+
+    def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult:
+        areas = np.full((len(times), len(users)), np.nan)
+        seconds, swipes = 0.0, 0
+        for place, t in enumerate(times):
+            rows = np.concatenate([trial.holdout_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
+            matrix = _matrix(trial, rows)
+            begun = clock()
+            of_users, of_candidates = self.fit(matrix, trial.protocol.seed)
+            seconds += clock() - begun
+            swipes += len(rows)
+            of_users = _with_newcomers(of_users, _likes(trial, rows))
+            testable = set(trial.testable(t).tolist())
+            for column, user in enumerate(users.tolist()):
+                if user in testable:
+                    rest = trial.holdout_rows(np.array([user]), t)
+                    scores = of_candidates[trial.table.candidate[rest]] @ of_users[user]
+                    areas[place, column] = auc(rounded(scores.astype(np.float64)), trial.table.like[rest])
+            advance(len(users))
+        return PeerResult(areas, None, seconds / max(swipes, 1))
+
+
+def _matrix(trial: Trial, rows: Places) -> csr_array:
+    """A user's last word on a candidate."""
+    table = trial.table
+    last = {(int(table.user[row]), int(table.candidate[row])): 1.0 if table.like[row] else -1.0 for row in rows}
+    places = np.array(list(last), np.int32).reshape(-1, 2).T
+    shape = (len(table.users), len(table.candidates))
+    return csr_array((np.array(list(last.values()), np.float32), (places[0], places[1])), shape=shape)
+
+
+def _likes(trial: Trial, rows: Places) -> NDArray[np.bool_]:
+    """Whether each user has liked anybody yet."""
+    return np.bincount(trial.table.user[rows], trial.table.like[rows], len(trial.table.users)) > 0
+
+
+def _with_newcomers(of_users: Matrix, known: NDArray[np.bool_]) -> Matrix:
+    """Who has liked nobody yet is taken for the average of those who have."""
+    average = of_users[known].mean(axis=0) if known.any() else np.zeros(of_users.shape[1])
+    return np.where(known[:, None], of_users, average)
