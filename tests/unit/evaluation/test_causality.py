@@ -16,8 +16,7 @@ from kaczmatch.evaluation.measures.match_pairs import MutualSwipes, match_pairs
 from kaczmatch.evaluation.measures.shuffled_labels import shuffled_trial
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
-
-from .logs import mutual_table, small_table
+from worlds.logs import mutual_table, small_table
 
 T = 5
 WAYS = [{}, {"appeal_at": "first"}, {"appeal_from": "fit"}, {"appeal_from": "fit", "appeal_at": "first"}]

@@ -15,8 +15,7 @@ from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RAND
 from kaczmatch.evaluation.measures.shuffled_labels import check_table, sound
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores, ranking_tables
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
-
-from .logs import small_table
+from worlds.logs import small_table
 
 TIMES = (0, 3, 8)
 
