@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.evaluation.protocol.contenders import contenders
 from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
 from kaczmatch.evaluation.peers.contract import Peer, PeerResult
 from kaczmatch.evaluation.peers.own import as_peer
 from kaczmatch.evaluation.peers.registry import LIBRARIES, all_peers, peers_of, with_appeal
+from kaczmatch.evaluation.protocol.contenders import contenders
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 

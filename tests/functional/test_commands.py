@@ -21,13 +21,23 @@ def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_help_is_light(tmp_path: Path) -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
-        "for command in ([], ['reproduce'], ['simulate'], ['evaluate'], ['tune'], ['market']):\n"
+        "commands = 'evaluate tune reproduce simulate market serve import keys relearn'.split()\n"
+        "for command in ([], *([one] for one in commands)):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
-        "print(sorted({'numba', 'polars', 'altair', 'scipy'} & set(sys.modules)))"
+        "print(sorted({'numba', 'numpy', 'polars', 'altair', 'scipy', 'sqlalchemy', 'fastapi'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout == "[]\n"
+
+
+def test_help_shows_the_two_groups_of_commands(tmp_path: Path) -> None:
+    said = kaczmatch("--help", cwd=tmp_path).stdout
+    research, operate = said.index("Research: what learns best"), said.index("Operate: run the service")
+    for command in ("evaluate", "tune", "reproduce", "simulate", "market"):
+        assert research < said.index(f"│ {command} ") < operate, command
+    for command in ("serve", "config", "keys", "import", "export", "backup", "restore", "verify", "relearn", "refit", "openapi"):
+        assert operate < said.index(f"│ {command} "), command
 
 
 def test_a_table_as_json_has_the_documented_columns(tmp_path: Path) -> None:
@@ -83,7 +93,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
-    from kaczmatch.formats.swipe_log import read_log
+    from kaczmatch.formats.swipe_table import read_swipes
 
     options = [
         "--users",
@@ -101,7 +111,7 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
     ]
     done = kaczmatch("simulate", *options, "--log", f"s.{ending}", "--out", "r", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(read_log(tmp_path / f"s.{ending}", tmp_path / f"s-candidates.{ending}")) == 5 * 96
+    assert len(read_swipes(tmp_path / f"s.{ending}", tmp_path / f"s-candidates.{ending}")) == 5 * 96
     names = {path.name for path in (tmp_path / "r").iterdir()}
     assert {"simulated.svg", "simulated.png", "table-metrics-simulated.csv", "report.html"} <= names
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaczmatch.evaluation.protocol.contenders import Contender, contenders
 from kaczmatch.evaluation.measures.holdout_ranking import ranked_holdouts
 from kaczmatch.evaluation.measures.match_pairs import MutualSwipes, match_pairs
 from kaczmatch.evaluation.measures.shuffled_labels import shuffled_trial
+from kaczmatch.evaluation.protocol.contenders import Contender, contenders
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 from worlds.logs import mutual_table, small_table
@@ -68,7 +68,9 @@ def test_a_users_own_swipes_never_enter_the_appeal_they_see(seed: int) -> None:
     for user in (1, 3):
         mine = table.user == user
         other = trial_of(relabelled(table, mine, np.random.default_rng(seed)))
-        assert trial.appeal_when_swiped[mine] == pytest.approx(other.appeal_when_swiped[mine], abs=1e-12)  # up to rounding: it is added and taken out
+        assert trial.appeal_when_swiped[mine] == pytest.approx(
+            other.appeal_when_swiped[mine], abs=1e-12
+        )  # up to rounding: it is added and taken out
         rest = trial.holdout_rows(np.array([user]), T)
         assert trial.appeal_when_ranked(rest, T) == pytest.approx(other.appeal_when_ranked(rest, T), abs=1e-12)
 
@@ -86,7 +88,7 @@ def test_tested_users_do_not_enter_the_population(seed: int) -> None:
 
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
-def test_matches_are_foretold_before_either_side_has_decided(seed: int) -> None:
+def test_matches_are_predicted_before_either_side_has_decided(seed: int) -> None:
     table = mutual_table(seed)
     trial = trial_of(table)
     among = compared(trial)
@@ -112,9 +114,9 @@ def test_shuffling_keeps_every_users_likes_and_nothing_else() -> None:
 
 def test_a_pair_that_one_side_has_decided_already_is_not_ranked() -> None:
     table = mutual_table(0)
-    early = table.time.copy() if table.time is not None else np.empty(0)
+    early = table.at.copy() if table.at is not None else np.empty(0)
     early[table.user == 0] = 0  # user 0 decides about everybody before anything else happens
-    trial = trial_of(replace(table, time=early))
+    trial = trial_of(replace(table, at=early))
     found = match_pairs(trial, [], T, advance=lambda _: None)
     answers = MutualSwipes(trial).answer
     assert (answers >= 0).all()

@@ -8,13 +8,14 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.core import ranking
-from kaczmatch.evaluation.reporting.advice import advice
 from kaczmatch.evaluation.measures.bootstrap import Resamples
-from kaczmatch.evaluation.protocol.contenders import Contender, contenders, published_start
+from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RANDOM, HoldoutRanking, holdout_ranking, usable_times
-from kaczmatch.evaluation.measures.shuffled_labels import check_table, sound
-from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores, ranking_tables
+from kaczmatch.evaluation.measures.recommendation import recommend
+from kaczmatch.evaluation.measures.shuffled_labels import shuffled_check
+from kaczmatch.evaluation.protocol.contenders import Contender, contenders, published_start
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.reporting.ranking import ranking_tables
 from worlds.logs import small_table
 
 TIMES = (0, 3, 8)
@@ -85,8 +86,8 @@ def test_who_can_start_from_a_population_does(among: list[Contender]) -> None:
 
 
 def test_tables_hold_every_contender_at_every_number_of_swipes(found: HoldoutRanking) -> None:
-    standing = BootstrapScores.of(found, np.random.default_rng(0))
-    tables = {table.name: table for table in ranking_tables(standing)}
+    scores = BootstrapScores.of(found, np.random.default_rng(0))
+    tables = {table.name: table for table in ranking_tables(scores)}
     assert len(tables["ranking"].rows) == len(TIMES) * len(found.names)
     row = next(row for row in tables["ranking"].rows if row["learner"] == "probit" and row["swipes"] == 3)
     appeal = next(row for row in tables["ranking"].rows if row["learner"] == APPEAL and row["swipes"] == 3)
@@ -120,21 +121,23 @@ def made_up(best: float, small: float, appeal: float, among: list[Contender]) ->
     return BootstrapScores.of(HoldoutRanking(names, (0, 5), np.arange(40), auc, auc), rng)
 
 
-def test_advice_is_the_best_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
-    assert advice(made_up(0.8, 0.7, 0.6, among), among).chosen == "probit"
-    cheaper = advice(made_up(0.8, 0.8, 0.6, among), among)
+def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
+    assert recommend(made_up(0.8, 0.7, 0.6, among), among).chosen == "probit"
+    cheaper = recommend(made_up(0.8, 0.8, 0.6, among), among)
     assert cheaper.chosen == "block-nk"
-    humble = advice(made_up(0.6, 0.6, 0.7, among), among)
+    assert set(cheaper.equals) == {"probit", "block-nk"}
+    humble = recommend(made_up(0.6, 0.6, 0.7, among), among)
     assert humble.chosen == APPEAL
-    assert "appeal alone" in humble.words[0]
-    assert advice(made_up(0.5, 0.5, 0.5, among), among).words[0].startswith("On this log")
+    assert not humble.proven
+    assert not recommend(made_up(0.5, 0.5, 0.5, among), among).proven
 
 
 def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:
     rng = np.random.default_rng(0)
     names = ["fair", "peeks", OWN_RATE]
     auc = 0.5 + 0.1 * rng.normal(size=(2, 200, 3)) + np.array([0.0, 0.1, 0.0])
-    table = check_table(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc), rng)
-    assert [row["verdict"] for row in table.rows] == ["sound", "leaks", "sound"]
-    assert not sound(table)
+    check = shuffled_check(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc), rng)
+    assert [score.sound for score in check.scores] == [True, False, True]
+    assert not check.sound
+    assert check.farthest.name == "peeks"
     assert Resamples(auc[0], rng).mean(0).low < 0.5

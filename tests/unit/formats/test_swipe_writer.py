@@ -8,7 +8,9 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.formats.swipe_log import read_log, write_candidates, write_swipes
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.formats.swipe_table import read_swipes
+from kaczmatch.formats.swipe_writer import write_candidates, write_swipes
 from kaczmatch.formats.tables import ENDINGS, read_table, write_table
 
 SHOWN = np.array([[2, 0, 1, 2], [1, 1, 0, 2]])
@@ -24,6 +26,10 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return swipes, candidates
 
 
+def read_log(swipes: Path, candidates: Path) -> SwipeLog:
+    return read_swipes(swipes, candidates).log()
+
+
 def test_a_log_survives_its_files(files: tuple[Path, Path]) -> None:
     log = read_log(*files)
     assert log.user.tolist() == [0] * 4 + [1] * 4
@@ -34,6 +40,13 @@ def test_a_log_survives_its_files(files: tuple[Path, Path]) -> None:
     assert len(kaczmatch.replay(kaczmatch.learner("block-nk"), log)) == 2
 
 
+def test_swipes_are_written_in_the_one_form(files: tuple[Path, Path]) -> None:
+    frame = read_table(files[0])
+    assert frame.columns == ["user", "candidate", "decision", "at", "session"]
+    assert frame.row(1) == (0, 0, "pass", "2020-01-01T00:00:10.000000Z", 0)
+    assert frame["at"][2] == "2020-01-02T00:00:20.000000Z"  # another session
+
+
 def test_the_same_log_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: Path) -> None:
     again = tmp_path / f"again{files[0].suffix}"
     write_swipes(again, SHOWN, LABELS, 2)
@@ -42,8 +55,8 @@ def test_the_same_log_gives_the_same_bytes(files: tuple[Path, Path], tmp_path: P
 
 def test_swipes_are_put_in_their_order(tmp_path: Path) -> None:
     swipes, candidates = tmp_path / "s.csv", tmp_path / "c.csv"
-    write_table(pl.DataFrame({"user_id": [1, 1], "seq": [5, 2], "candidate_id": ["b", "a"], "like": [1, 0]}), swipes)
-    write_table(pl.DataFrame({"candidate_id": ["a", "b"], "jazz": [0, 1]}), candidates)
+    write_table(pl.DataFrame({"user": [1, 1], "seq": [5, 2], "candidate": ["b", "a"], "decision": [1, 0]}), swipes)
+    write_table(pl.DataFrame({"id": ["a", "b"], "jazz": [0, 1]}), candidates)
     log = read_log(swipes, candidates)
     assert log.label.tolist() == [-1.0, 1.0]
     assert log.session is None
@@ -52,9 +65,9 @@ def test_swipes_are_put_in_their_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "field", "message"),
     [
-        ({"user": [1], "candidate_id": [0], "like": [1]}, "user_id", "missing from s.csv, which has user, candidate_id, like"),
-        ({"user_id": [1], "candidate_id": [7], "like": [1]}, "candidate_id", "7 of s.csv is not in c.csv"),
-        ({"user_id": [1], "candidate_id": [0], "like": [3]}, "like", "row 1 of s.csv must be 1 or 0"),
+        ({"who": [1], "candidate": [0], "decision": [1]}, "user", "missing from s.csv, which has who, candidate, decision"),
+        ({"user": [1], "candidate": [7], "decision": [1]}, "candidate", "7 of s.csv is not in c.csv"),
+        ({"user": [1], "candidate": [0], "decision": [3]}, "decision", "row 1 of s.csv must be like, pass or skip"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, list[int]], field: str, message: str) -> None:
@@ -79,9 +92,9 @@ def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("swipes", "candidates", "field"),
     [
-        ({"user_id": [1, None], "candidate_id": [0, 0], "like": [1, 1]}, {"candidate_id": [0], "jazz": [1]}, "user_id"),
-        ({"user_id": [1], "candidate_id": [0], "like": [1]}, {"candidate_id": [0, 0], "jazz": [1, 1]}, "candidate_id"),
-        ({"user_id": [1], "candidate_id": [0], "like": [1]}, {"candidate_id": [0], "jazz": ["yes"]}, "jazz"),
+        ({"user": [1, None], "candidate": [0, 0], "decision": [1, 1]}, {"id": [0], "jazz": [1]}, "user"),
+        ({"user": [1], "candidate": [0], "decision": [1]}, {"id": [0, 0], "jazz": [1, 1]}, "id"),
+        ({"user": [1], "candidate": [0], "decision": [1]}, {"id": [0], "jazz": ["yes"]}, "jazz"),
     ],
 )
 def test_gaps_repeats_and_words_are_refused(
