@@ -33,7 +33,9 @@ def claims_part(laboratory: Laboratory) -> Part:
     if not laboratory.study(PAPER).comparable:
         words.append("This run is smaller than the paper's: on its experiments it cannot tell, whatever the numbers.")
     numbered = [{"claim": n, **row} for n, row in enumerate(rows, 1)]
-    return Part("claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)])
+    false = sum(row["verdict"] == FALSE for row in rows)
+    headline = [(f"{false} of {len(rows)}", "claims examined are false")]
+    return Part("claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)], headline=headline)
 
 
 def _row(where: str, says: str, measured: str, verdict: str, command: str) -> Row:

@@ -124,7 +124,9 @@ def _noise_against_paper(finals: Mapping[tuple[str, float], Sequence[Vector]], s
             if printed is not None:
                 means = [float(values.mean()) for values in finals[name, noise]]
                 rows.append(
-                    compared_with_paper({"learner": name, "label_noise": noise}, printed, means, 0.02, decides=comparable(sized))
+                    compared_with_paper(
+                        {"learner": name, "label_noise": noise}, printed, means, 0.02, decides=comparable(sized)
+                    ).row()
                 )
     return Table("noise-against-paper", "Both ends of the paper's noise figure", rows, "Reproduced: within 0.02.")
 
@@ -173,7 +175,7 @@ def _part(
     tables = [Table(name, title, rows, in_report=False)]
     if name.endswith("paper"):
         compared = [
-            compared_with_paper({"number": what}, value, means, 0.02, decides=comparable(sized))
+            compared_with_paper({"number": what}, value, means, 0.02, decides=comparable(sized)).row()
             for what, (value, means) in printed.items()
         ]
         tables.insert(0, Table(f"{name}-against", "Beside the paper", compared, "Reproduced: within 0.02."))

@@ -82,7 +82,7 @@ def _verdicts(rows: list[dict[str, Any]], costs: list[dict[str, Any]]) -> list[d
         return {"desideratum": name, "says": says, "measured": measured, "verdict": verdict, "command": command}
 
     return [
-        row("D1, real time", "O(d) a swipe, whatever the population",
+        row("D1, real time", "O(d) per swipe, whatever the population",
             f"a live TK swipe costs {wider:.1f} times as much at four times the tags and {larger:.1f} times as much at a hundred times the people",
             "reproduced" if quick else "cannot tell"),
         row("D2, cold start", "useful after about 15 swipes",

@@ -1,4 +1,4 @@
-"""Policies beside each other in a market where both sides choose."""
+"""Policies compared in a market where both sides choose."""
 
 from __future__ import annotations
 

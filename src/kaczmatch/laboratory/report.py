@@ -28,31 +28,7 @@ def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) 
         "when the labels carry a preference.",
         scope=f"{seeds}, {plan.users} users per seed.{quick}",
         command=command,
-        headline=_headline(parts),
+        headline=[number for part in parts for number in part.headline],
         verdicts=_VERDICTS,
     )
     return page.write(parts, folder)
-
-
-def _headline(parts: Sequence[Part]) -> list[tuple[str, str]]:
-    """The four numbers to take home, where their parts were run."""
-    tables = {table.name: table for part in parts for table in part.tables}
-    found = []
-    if against := tables.get("table-metrics-against-paper"):
-        good = sum(row["verdict"] == "reproduced" for row in against.rows)
-        found.append((f"{good} of {len(against.rows)}", "numbers of the paper's table reproduced"))
-    if paper := tables.get("table-metrics-paper"):
-        ends = {row["learner"]: row["final_alignment"] for row in paper.rows}
-        found.append(
-            (
-                f"{ends['all-ones']:.2f}",
-                f"alignment of all-ones, which learns nothing; Block-NK, the paper's best, has {ends['block-nk']:.2f}",
-            )
-        )
-    if honest := tables.get("table-metrics-honest"):
-        ends = {row["learner"]: row["final_alignment"] for row in honest.rows}
-        found.append((f"{ends['probit']:.3f}", f"alignment of probit under honest labels; Block-NK {ends['block-nk']:.3f}"))
-    if claims := tables.get("claims"):
-        false = sum(row["verdict"] == "false" for row in claims.rows)
-        found.append((f"{false} of {len(claims.rows)}", "claims examined are false"))
-    return found

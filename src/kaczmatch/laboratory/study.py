@@ -98,22 +98,41 @@ def deviation(means: Sequence[float] | Vector) -> float:
     return float(np.std(means, ddof=1)) if len(means) > 1 else float("nan")
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class PaperComparison:
+    """A number of the paper and our mean over seeds and users."""
+
+    what: Mapping[str, object]  # what it is about, by name
+    paper: float
+    ours: float
+    seed_deviation: float
+    near: float  # a difference up to this one is none
+    decides: bool  # whether the run has the paper's sizes
+
+    @property
+    def reproduced(self) -> bool:
+        return self.decides and abs(self.ours - self.paper) <= self.near
+
+    def row(self) -> dict[str, Any]:
+        difference = self.ours - self.paper
+        verdict = "reproduced" if self.reproduced else "not reproduced" if self.decides else "cannot tell"
+        return {
+            **self.what,
+            "paper": self.paper,
+            "ours": self.ours,
+            "difference": difference,
+            "verdict": verdict,
+            "seed_deviation": self.seed_deviation,
+            "difference_in_seed_deviations": difference / self.seed_deviation if self.seed_deviation > 0.0 else float("nan"),
+        }
+
+
 def compared_with_paper(
     what: Mapping[str, object], printed: float, means: Sequence[float] | Vector, near: float, *, decides: bool
-) -> dict[str, Any]:
-    """A number of the paper beside our means over users, one per seed."""
-    ours, spread = float(np.mean(means)), deviation(means)
-    difference = ours - printed
-    verdict = ("reproduced" if abs(difference) <= near else "not reproduced") if decides else "cannot tell"
-    return {
-        **what,
-        "paper": printed,
-        "ours": ours,
-        "difference": difference,
-        "verdict": verdict,
-        "seed_deviation": spread,
-        "difference_in_seed_deviations": difference / spread if spread > 0.0 else float("nan"),
-    }
+) -> PaperComparison:
+    """`means` over users, one per seed."""
+    return PaperComparison(what, printed, float(np.mean(means)), deviation(means), near, decides)
 
 
 @final

@@ -42,13 +42,13 @@ def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dic
 
 
 def test_a_number_beside_the_papers() -> None:
-    row = compared_with_paper({"learner": "tk"}, 0.70, [0.70, 0.73], 0.02, decides=True)
+    row = compared_with_paper({"learner": "tk"}, 0.70, [0.70, 0.73], 0.02, decides=True).row()
     assert row["verdict"] == "reproduced"
     assert row["difference"] == pytest.approx(0.015)
     assert row["difference_in_seed_deviations"] == pytest.approx(0.015 / np.std([0.70, 0.73], ddof=1))
-    assert compared_with_paper({}, 0.7, [0.8], 0.02, decides=True)["verdict"] == "not reproduced"
-    assert compared_with_paper({}, 0.7, [0.7], 0.02, decides=False)["verdict"] == "cannot tell"
-    assert math.isnan(compared_with_paper({}, 0.7, [0.7], 0.02, decides=True)["difference_in_seed_deviations"])
+    assert compared_with_paper({}, 0.7, [0.8], 0.02, decides=True).row()["verdict"] == "not reproduced"
+    assert compared_with_paper({}, 0.7, [0.7], 0.02, decides=False).row()["verdict"] == "cannot tell"
+    assert math.isnan(compared_with_paper({}, 0.7, [0.7], 0.02, decides=True).row()["difference_in_seed_deviations"])
 
 
 @pytest.mark.parametrize(

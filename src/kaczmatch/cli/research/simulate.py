@@ -34,9 +34,9 @@ def run(
             check_ending(log, "log")
             first = trace(next(iter(named.values())), world(condition, 0))
             write_swipes(log, first.shown, first.labels, condition.cards)
-            beside = log.with_name(f"{log.stem}-candidates{log.suffix}")
-            write_candidates(beside, world(condition, 0).tags)
-            print(f"swipes: {log}, candidates: {beside}", file=sys.stderr)
+            candidates = log.with_name(f"{log.stem}-candidates{log.suffix}")
+            write_candidates(candidates, world(condition, 0).tags)
+            print(f"swipes: {log}, candidates: {candidates}", file=sys.stderr)
         plan = Plan(seeds, condition.users)
         done = run_parts([("simulation", partial(simulated_part, condition, named))], plan, out, "kaczmatch simulate")
         if as_json:

@@ -1,4 +1,4 @@
-"""scikit-learn: stochastic gradient descent a swipe, and a logistic regression fitted anew to all swipes so far."""
+"""scikit-learn: one step of stochastic gradient descent per swipe, and a logistic regression fitted anew to all swipes so far."""
 
 from __future__ import annotations
 
