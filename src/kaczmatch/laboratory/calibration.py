@@ -13,7 +13,7 @@ from kaczmatch.core.vectors import Matrix
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, with_label_noise, world
@@ -34,7 +34,7 @@ def probability_learners() -> dict[str, ProbabilisticLearner]:
     }
 
 
-def calibration_part(laboratory: Laboratory) -> Part:
+def calibration_part(laboratory: Laboratory) -> ReportPart:
     """Expected calibration error on unseen candidates, ten equal bins, pooled over users and seeds."""
     sized = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
     times = [t for t in TIMES if t <= sized.swipes]
@@ -63,7 +63,7 @@ def calibration_part(laboratory: Laboratory) -> Part:
         .facet(column=alt.Column("label_noise:Q", title="label noise"))
         .properties(title=f"Reliability after {times[-1]:,} swipes")
     )
-    return Part(
+    return ReportPart(
         "calibration",
         "Do probabilities come true?",
         _words(rows, times),

@@ -10,7 +10,7 @@ import numpy as np
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.laboratory.study import Laboratory, learners_by_name
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import Trace, trace
@@ -21,7 +21,7 @@ LABEL_NOISE = (0.1, 0.2, 0.35)
 TIMES = (5, 10, 20, 50, 100, 200, 400)
 
 
-def ceiling_part(laboratory: Laboratory) -> Part:
+def ceiling_part(laboratory: Laboratory) -> ReportPart:
     named = learners_by_name()
     rows: list[dict[str, Any]] = []
     for noise in LABEL_NOISE:
@@ -77,7 +77,7 @@ def _exact(followed: Trace, here: World, noise: float) -> dict[int, Matrix]:
     return found
 
 
-def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
+def _part(rows: list[dict[str, Any]], names: list[str]) -> ReportPart:
     def at(name: str, noise: float, t: int, key: str) -> float:
         return next(float(r[key]) for r in rows if r["learner"] == name and r["label_noise"] == noise and r["swipe"] == t)
 
@@ -101,7 +101,7 @@ def _part(rows: list[dict[str, Any]], names: list[str]) -> Part:
         f"After {last} swipes at p = 0.2 it reaches {at('exact posterior', 0.2, last, 'alignment'):.3f}; probit, which neither knows that tastes are 0/1 "
         f"nor the threshold, is {gap:.3f} behind, Block-NK {at('exact posterior', 0.2, last, 'alignment') - at('block-nk', 0.2, last, 'alignment'):.3f}."
     ]
-    return Part(
+    return ReportPart(
         "ceiling",
         "How good can it get?",
         words,

@@ -14,7 +14,7 @@ from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.rules.hinge import Hinge
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.world import world
 
@@ -23,7 +23,7 @@ REPRODUCED, MISLEADING, FALSE, CANNOT_TELL = "reproduced", "reproduced but misle
 Row = dict[str, str]
 
 
-def claims_part(laboratory: Laboratory) -> Part:
+def claims_part(laboratory: Laboratory) -> ReportPart:
     rows = [*_mathematics(), *_table_claims(laboratory), *_noise_claims(laboratory), *_sampling_claims(laboratory)]
     words = [
         "Each claim as we read it, the paper's contributions (i) to (v) marked, what we measured, and a verdict. “Reproduced but misleading” means that "
@@ -35,7 +35,9 @@ def claims_part(laboratory: Laboratory) -> Part:
     numbered = [{"claim": n, **row} for n, row in enumerate(rows, 1)]
     false = sum(row["verdict"] == FALSE for row in rows)
     headline = [(f"{false} of {len(rows)}", "claims examined are false")]
-    return Part("claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)], headline=headline)
+    return ReportPart(
+        "claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)], headline=headline
+    )
 
 
 def _row(where: str, says: str, measured: str, verdict: str, command: str) -> Row:

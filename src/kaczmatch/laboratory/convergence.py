@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, Condition
 from kaczmatch.simulation.trace import Trace, trace
 from kaczmatch.simulation.world import World, world
@@ -23,7 +23,7 @@ TAGS = (15, 30, 60, 120)
 SETTLED = 0.003  # change of the level from the fourth to the last fifth of the swipes
 
 
-def convergence_part(laboratory: Laboratory) -> Part:
+def convergence_part(laboratory: Laboratory) -> ReportPart:
     """One setting varied at a time around p = 0.2, k = 32, α = 1, d = 60."""
     base = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
     cases: list[tuple[str, float, Condition, dict[str, Any]]] = []
@@ -72,7 +72,7 @@ def convergence_part(laboratory: Laboratory) -> Part:
         .resolve_scale(x="independent")
         .properties(title="Where Block-NK levels off, one setting varied at a time")
     )
-    return Part(
+    return ReportPart(
         "convergence",
         "Convergence of Block-NK under noise",
         words,

@@ -14,7 +14,7 @@ from kaczmatch.laboratory import published
 from kaczmatch.laboratory.study import RULES, Laboratory, LearningCurve, comparable, compared_with_paper, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world
@@ -23,7 +23,7 @@ NK_START = published.NOISE["nk"][0]
 _BEYOND = ("probit", "probit-diag", "all-ones")
 
 
-def curves_part(condition: str, laboratory: Laboratory) -> Part:
+def curves_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """The left panel of the paper's alignment figure."""
     study = laboratory.study(PAPER if condition == "paper" else HONEST)
     curves = {name: study.curves[name] for name in _named(condition)}
@@ -38,7 +38,7 @@ def curves_part(condition: str, laboratory: Laboratory) -> Part:
     )
 
 
-def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
+def adaptive_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """The right panel: two-stage cosine subsampling."""
     sized = laboratory.plan.sized(PAPER_ADAPTIVE if condition == "paper" else HONEST_ADAPTIVE)
     curves = laboratory.curves(sized, _named(condition))
@@ -57,7 +57,7 @@ def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
     return _part(f"adaptive-{condition}", f"Adaptive sampling, {condition} condition", words, curves, title, sized, printed)
 
 
-def noise_part(condition: str, laboratory: Laboratory) -> Part:
+def noise_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """Final alignment over label noise."""
     named = learners_by_name(RULES) | ({} if condition == "paper" else learners_by_name(("probit-diag",)))
     users = laboratory.plan.users if condition == "paper" else min(laboratory.plan.users, 50)
@@ -92,7 +92,7 @@ def noise_part(condition: str, laboratory: Laboratory) -> Part:
         x_title="label noise", y_title="alignment after the last swipe",
     )  # fmt: skip
     figure = Figure(f"noise-{condition}", chart, "± one standard deviation over users")
-    return Part(f"noise-{condition}", f"Label noise, {condition} condition", words, tables, [figure])
+    return ReportPart(f"noise-{condition}", f"Label noise, {condition} condition", words, tables, [figure])
 
 
 def _nk_tries(laboratory: Laboratory) -> Table:
@@ -167,7 +167,7 @@ def _part(
     title: str,
     sized: Condition,
     printed: Mapping[str, tuple[float, Sequence[float]]],
-) -> Part:
+) -> ReportPart:
     rows = curve_rows(curves, sized)
     chart = line_chart(
         rows, x="swipe", y="alignment", title=title, names=list(curves), x_title="swipes", y_title="cosine to the hidden taste"
@@ -179,4 +179,4 @@ def _part(
             for what, (value, means) in printed.items()
         ]
         tables.insert(0, Table(f"{name}-against", "Beside the paper", compared, "Reproduced: within 0.02."))
-    return Part(name, heading, words, tables, [Figure(name, chart, "± one standard deviation over users")])
+    return ReportPart(name, heading, words, tables, [Figure(name, chart, "± one standard deviation over users")])

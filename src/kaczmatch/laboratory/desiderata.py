@@ -14,7 +14,7 @@ from kaczmatch.laboratory.study import Laboratory, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.monitors import tikhonov_step_bound
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
@@ -23,7 +23,7 @@ from kaczmatch.simulation.world import World, world
 EARLY = 15
 
 
-def desiderata_part(laboratory: Laboratory) -> Part:
+def desiderata_part(laboratory: Laboratory) -> ReportPart:
     study = laboratory.study(HONEST)
     sized = replace(study.condition, users=min(laboratory.plan.users, 50))
     early, two_sessions = world(replace(sized, deck=EARLY, sessions=1), 0), world(replace(sized, sessions=2), 0)
@@ -52,7 +52,7 @@ def desiderata_part(laboratory: Laboratory) -> Part:
         f"turns without one of the first ten and one of the last ten of {two_sessions.condition.swipes} swipes. D4: the norm at the start and after the last swipe. D5: how many "
         "numbers a rule has to be given (a hinge has two)."
     ]
-    return Part(
+    return ReportPart(
         "desiderata",
         "The five desiderata",
         words,

@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world
@@ -31,7 +31,7 @@ def drift_learners() -> dict[str, Learner]:
     }
 
 
-def drift_part(laboratory: Laboratory) -> Part:
+def drift_part(laboratory: Laboratory) -> ReportPart:
     """Every taste replaced at half of the swipes, beside the same swipes with nothing replaced."""
     still = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 50))
     moving = replace(still, drift_at=still.swipes // 2)
@@ -60,7 +60,7 @@ def drift_part(laboratory: Laboratory) -> Part:
         points, x="swipe", y="alignment", title=f"Every taste replaced at swipe {at:,}", names=list(means),
         x_title="swipes", y_title="cosine to the taste of the moment",
     )  # fmt: skip
-    return Part(
+    return ReportPart(
         "drift",
         "A changed taste",
         _words(rows, still.users),

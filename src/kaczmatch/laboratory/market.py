@@ -10,7 +10,7 @@ import numpy as np
 
 from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, nearest, whole
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, arms
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
@@ -66,7 +66,7 @@ def compare_policies(
     return MarketComparison(population, census, pace, outcomes)
 
 
-def market_part(found: MarketComparison) -> Part:
+def market_part(found: MarketComparison) -> ReportPart:
     rows = [_row(found, name) for name in found.outcomes]
     note = (
         f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. "
@@ -85,7 +85,7 @@ def market_part(found: MarketComparison) -> Part:
     tables.append(Table(f"market-{found.population}-seeds", "Every seed", seeds, in_report=False))
     chart = market_chart(rows, title=f"Matches and fairness: {found.population}")
     caption = "Up is more matches, left is more equal exposure. Diamonds have both the admirer quota and the exposure cap."
-    return Part(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
+    return ReportPart(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
 
 
 def _row(found: MarketComparison, name: str) -> dict[str, Any]:

@@ -7,23 +7,23 @@ from typing import Any
 
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.study import LOSSES, Laboratory, PaperComparison, Study, compared_with_paper
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, PAPER
 
 COMPARED = ("like_rate", "align_at_20", "delta_s")
 
 
-def metrics_part(condition: str, laboratory: Laboratory) -> Part:
+def metrics_part(condition: str, laboratory: Laboratory) -> ReportPart:
     if condition == "paper":
         found = laboratory.study(PAPER)
         compared = _compared_with_paper(found)
         tables = [_comparison_table(compared), metrics_rows(found, condition)]
         headline = [_reproduced(compared), _nothing_learned(found)]
-        return Part("table-metrics-paper", "The paper's table", _paper_words(found), tables, headline=headline)
+        return ReportPart("table-metrics-paper", "The paper's table", _paper_words(found), tables, headline=headline)
     found = laboratory.study(HONEST)
     tables = [metrics_rows(found, condition)]
     title = "The same table under honest labels"
-    return Part("table-metrics-honest", title, _honest_words(found), tables, headline=[_honest_best(found)])
+    return ReportPart("table-metrics-honest", title, _honest_words(found), tables, headline=[_honest_best(found)])
 
 
 def _reproduced(compared: Sequence[PaperComparison]) -> tuple[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kaczmatch.laboratory.study import Plan
-from kaczmatch.report.page import Page
-from kaczmatch.report.results import Part
+from kaczmatch.report.page import ReportPage
+from kaczmatch.report.results import ReportPart
 
 _VERDICTS = {
     "reproduced": "good",
@@ -18,11 +18,11 @@ _VERDICTS = {
 }
 
 
-def write_report(parts: Sequence[Part], plan: Plan, folder: Path, command: str) -> Path:
+def write_report(parts: Sequence[ReportPart], plan: Plan, folder: Path, command: str) -> Path:
     """`report.html` with everything in it."""
     seeds = "One seed" if plan.seeds == 1 else f"{plan.seeds} seeds"
     quick = " A quick run with a fifth of the sessions: for a look, not for a comparison." if plan.quick else ""
-    page = Page(
+    page = ReportPage(
         title="The paper, reproduced and examined",
         lead="Block Kaczmarz methods for online preference learning: every number the paper prints, why it is what it is, and what happens "
         "when the labels carry a preference.",

@@ -70,7 +70,7 @@ class Figure:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """One section of the report."""
 
     name: str

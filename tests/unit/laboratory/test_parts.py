@@ -13,18 +13,18 @@ from kaczmatch import InvalidInput
 from kaczmatch.cli.research.reproduce import parts_of
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Laboratory, Plan, compared_with_paper, learners_by_name
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
 
 
 @pytest.fixture(scope="module")
-def tiny() -> dict[str, Part]:
+def tiny() -> dict[str, ReportPart]:
     laboratory = Laboratory(Plan(seeds=1, users=3, quick=True), lambda _: None)
     return {name: make(laboratory) for name, make in [*parts_of("all", None), *parts_of("beyond", None)]}
 
 
-def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, Part]) -> None:
+def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, ReportPart]) -> None:
     assert len(tiny) == 17
     for part in tiny.values():
         assert part.words

@@ -12,7 +12,7 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
@@ -28,7 +28,7 @@ def run(config: Path | None, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(tables[1].json())
     else:
-        show_parts([Part("experiment", f"Experiment {report.name}", _words(report), tables)])
+        show_parts([ReportPart("experiment", f"Experiment {report.name}", _words(report), tables)])
 
 
 def _arms(report: ExperimentReport) -> Table:

@@ -15,7 +15,7 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.inference.off_policy import OffPolicyEstimate
 from kaczmatch.learners.registry import learner as make_learner
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 
 Named = tuple[str, str]  # a slug and its settings as JSON
@@ -39,7 +39,7 @@ def run(config: Path | None, policy: Named, learner: Named | None, since: dateti
         f"{found.effective_cards:,.0f} of its own cards for {found.effective_people:,.0f} people. Weights are "
         f"{found.mean_weight.value:.2f} on average; they should be 1. Intervals are of 95 % and take people for independent."
     )
-    show_parts([Part("off-policy", "What this policy would have earned", [words], [table])])
+    show_parts([ReportPart("off-policy", "What this policy would have earned", [words], [table])])
 
 
 def _rows(found: OffPolicyEstimate) -> list[dict[str, Any]]:

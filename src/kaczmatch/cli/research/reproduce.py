@@ -23,11 +23,11 @@ from kaczmatch.laboratory.desiderata import desiderata_part
 from kaczmatch.laboratory.drift import drift_part
 from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import Laboratory, Plan
-from kaczmatch.report.results import Part
+from kaczmatch.report.results import ReportPart
 
-Make = Callable[[Laboratory], Part]
+Make = Callable[[Laboratory], ReportPart]
 
-_BY_CONDITION: dict[str, Callable[[str, Laboratory], Part]] = {
+_BY_CONDITION: dict[str, Callable[[str, Laboratory], ReportPart]] = {
     "table-metrics": metrics_part,
     "curves": curves_part,
     "adaptive": adaptive_part,

@@ -12,19 +12,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from kaczmatch.laboratory.report import write_report
 from kaczmatch.laboratory.study import Laboratory, Plan
-from kaczmatch.report.results import Part
+from kaczmatch.report.results import ReportPart
 
 INTERRUPTED = 130
 
 
 def run_parts(
-    parts: Sequence[tuple[str, Callable[[Laboratory], Part]]], plan: Plan, out: Path | None, command: str
-) -> list[Part]:
+    parts: Sequence[tuple[str, Callable[[Laboratory], ReportPart]]], plan: Plan, out: Path | None, command: str
+) -> list[ReportPart]:
     """Run parts one after the other under a progress bar, writing each as it is done; Ctrl-C keeps what is finished."""
     console = Console(stderr=True)
     bar = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[step]}"))
-    finished: list[Part] = []
+    finished: list[ReportPart] = []
     # Files are drawn and written beside the next part's run.
     writer = ThreadPoolExecutor(1)
     written: list[Future[list[Path]]] = []

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 
 _LONGEST_WHOLE = 26
 
 
-def show_parts(parts: Sequence[Part]) -> None:
+def show_parts(parts: Sequence[ReportPart]) -> None:
     """Words and tables in the terminal, as many columns as fit."""
     console = Console(highlight=False)
     for part in parts:

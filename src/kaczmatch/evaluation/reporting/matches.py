@@ -7,15 +7,15 @@ from typing import Any
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.evaluation.measures.match_scores import EVERYBODY, FORWARD, TOPS, MatchScore, MatchScores
 from kaczmatch.recommend.scoring import FUSIONS
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 
 DRAWN = 6
 
 
-def match_part(found: MatchScores) -> Part:
+def match_part(found: MatchScores) -> ReportPart:
     title = "Does it find matches?"
     if not found.scores:
-        return Part("matches", title, ["No open pair of this log became a match after any number of swipes."])
+        return ReportPart("matches", title, ["No open pair of this log became a match after any number of swipes."])
     ranked = found.best_fusions()
     best, last = ranked[0], max(found.times)
     words = [
@@ -33,7 +33,7 @@ def match_part(found: MatchScores) -> Part:
         lines, x="swipes", y="match_auc", title=f"Match AUC, {best.fusion} fusion", names=drawn, x_title="swipes learned from",
         y_title="match AUC", height=260,
     )  # fmt: skip
-    return Part("matches", title, words, _tables(found, ranked), [Figure("matches", chart, "All open pairs together")])
+    return ReportPart("matches", title, words, _tables(found, ranked), [Figure("matches", chart, "All open pairs together")])
 
 
 def _tables(found: MatchScores, ranked: list[MatchScore]) -> list[Table]:

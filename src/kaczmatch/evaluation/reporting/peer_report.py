@@ -13,13 +13,13 @@ from kaczmatch.evaluation.peers.crossover import Crossover
 from kaczmatch.evaluation.reporting.crossover import crossover_tables, crossover_words
 from kaczmatch.evaluation.reporting.ranking import auc_points
 from kaczmatch.evaluation.reporting.words import inside_brackets, listed, verdict
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 
 DRAWN = 4  # individual peers in the figure, the best ones
 _UNKNOWN = ProbabilityQuality(math.nan, math.nan)
 
 
-def peer_part(found: PeerComparison, crossing: Crossover | None) -> Part:
+def peer_part(found: PeerComparison, crossing: Crossover | None) -> ReportPart:
     words = [
         "Other libraries' learners on the same users and candidates, under the same protocol: learn on the first swipes, freeze, rank the rest. Individual peers learn from a user's "
         "own swipes, from the tags alone and with appeal as one more feature. implicit is fitted anew after each number of swipes, to all swipes of the fitted users and the "
@@ -30,7 +30,7 @@ def peer_part(found: PeerComparison, crossing: Crossover | None) -> Part:
     if crossing is not None:
         words.append(crossover_words(crossing))
         tables += crossover_tables(crossing)
-    return Part("peers", "Compared with other libraries", words, tables, [_figure(found)])
+    return ReportPart("peers", "Compared with other libraries", words, tables, [_figure(found)])
 
 
 def _figure(found: PeerComparison) -> Figure:

@@ -6,12 +6,12 @@ import math
 
 from kaczmatch.charts.evaluation import reliability_chart
 from kaczmatch.evaluation.measures.progressive_validation import WARM, ProbabilityScores
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 
 DRAWN = 6
 
 
-def probability_part(found: ProbabilityScores) -> Part:
+def probability_part(found: ProbabilityScores) -> ReportPart:
     bins = _reliability_table(found)
     first = found.scores[0]
     chart = reliability_chart(
@@ -24,7 +24,7 @@ def probability_part(found: ProbabilityScores) -> Part:
         + (f", calibration error {error:.3f} after {WARM} swipes." if math.isfinite(error) else ".")
     ]
     figures = [Figure("reliability", chart, "Ten bins of equal width, all users together; whiskers: 95 %")] if bins.rows else []
-    return Part("probabilities", "Can its probabilities be believed?", words, [_loss_table(found), bins], figures)
+    return ReportPart("probabilities", "Can its probabilities be believed?", words, [_loss_table(found), bins], figures)
 
 
 def _loss_table(found: ProbabilityScores) -> Table:

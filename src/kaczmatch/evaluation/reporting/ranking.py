@@ -13,12 +13,12 @@ from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, APPEAL, OWN_RATE, RANDOM, TOP, HoldoutRanking
 from kaczmatch.evaluation.reporting.words import listed, verdict
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 
 DRAWN = 9  # lines that a figure can hold
 
 
-def ranking_part(scores: BootstrapScores) -> Part:
+def ranking_part(scores: BootstrapScores) -> ReportPart:
     tables = ranking_tables(scores)
     best = sorted(scores.names, key=lambda name: -scores.mean_auc(name).mean)
     names = [*[name for name in best if name not in (APPEAL, ALL_ONES, OWN_RATE, RANDOM)][: DRAWN - 2], APPEAL, ALL_ONES]
@@ -30,7 +30,7 @@ def ranking_part(scores: BootstrapScores) -> Part:
         "For each user, learn on the first swipes, freeze, and rank the candidates of all that follow. An AUC of 0.5 is chance, 1 is perfect. Appeal (how "
         "much others liked a candidate) counts only what others had decided before. The population's prior is fitted on users who are not tested."
     ]
-    return Part("ranking", "Does it learn?", words, tables, [Figure("auc", chart, "95 % intervals over users, bootstrap")])
+    return ReportPart("ranking", "Does it learn?", words, tables, [Figure("auc", chart, "95 % intervals over users, bootstrap")])
 
 
 def auc_points(scores: BootstrapScores, names: list[str]) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def ranking_table(scores: BootstrapScores) -> Table:
     return Table("ranking", "AUC with intervals and paired differences", rows, note, in_report=False)
 
 
-def difference_part(scores: BootstrapScores) -> Part:
+def difference_part(scores: BootstrapScores) -> ReportPart:
     names = [name for name in scores.names if name not in (OWN_RATE, RANDOM)]
     tables, figures = [], []
     for key, base in (("appeal", APPEAL), ("all-ones", ALL_ONES)):
@@ -112,4 +112,4 @@ def difference_part(scores: BootstrapScores) -> Part:
         "Differences are taken user by user, then averaged: users are easy or hard to rank for all learners alike, and pairing takes that out. "
         f"Better than appeal alone: {listed(better, ', ')}."
     ]
-    return Part("differences", "Is that more than luck?", words, tables, figures)
+    return ReportPart("differences", "Is that more than luck?", words, tables, figures)

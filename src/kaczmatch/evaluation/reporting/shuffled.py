@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kaczmatch.evaluation.measures.shuffled_labels import ShuffledCheck
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 
 VERDICTS = {"sound": "good", "leaks": "bad"}
 
 
-def shuffled_part(check: ShuffledCheck) -> Part:
+def shuffled_part(check: ShuffledCheck) -> ReportPart:
     rows = [
         {
             "learner": each.name,
@@ -29,6 +29,6 @@ def shuffled_part(check: ShuffledCheck) -> Part:
         f"{check.farthest.auc.mean:.3f} ({check.farthest.name})."
     ]
     note = f"{check.users:,} users, mean over numbers of swipes."
-    return Part(
+    return ReportPart(
         "check", "Is the test itself fair?", words, [Table("shuffled", "Shuffled decisions: every AUC must be 0.5", rows, note)]
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kaczmatch.charts.evaluation import tuning_chart
 from kaczmatch.evaluation.tune import GRID, MATTERS, TuningResult
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 
 
 def tuning_words(result: TuningResult) -> list[str]:
@@ -23,7 +23,7 @@ def tuning_words(result: TuningResult) -> list[str]:
     return [f"Keep the defaults of {slug}.", f"What looked best {why}: {found}."]
 
 
-def tuning_part(result: TuningResult) -> Part:
+def tuning_part(result: TuningResult) -> ReportPart:
     rows = [
         {
             "setting": each.setting,
@@ -42,4 +42,4 @@ def tuning_part(result: TuningResult) -> Part:
         "There are three groups of users, and nobody is in two. The population's prior is fitted on the first. Settings are compared on the second by the loss of "
         "probabilities before each swipe. The best is compared with the defaults once, on the third."
     ]
-    return Part("tuning", "Settings tried", words, tables, [Figure("tuning", chart, caption)])
+    return ReportPart("tuning", "Settings tried", words, tables, [Figure("tuning", chart, caption)])
