@@ -1,4 +1,4 @@
-"""How far a mean over users, or a difference of two, might be off: users drawn again with replacement, everybody's values together."""
+"""Bootstrap over users: intervals of means, and of paired differences between two means."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
 
 
 class Resamples:
-    """Means of each column of `values` (users x contenders) over the same resampled users: that is what pairs them."""
+    """Means of each column of `values` (users x contenders) over resampled users, the same for all columns, which pairs them."""
 
     def __init__(self, values: Matrix, rng: np.random.Generator) -> None:
         users = len(values)

@@ -1,4 +1,4 @@
-"""Whether what is called 70 % is liked 70 times in a hundred."""
+"""Calibration: of what is predicted at 70 %, are 70 in a hundred liked?"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class HoldoutRanking:
 
     @property
     def cohort(self) -> NDArray[np.bool_]:
-        """Who can be tested at every t: the same people throughout, so that curves over t are about learning."""
+        """Who can be tested at every number of swipes: the same users throughout, so that curves are about learning."""
         return np.asarray(np.isfinite(self.auc).all(axis=(0, 2)))
 
 
@@ -64,7 +64,7 @@ def holdout_ranking(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedHoldout:
-    """How one user's rest is scored by everybody who was frozen at that moment."""
+    """The scores of one user's remaining swipes under every contender, frozen at that moment."""
 
     user: int
     rows: Places
@@ -120,7 +120,7 @@ def _ranked(
 
 
 def rounded(scores: Matrix) -> Matrix:
-    """What ties in exact arithmetic ties here."""
+    """Rounded, so that scores that tie in exact arithmetic tie here."""
     return np.round(scores, 12)
 
 

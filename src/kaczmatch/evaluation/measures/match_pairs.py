@@ -1,4 +1,4 @@
-"""Where candidates swipe too: does a score of both sides find the pairs that like each other?
+"""Pairs in logs where candidates swipe too: does a score of both sides find those who like each other?
 
 For a user after t swipes, everybody of the rest who has not decided about the user yet is ranked by a fusion of what the user's state
 says of them and what their states say of the user. Both states know what was swiped before the moment of ranking, nothing later.

@@ -1,4 +1,4 @@
-"""What a peer is: somebody else's learner, under the protocol that ours are tested under."""
+"""What a peer is: a learner of another library, under the protocol that ours are tested under."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Advance = Callable[[int], None]
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class PeerResult:
-    """What a peer did: each user's AUC after each number of swipes, what it said before each swipe, how long it took.
+    """How a peer did.
 
-    ``auc`` is NaN where a user cannot be tested. ``said`` are log-odds of a like for `trial.rows(users, 0, times[-1])`, each said before
-    the swipe was learned from; None where the peer says no probabilities.
+    ``auc`` is each user's AUC after each number of swipes, NaN where a user cannot be tested. ``log_odds`` are those of a like for
+    `trial.rows(users, 0, times[-1])`, each predicted before the swipe was learned from; None where the peer predicts no probabilities.
     """
 
     auc: Matrix  # times x users
@@ -42,19 +42,19 @@ class Peer(Protocol):
 
 
 class PeerModel(Protocol):
-    """One person's model in somebody else's library."""
+    """One user's model in another library."""
 
     @property
-    def says_probabilities(self) -> bool:
+    def predicts_probabilities(self) -> bool:
         """Whether its scores are log-odds of a like."""
         ...
 
-    def form(self, features: Vector) -> Any:
-        """A candidate as the library likes it best; making it is not timed."""
+    def encode(self, features: Vector) -> Any:
+        """A candidate in the form that the library takes fastest; encoding is not timed."""
         ...
 
     def learn(self, candidate: Any, like: bool) -> None: ...
 
     def scores(self, features: Matrix) -> Vector:
-        """Higher for whom the person would rather like."""
+        """Higher for candidates that the user is likelier to like."""
         ...

@@ -1,7 +1,7 @@
-"""Peers that know a person by who swiped alike: one model of everybody, fitted anew after each number of swipes.
+"""Peers that filter collaboratively: one model of everybody, fitted anew after each number of swipes.
 
-It gets all swipes of the users in the fit group and the first t of everybody who is tested, whenever they happened: more than anybody could have known
-at the moment of ranking, where the log has a clock.
+The model gets all swipes of the users in the fit group and the first t of everybody who is tested, whenever they happened. Where the log
+has times, that is more than anybody could have known at the moment of ranking.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ class PopulationPeer:
             rows = np.concatenate([trial.holdout_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
             matrix = _matrix(trial, rows)
             begun = clock()
-            of_users, of_candidates = self.fit(matrix, trial.protocol.seed)
+            user_factors, candidate_factors = self.fit(matrix, trial.protocol.seed)
             seconds += clock() - begun
             swipes += len(rows)
-            of_users = _with_newcomers(of_users, _likes(trial, rows))
+            user_factors = _with_newcomers(user_factors, _likes(trial, rows))
             testable = set(trial.testable(t).tolist())
             for column, user in enumerate(users.tolist()):
                 if user in testable:
                     rest = trial.holdout_rows(np.array([user]), t)
-                    scores = of_candidates[trial.table.candidate[rest]] @ of_users[user]
+                    scores = candidate_factors[trial.table.candidate[rest]] @ user_factors[user]
                     areas[place, column] = auc(rounded(scores.astype(np.float64)), trial.table.like[rest])
             advance(len(users))
         return PeerResult(areas, None, seconds / max(swipes, 1))
 
 
 def _matrix(trial: Trial, rows: Places) -> csr_array:
-    """A user's last word on a candidate."""
+    """Each user's last decision about each candidate."""
     table = trial.table
     last = {(int(table.user[row]), int(table.candidate[row])): 1.0 if table.like[row] else -1.0 for row in rows}
     places = np.array(list(last), np.int32).reshape(-1, 2).T
@@ -69,7 +69,7 @@ def _likes(trial: Trial, rows: Places) -> NDArray[np.bool_]:
     return np.bincount(trial.table.user[rows], trial.table.like[rows], len(trial.table.users)) > 0
 
 
-def _with_newcomers(of_users: Matrix, known: NDArray[np.bool_]) -> Matrix:
-    """Who has liked nobody yet is taken for the average of those who have."""
-    average = of_users[known].mean(axis=0) if known.any() else np.zeros(of_users.shape[1])
-    return np.where(known[:, None], of_users, average)
+def _with_newcomers(user_factors: Matrix, known: NDArray[np.bool_]) -> Matrix:
+    """A user who has liked nobody yet gets the average of those who have."""
+    average = user_factors[known].mean(axis=0) if known.any() else np.zeros(user_factors.shape[1])
+    return np.where(known[:, None], user_factors, average)

@@ -1,4 +1,4 @@
-"""Who is compared: every learner as published, and with what the population knows."""
+"""The contenders: every learner as published, and with what is learned from the population."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Tick = Callable[[str], None]
 @final
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A learner, and where everybody starts under it."""
+    """A learner, and the prior that every user starts from."""
 
     name: str
     learner: Learner
@@ -38,7 +38,7 @@ class Contender:
 
 
 def published_start(one: Learner, dimensions: int) -> Prior:
-    """Where a learner starts that knows nobody: the paper's six at all ones of unit length, the others at nothing."""
+    """Where a learner starts without a population: the paper's six at all ones of unit length, the others at zero."""
     return Prior(np.full(dimensions, dimensions**-0.5) if isinstance(one, HingeLearner) else np.zeros(dimensions))
 
 

@@ -1,4 +1,4 @@
-"""How a long run tells that it is alive."""
+"""How a long run reports its progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol, final
 
 
 class Progress(Protocol):
-    """Somebody who watches: stages of a known number of steps, one after the other."""
+    """Takes stages of a known number of steps, one after the other."""
 
     def stage(self, what: str, steps: int) -> None: ...
 
@@ -15,7 +15,7 @@ class Progress(Protocol):
 
 @final
 class SilentProgress:
-    """Nobody does."""
+    """Shows nothing."""
 
     def stage(self, what: str, steps: int) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Who is learned from as a population, and who is tested: never the same person."""
+"""Which users the population is fitted on, and which are tested: never the same user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def fit_users(table: SwipeTable, by: str = BY_USER) -> NDArray[np.bool_]:
     """Which users the population is fitted on; the others are tested.
 
     By their own identifier, or by a column in which each of them has one value (a wave, a country, a cohort): even numbers fit and odd
-    ones are tested; of texts, the checksum is even or odd.
+    ones are tested. Of texts that are no numbers, the checksum decides.
     """
     values = table.users if by == BY_USER else _values(table, by)
     fit = np.array([_even(value) for value in values], np.bool_)
