@@ -64,7 +64,7 @@ def erase(config: Path | None, user: str) -> None:
             Erasure(context, scrubbing, access_of(settings, context).farewells).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
-                time.sleep(1.0)  # somebody reads, or another process is at it
+                time.sleep(1.0)  # a reader holds old pages, or another process is scrubbing
         if clean:
             say(f"nothing of {user} is left in the database; backups keep it until they are deleted")
         else:

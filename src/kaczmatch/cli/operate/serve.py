@@ -22,7 +22,7 @@ _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 def serve(config: Path | None, **chosen: Any) -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    _named(config)
+    _use_file(config)
     from kaczmatch.app import serving
     from kaczmatch.storage import OutOfDate
 
@@ -36,7 +36,7 @@ def serve(config: Path | None, **chosen: Any) -> None:
 
 def check(config: Path | None) -> None:
     """Print what is in force, and say what is wrong."""
-    _named(config)
+    _use_file(config)
     from kaczmatch.app.composing import rules_of
     from kaczmatch.app.serving import check as startable
     from kaczmatch.app.vocabulary import first_words
@@ -59,6 +59,6 @@ def openapi() -> None:
     print(document())
 
 
-def _named(config: Path | None) -> None:
+def _use_file(config: Path | None) -> None:
     if config is not None:
         os.environ[FILE] = str(config)

@@ -27,14 +27,14 @@ def import_file(
     config: Path | None, what: str, file: Path, kind: str | None, columns: list[str], *, dry_run: bool, skip_bad: bool
 ) -> None:
     with operator_errors(), open_store_of(settings_from(config)) as (_, context):
-        asked = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
-        collect_rarely()  # half of an import's time went into looking for garbage
+        request = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
+        collect_rarely()  # the garbage collector took half of an import's time
         with RowProgress() as progress:
             if what == "profiles":
-                result = Importing(context, ProfileImport(context)).run(asked, progress)
+                result = Importing(context, ProfileImport(context)).run(request, progress)
             else:
-                result = Importing(context, SwipeImport(context)).run(asked, progress)
-        _tell(result, what, asked)
+                result = Importing(context, SwipeImport(context)).run(request, progress)
+        _report(result, what, request)
 
 
 def export_file(config: Path | None, what: str, file: Path, kind: str | None, *, force: bool) -> None:
@@ -64,19 +64,19 @@ def _format(file: Path) -> str:
     return _ENDINGS[file.suffix.lower()]
 
 
-def _tell(result: ImportResult, what: str, asked: ImportRequest) -> None:
-    for one in result.problems[:_SHOWN]:
-        say(f"row {one.row}: {one.field}: {one.problem}")
+def _report(result: ImportResult, what: str, request: ImportRequest) -> None:
+    for problem in result.problems[:_SHOWN]:
+        say(f"row {problem.row}: {problem.field}: {problem.problem}")
     if result.bad > _SHOWN:
         say(f"… and {result.bad - _SHOWN:,} more bad rows")
     if result.unread:
         say(f"columns that mean nothing here: {', '.join(result.unread)}")
-    if asked.dry_run:
+    if request.dry_run:
         say(f"{result.rows:,} rows, {result.bad:,} bad; a dry run, nothing was written")
     elif not result.complete:
         say(f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written; mend them, or use --skip-bad")
     else:
         again = f", going on after row {result.resumed:,} of an earlier try" if 0 < result.resumed < result.rows else ""
         say(f"{result.written:,} {what} written, {result.unchanged:,} were there already, {result.bad:,} bad{again}")
-    if result.bad and not asked.skip_bad:
+    if result.bad and not request.skip_bad:
         sys.exit(FAILED)

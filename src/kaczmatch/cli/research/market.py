@@ -29,7 +29,7 @@ def run(
     as_json: bool,
 ) -> None:
     with plain_errors():
-        part = market_part(_watched(population, Census(**census), Pace(**pace), seeds, policies))
+        part = market_part(_compare_with_progress(population, Census(**census), Pace(**pace), seeds, policies))
         if out is not None:
             part.write(out)
             report = _page(seeds).write([part], out)
@@ -40,7 +40,7 @@ def run(
             show_parts([part])
 
 
-def _watched(population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str]) -> MarketComparison:
+def _compare_with_progress(population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str]) -> MarketComparison:
     arms = policies_named(policies)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
