@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Final, final
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 
 LIKE, PASS, SKIP = "like", "pass", "skip"
 
@@ -50,7 +50,9 @@ class ColumnNames:
         known = [each.name for each in fields(cls)]
         for name in columns:
             if name not in known:
-                raise InvalidInput("column", f"there is no field {name!r}; {nearest(name, known)}; known: {', '.join(known)}")
+                raise InvalidInput(
+                    "column", f"there is no field {name!r}; {did_you_mean(name, known)}; known: {', '.join(known)}"
+                )
         return cls(**columns)
 
 

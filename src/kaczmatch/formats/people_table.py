@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 import polars as pl
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Matrix, problem_with, usable_rows
 from kaczmatch.formats.cells import BETWEEN, parted
 from kaczmatch.formats.columns import PROFILE_COLUMNS, ColumnNames
@@ -68,7 +68,7 @@ def read_people(path: Path, names: ColumnNames) -> PeopleTable:
 def require_column(frame: pl.DataFrame, name: str, path: Path) -> None:
     """The column is there, and full."""
     if name not in frame.columns:
-        known = ", ".join(frame.columns) if len(frame.columns) <= 12 else nearest(name, frame.columns)
+        known = ", ".join(frame.columns) if len(frame.columns) <= 12 else did_you_mean(name, frame.columns)
         raise InvalidInput(
             name, f"this column is missing from {path.name}, which has {known}; say what it is called: --column field=column"
         )

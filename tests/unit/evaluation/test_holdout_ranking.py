@@ -7,7 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.core import ranking
+from kaczmatch.core import ranking_metrics as ranking
 from kaczmatch.evaluation.measures.bootstrap import Resamples
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE, RANDOM, HoldoutRanking, holdout_ranking, usable_times
@@ -46,7 +46,7 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Hol
         for column, each in enumerate(among):
             state = each.learner.start(each.prior)
             for row in rows[:t]:
-                seen = kaczmatch.Seen(table.features[table.candidate[row]], float(trial.appeal_when_swiped[row]))
+                seen = kaczmatch.ShownCandidate(table.features[table.candidate[row]], float(trial.appeal_when_swiped[row]))
                 state = each.learner.swipe(state, seen, "like" if table.like[row] else "pass")
             appeal = trial.appeals(table.user[rest], table.candidate[rest], np.full(len(rest), moment))
             scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], appeal), 12)

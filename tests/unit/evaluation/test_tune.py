@@ -28,7 +28,7 @@ def decided(table: SwipeTable, noise: float) -> SwipeTable:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    grid = {"alpha": (0.02, 20.0), "epsilon": (0.01, 0.2), "appeal_half_life_days": (1825.0, 9.0)}
+    grid = {"alpha": (0.02, 20.0), "label_noise": (0.01, 0.2), "appeal_half_life_days": (1825.0, 9.0)}
     monkeypatch.setattr(tuning, "GRID", grid)
     monkeypatch.setattr(tuning_report, "GRID", grid)
 
@@ -47,13 +47,13 @@ def test_people_who_never_err_ask_for_less_label_noise(monkeypatch: pytest.Monke
     trial = Trial(decided(small_table(1, users=160, swipes=30), 0.0), Protocol())
     found = tune(trial, "probit-diag", SilentProgress())
     assert not found.changed
-    assert "real but too small to matter (below 0.01): epsilon = 0.01" in tuning_words(found)[1]
+    assert "real but too small to matter (below 0.01): label_noise = 0.01" in tuning_words(found)[1]
     monkeypatch.setattr(tuning, "MATTERS", 0.0)
     found = tune(trial, "probit-diag", SilentProgress())
     assert found.changed
-    assert tuning_words(found)[0] == "Change probit-diag: epsilon = 0.01."
-    assert found.configuration.settings["epsilon"] == 0.01
-    best = [each for each in found.trials if each.role == "best" and each.setting == "epsilon"]
+    assert tuning_words(found)[0] == "Change probit-diag: label_noise = 0.01."
+    assert found.configuration.settings["label_noise"] == 0.01
+    best = [each for each in found.trials if each.role == "best" and each.setting == "label_noise"]
     assert best[0].difference.mean < 0.0
 
 

@@ -11,7 +11,7 @@ from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, s
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
@@ -45,13 +45,13 @@ def _arms(report: ExperimentReport) -> Table:
 def _differences(report: ExperimentReport) -> Table:
     rows = []
     for one in report.contrasts:
-        found = one.difference or Estimate(math.nan, math.nan, math.nan)
+        found = one.difference or IntervalEstimate(math.nan, math.nan, math.nan)
         row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
         rows.append(row | {"verdict": _verdict(one.difference)})
     return Table("differences", f"Minus {report.arms[0].name}", rows)
 
 
-def _verdict(difference: Estimate | None) -> str:
+def _verdict(difference: IntervalEstimate | None) -> str:
     if difference is None:
         return "cannot be said yet"
     if difference.covers(0.0):

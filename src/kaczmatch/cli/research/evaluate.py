@@ -24,7 +24,7 @@ from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_pa
 from kaczmatch.formats.columns import ColumnNames, column_mapping
 from kaczmatch.formats.configuration import read_configuration
 from kaczmatch.formats.swipe_table import read_swipes
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import LEARNERS
 
 _IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "crossover", "matches-best", "fusions")
@@ -41,7 +41,7 @@ class LogRequest:
     protocol: Mapping[str, Any]
     times: str | None = None
 
-    def trial(self, appeal: Appeal, *others: str | None) -> Trial:
+    def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
         """The log, with the columns that are wanted beside the usual ones."""
         times = TIMES if self.times is None else _numbers("at", self.times)
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
@@ -81,7 +81,7 @@ def run(
         )
         with StageProgress() as progress:
             progress.stage("reading", 1)
-            trial = request.trial(Appeal() if found is None else Appeal(**found.appeal), side)
+            trial = request.trial(AppealModel() if found is None else AppealModel(**found.appeal), side)
             result = evaluate(trial, choices, progress)
             report = None if out is None else _write(result, request.swipes.name, out, progress)
         if as_json:

@@ -13,7 +13,7 @@ from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.evaluation.reporting.report import tuning_page
 from kaczmatch.evaluation.reporting.tuning import tuning_part, tuning_words
 from kaczmatch.evaluation.tune import TuningResult, tune
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 
 CONFIGURATION = "kaczmatch.toml"
 
@@ -22,7 +22,7 @@ def run(request: LogRequest, slug: str, out: Path) -> None:
     with plain_errors():
         with StageProgress() as progress:
             progress.stage("reading", 1)
-            trial = request.trial(Appeal())
+            trial = request.trial(AppealModel())
             result = tune(trial, slug, progress)
             part = tuning_part(result)
             part.write(out)

@@ -21,7 +21,7 @@ from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive_predictions
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
 OURS = (DEFAULT, WITH_APPEAL, ALONE)
@@ -80,9 +80,9 @@ def compare_peers(
     results: dict[str, PeerResult] = {
         peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
     }
-    log = trial.log.rows(trial.rows(users, 0, times[-1]))
+    log = trial.log.select(trial.rows(users, 0, times[-1]))
     forecasts: dict[str, Vector] = {
-        each.name: progressive(each.learner, log, prior=each.prior)
+        each.name: progressive_predictions(each.learner, log, prior=each.prior)
         for each in ours
         if isinstance(each.learner, ProbabilisticLearner)
     }
