@@ -42,7 +42,7 @@ def test_the_guide_works_as_it_stands(tmp_path: Path) -> None:
     page = (DOCS / "service.md").read_text(encoding="utf-8").replace("8000", str(free_port()))
     assert len(BLOCK.findall(page)) >= 10
     (bin := tmp_path / "bin").mkdir()
-    for name, options in (("python3", ""), ("kaczmatch", '-c "from kaczmatch.cli.start import main; main()"')):
+    for name, options in (("python3", ""), ("kaczmatch", '-c "from kaczmatch.cli.main import main; main()"')):
         (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
         (bin / name).chmod(0o755)
     (work := tmp_path / "work").mkdir()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import PROFILE_COLUMNS
 from kaczmatch.recommend.people.profile import MAX_AGE
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
@@ -17,10 +18,7 @@ from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, new_person
 from kaczmatch.service.transfer import fields as cells
 
-FIELDS: Final = (
-    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags", "features",
-    "paused",
-)  # fmt: skip
+FIELDS: Final = PROFILE_COLUMNS
 _NEEDED = ("id", "name", "born", "i_am", "i_look_for")
 
 
