@@ -13,7 +13,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import DECISIONS, SWIPE_COLUMNS
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.person_ids import checked_id
-from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.records import Decision, Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.transfer import fields as cells
