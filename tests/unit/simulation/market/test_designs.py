@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kaczmatch.recommend.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
@@ -12,6 +13,8 @@ from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import compatible
+
+pytestmark = pytest.mark.slow  # a market per design
 
 CHANCE = MutualPolicy(floor=1.0, admirers=0.0)
 
