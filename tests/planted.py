@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Fault(
         "the other side's age range",
-        "recommend/filters.py",
+        "recommend/people/filters.py",
         "        & (own_age >= candidates.youngest)\n",
         "",
         "tests/unit/recommend/test_filters.py",

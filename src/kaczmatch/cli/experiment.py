@@ -10,7 +10,7 @@ from typing import Any
 from kaczmatch.cli.operating import Stages, opened, plainly, settings_from
 from kaczmatch.cli.session import show
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.report.results import Part, Table
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
@@ -44,13 +44,13 @@ def _arms(report: ExperimentReport) -> Table:
 def _differences(report: ExperimentReport) -> Table:
     rows = []
     for one in report.contrasts:
-        found = one.difference or Estimate(math.nan, math.nan, math.nan)
+        found = one.difference or IntervalEstimate(math.nan, math.nan, math.nan)
         row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
         rows.append(row | {"verdict": _verdict(one.difference)})
     return Table("differences", f"Minus {report.arms[0].name}", rows)
 
 
-def _verdict(difference: Estimate | None) -> str:
+def _verdict(difference: IntervalEstimate | None) -> str:
     if difference is None:
         return "cannot be said yet"
     if difference.covers(0.0):

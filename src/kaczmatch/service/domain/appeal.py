@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.population.appeal import Appeal, count, evidence, log_odds
+from kaczmatch.learners.population.appeal import AppealModel, add_evidence, appeal_log_odds, decision_evidence
 from kaczmatch.service.domain.records import LatestDecision, PersonCounters
 
 Weighed = TypeVar("Weighed", PersonCounters, LatestDecision)
@@ -19,19 +19,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetime, how: Appeal) -> float:
+def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetime, how: AppealModel) -> float:
     """The candidate's appeal at a moment from what others decided, the viewer's own part taken out."""
     mine = _NOTHING if own is None or own.appeal_as_of is None else _parts(own)
-    return log_odds(_parts(candidate), mine, _number(at), how.half_life, how.spread)
+    return appeal_log_odds(_parts(candidate), mine, _number(at), how.half_life, how.spread)
 
 
 def rating_evidence(rater: PersonCounters, *, liked: bool) -> tuple[float, float]:
     """What a decision of this rater says of whoever it is about: its excess and information."""
-    return evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
+    return decision_evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
 
 
 def without_decision(
-    rater: PersonCounters, candidate: PersonCounters, pair: LatestDecision, at: datetime, *, liked: bool, how: Appeal
+    rater: PersonCounters, candidate: PersonCounters, pair: LatestDecision, at: datetime, *, liked: bool, how: AppealModel
 ) -> tuple[PersonCounters, LatestDecision]:
     """Candidate and pair as if the rater's last decision, made `at`, had not been."""
     before = replace(rater, swipes=rater.swipes - 1, likes=rater.likes - liked)
@@ -39,28 +39,28 @@ def without_decision(
     return less(candidate, excess, information, at, how), less(pair, excess, information, at, how)
 
 
-def less(weighed: Weighed, excess: float, information: float, at: datetime, how: Appeal) -> Weighed:
+def less(weighed: Weighed, excess: float, information: float, at: datetime, how: AppealModel) -> Weighed:
     """Without a part that was counted `at`."""
     if weighed.appeal_as_of is None:
         return weighed
     part = np.array([excess, information, _number(at)])
-    count(part, 0.0, 0.0, _number(weighed.appeal_as_of), how.half_life)
+    add_evidence(part, 0.0, 0.0, _number(weighed.appeal_as_of), how.half_life)
     return replace(weighed, excess=weighed.excess - part[0], information=max(0.0, weighed.information - part[1]))
 
 
-def summed(pairs: Iterable[LatestDecision], candidate: PersonCounters | None, how: Appeal) -> tuple[float, float]:
+def summed(pairs: Iterable[LatestDecision], candidate: PersonCounters | None, how: AppealModel) -> tuple[float, float]:
     """Excess and information of what several raters said, as of the moment to which the candidate's own are aged."""
     total = np.zeros(2)
     for pair in pairs:
         part = _parts(pair)
         if candidate is not None and candidate.appeal_as_of is not None:
-            count(part, 0.0, 0.0, _number(candidate.appeal_as_of), how.half_life)
+            add_evidence(part, 0.0, 0.0, _number(candidate.appeal_as_of), how.half_life)
         total += part[:2]
     return float(total[0]), float(total[1])
 
 
 def with_rating(
-    weighed: PersonCounters | LatestDecision | None, said: tuple[float, float], at: datetime, how: Appeal
+    weighed: PersonCounters | LatestDecision | None, said: tuple[float, float], at: datetime, how: AppealModel
 ) -> tuple[float, float, datetime]:
     """Excess, information and the moment they are aged to, with one more decision."""
     if weighed is None or weighed.appeal_as_of is None:
@@ -68,9 +68,9 @@ def with_rating(
     parts, moment = _parts(weighed), max(at, weighed.appeal_as_of)
     if moment > at:  # an import that comes late has aged
         late = np.array([*said, _number(at)])
-        count(late, 0.0, 0.0, _number(moment), how.half_life)
+        add_evidence(late, 0.0, 0.0, _number(moment), how.half_life)
         said = float(late[0]), float(late[1])
-    count(parts, *said, _number(moment), how.half_life)
+    add_evidence(parts, *said, _number(moment), how.half_life)
     return float(parts[0]), float(parts[1]), moment
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.vocabulary import Term, Vocabulary
+from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import EventFold
 from kaczmatch.service.domain.records import Fact, Model, StoredPrior, StoredVocabulary
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction

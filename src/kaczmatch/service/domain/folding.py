@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector, cosine
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
@@ -70,7 +70,7 @@ class EventFold:
         if event.kind == SESSION_ENDED:
             return self._rested(replace(taste, state=learner.end_session(state), at=at))
         if event.kind == SWIPED and event.decision != SKIP:
-            seen = Seen(unpacked(event.features or b"", dimensions), event.appeal)
+            seen = ShownCandidate(unpacked(event.features or b"", dimensions), event.appeal)
             state = learner.swipe(state, seen, 1 if event.decision == LIKE else -1)
             return TrackedState(state, taste.swipes + 1, at, taste.session_direction, taste.stability)
         return replace(taste, state=state, at=at)

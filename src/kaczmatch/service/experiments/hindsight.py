@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.learners.contract import Learner
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -85,7 +85,7 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._occasion(deck, cards)
-            self._exposure.shown([card.candidate for card in cards], deck.at)
+            self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 

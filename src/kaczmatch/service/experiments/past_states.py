@@ -6,10 +6,10 @@ from collections.abc import Collection, Hashable, Iterable
 from typing import final
 
 from kaczmatch.learners.state import State
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import EventFold, TrackedState
 from kaczmatch.service.domain.records import Event, Person
@@ -39,7 +39,7 @@ class PastStates:
 
     def enter(self, people: Iterable[Person]) -> None:
         new = list(people)
-        self._index.put(*(profile_of(person, self._words, self._rules.schema) for person in new))
+        self._index.upsert(*(profile_of(person, self._words, self._rules.schema) for person in new))
         self._changed.update(person.id for person in new if person.id in self._tastes)
 
     def leave(self, people: Collection[Person]) -> None:
@@ -59,6 +59,6 @@ class PastStates:
         """Bring the index up to what was told."""
         new: dict[Hashable, State] = {user: self.state(user) for user in self._changed}
         self._states.update(new)
-        self._index.prefer(new)
+        self._index.set_states(new)
         self._index.set_appeal(appeal)
         self._changed.clear()

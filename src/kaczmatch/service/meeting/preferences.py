@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
 from kaczmatch.service.domain.records import Event, LatestDecision, Person

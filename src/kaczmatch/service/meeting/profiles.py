@@ -16,11 +16,11 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
-from kaczmatch.recommend.profile import OLDEST, Profile, age_on
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
+from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
@@ -49,7 +49,7 @@ class ProfileInput:
     i_am: frozenset[str]
     i_look_for: frozenset[str]
     youngest: int = 18
-    oldest: int = OLDEST
+    oldest: int = MAX_AGE
     latitude: float | None = None
     longitude: float | None = None
     within_km: float | None = None
@@ -165,7 +165,7 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
     if (about.latitude is None) != (about.longitude is None):
         raise InvalidInput("location", "needs both latitude and longitude")
     located = about.latitude is not None and about.longitude is not None
-    place = Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None
+    place = Location.from_coordinates(about.latitude or 0.0, about.longitude or 0.0) if located else None
     features = words.vector(about.tags, about.features)
     person = Person(
         id=user,
@@ -185,8 +185,8 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
         changed=now,
     )
     profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
-    if age_on(about.born, today) > OLDEST:
-        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    if age_on(about.born, today) > MAX_AGE:
+        raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
@@ -214,22 +214,22 @@ def features_of(person: Person, words: Vocabulary) -> Vector:
     return features
 
 
-def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
+def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
     x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
-    return CandidateColumns(
+    return FilterColumns(
         schema,
         [person.id for person in people],
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
-        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([date_number(person.born) for person in people], np.int32),
         np.array([person.youngest for person in people], np.uint8),
         np.array([person.oldest for person in people], np.uint8),
         x,
         y,
         z,
-        np.array([reach(_within(person)) for person in people], np.float32),
+        np.array([max_squared_chord(_within(person)) for person in people], np.float32),
     )
 
 

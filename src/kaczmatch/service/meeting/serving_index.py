@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
@@ -167,7 +167,7 @@ class ServingIndex:
         self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
         words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
-        index.put(*(profile_of(person, words, schema) for person in people))
+        index.upsert(*(profile_of(person, words, schema) for person in people))
         self._relearn(reader, ids, fold, index, states)
         self._reweigh(reader, ids, index)
 
@@ -181,7 +181,7 @@ class ServingIndex:
             new: dict[Hashable, State] = {
                 user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
             }
-            index.prefer(new)
+            index.set_states(new)
             states.update(new)
 
     def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
@@ -198,7 +198,7 @@ class ServingIndex:
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
                 if card.candidate in self.recommender.index:
-                    self.exposure.shown([card.candidate], card.at)
+                    self.exposure.record([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 

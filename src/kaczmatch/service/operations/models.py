@@ -11,12 +11,12 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE
@@ -92,7 +92,7 @@ class Models:
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
-        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
@@ -132,7 +132,7 @@ class Models:
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
-                sampler.belief(rule)
+                sampler.require_belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
         while self._teach(number, told):

@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.learners.logs.monitors import gram_condition
-from kaczmatch.recommend.exposure import gini, top_share
+from kaczmatch.recommend.decks.exposure import gini, top_share
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, PASS, SWIPED
 from kaczmatch.service.domain.records import (

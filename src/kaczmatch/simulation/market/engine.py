@@ -10,16 +10,16 @@ from typing import Any, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SWIPED, EventFold
@@ -46,8 +46,8 @@ class Pace:
     between: timedelta = timedelta(days=1)
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds, low=1, high=10_000)
-        whole("deck", self.deck, low=1, high=10_000)
+        check_integer("rounds", self.rounds, low=1, high=10_000)
+        check_integer("deck", self.deck, low=1, high=10_000)
 
     @property
     def cards(self) -> int:
@@ -99,9 +99,9 @@ class _Market:
         dimensions = town.vocabulary.dimensions
         self.fold = EventFold(1, shared.learner, neutral_prior(shared.learner, dimensions), lambda _: dimensions)
         self.index = CandidateIndex(town.vocabulary, shared.learner, prior=self.fold.prior, schema=town.profiles[0].schema)
-        self.index.put(*town.profiles)
+        self.index.upsert(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
-        self.appeal = Appeal().ledger()
+        self.appeal = AppealModel().tracker()
         self.features = [packed(profile.features) for profile in town.profiles]
         self.tastes = [self.fold.start()] * len(town)
         self.states: dict[Hashable, State] = {place: taste.state for place, taste in enumerate(self.tastes)}
@@ -116,7 +116,7 @@ class _Market:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
         town, now = self.town, START + number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
-        taste, appeal = self.tastes[viewer], self.appeal.of(viewer, None, now)
+        taste, appeal = self.tastes[viewer], self.appeal.appeal_of(viewer, None, now)
         deck = self._dealing(policy).deck(
             Viewer(town.profiles[viewer], self.shared.learner, taste.state, appeal),
             self.pace.deck,
@@ -136,9 +136,9 @@ class _Market:
             self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
         self.tastes[viewer] = self.fold.step(taste, _event(viewer, now, SESSION_ENDED))
         self.states[viewer] = self.tastes[viewer].state
-        self.exposure.shown(shown, now)
-        self.index.prefer({viewer: self.states[viewer]})
-        self.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
+        self.exposure.record(shown, now)
+        self.index.set_states({viewer: self.states[viewer]})
+        self.index.set_appeal({candidate: self.appeal.appeal_of(candidate, None, now) for candidate in shown})
 
     def log(self) -> Log:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
@@ -158,13 +158,13 @@ class _Market:
         return self._recommenders[policy]
 
     def _swiped(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> Event:
-        appeal = self.appeal.of(candidate, viewer, at)
+        appeal = self.appeal.appeal_of(candidate, viewer, at)
         return _event(viewer, at, SWIPED, decision=LIKE if liked else PASS, features=self.features[candidate], appeal=appeal)
 
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
         self.met[viewer][candidate] = at
-        self.appeal.swiped(viewer, candidate, 1 if liked else -1, at)
+        self.appeal.record(viewer, candidate, 1 if liked else -1, at)
         if not liked:
             return False
         self.admirers[candidate].add(viewer)

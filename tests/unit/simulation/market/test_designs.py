@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
 from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
@@ -16,7 +16,7 @@ from kaczmatch.simulation.market.town import compatible
 
 pytestmark = pytest.mark.slow  # a market per design
 
-CHANCE = MutualPolicy(floor=1.0, admirers=0.0)
+CHANCE = MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)
 
 
 def test_only_travellers_meet_people_of_other_regions() -> None:
