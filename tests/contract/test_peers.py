@@ -20,6 +20,8 @@ from kaczmatch.evaluation.protocol.contenders import contenders
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 
+pytestmark = pytest.mark.slow  # other libraries take seconds to load
+
 MODULES = {"river", "vowpalwabbit", "sklearn", "mabwiser", "implicit"}
 T = 20
 

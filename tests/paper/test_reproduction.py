@@ -21,6 +21,8 @@ from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import with_label_noise, world
 
+pytestmark = pytest.mark.slow  # the experiments of the paper
+
 SEEDS = 5
 
 

@@ -18,6 +18,8 @@ from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 from worlds.logs import mutual_table, small_table
 
+pytestmark = pytest.mark.slow  # a whole evaluation per example
+
 T = 5
 WAYS = [{}, {"appeal_at": "first"}, {"appeal_from": "fit"}, {"appeal_from": "fit", "appeal_at": "first"}]
 

@@ -17,6 +17,8 @@ from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
 
+pytestmark = pytest.mark.slow  # a run of the whole laboratory
+
 
 @pytest.fixture(scope="module")
 def tiny() -> dict[str, ReportPart]:

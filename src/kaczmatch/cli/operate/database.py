@@ -8,13 +8,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from kaczmatch.app import backups
 from kaczmatch.app.composing import access_of, scrubbing_of
 from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.operations.verification import verify as replayed
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.settings.reading import without_password
-from kaczmatch.storage import backups, migrating
+from kaczmatch.storage import migrating
 
 FAILED = 1
 _SHOWN = 20

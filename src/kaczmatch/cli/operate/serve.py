@@ -24,13 +24,13 @@ def serve(config: Path | None, **chosen: Any) -> None:
         os.environ.setdefault(name, "1")
     _use_file(config)
     from kaczmatch.app import serving
-    from kaczmatch.storage import OutOfDate
+    from kaczmatch.storage import SchemaOutOfDate
 
     with plain_errors():
         settings = read(**chosen)
         try:
             serving.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
-        except OutOfDate as error:
+        except SchemaOutOfDate as error:
             raise InvalidInput("database", str(error)) from None
 
 

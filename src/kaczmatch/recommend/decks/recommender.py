@@ -41,7 +41,7 @@ class Recommender:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the learner's default where none is given
     cooldown: timedelta = COOLDOWN
-    private_order: bool = False
+    private_order: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or default_fusion(self.index.learner))

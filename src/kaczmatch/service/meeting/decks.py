@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import check_integer
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.recommend.decks.deck import Deck, FilterHint
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -20,10 +21,10 @@ from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.config import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
-from kaczmatch.service.domain.folding import LIKE, TrackedState
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import (
     Block,
+    Decision,
     Impression,
     LatestDecision,
     MatchSide,
@@ -225,7 +226,7 @@ def load_viewer(reader: Reader, context: Context, user: str, now: datetime) -> V
     met: dict[Hashable, datetime] = {
         pair.candidate: pair.at for pair in reader.find(LatestDecision, user=user, after=(now - context.config.cooldown,))
     }
-    likes = reader.find(LatestDecision, candidate=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
+    likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
     return ViewerContext(me, viewer, taste, excluded_people(reader, user), met, tuple(pair.user for pair in likes))
 
 

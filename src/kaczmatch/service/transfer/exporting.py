@@ -9,8 +9,8 @@ from kaczmatch.formats.columns import PROFILE_COLUMNS, SWIPE_COLUMNS, time_text
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Person
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Event, EventKind, Person
 from kaczmatch.service.meeting.profiles import tags_of
 
 COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
@@ -71,12 +71,12 @@ def _swipes(context: Context) -> Iterator[Batch]:
                 {
                     "user": event.user,
                     "candidate": event.candidate,
-                    "decision": event.decision,
+                    "decision": None if event.decision is None else event.decision.value,
                     "at": time_text(event.at),
                     "id": event.id,
                 }
                 for event in events
-                if event.kind == SWIPED
+                if event.kind == EventKind.SWIPED
             ]
             if batch:
                 yield batch

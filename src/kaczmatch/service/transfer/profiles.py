@@ -12,9 +12,10 @@ from kaczmatch.formats.columns import PROFILE_COLUMNS
 from kaczmatch.recommend.people.profile import MAX_AGE
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, checked_id, new_person
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, new_person
 from kaczmatch.service.transfer import fields as cells
 
 FIELDS: Final = PROFILE_COLUMNS
