@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from kaczmatch.service.operations.models import Models
 from kaczmatch.service.privacy.erasure import Erasure
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
+R = TypeVar("R", bound=Record)
+
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
@@ -100,7 +102,7 @@ class Town:
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
 
-    def find(self, kind: type[Record], **equal: Any) -> list[Any]:
+    def find(self, kind: type[R], **equal: Any) -> list[R]:
         with self.context.store.read() as reader:
             return list(reader.find(kind, **equal))
 

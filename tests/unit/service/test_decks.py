@@ -21,9 +21,9 @@ def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
     town.couples(8)
     hand = town.deck("w0")
     assert hand.deck is not None
-    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.place)
-    assert [card.other for card in logged] == [person.id for _, person in hand.cards]
-    assert all(0.0 < card.chance <= 1.0 for card in logged)
+    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.position)
+    assert [card.candidate for card in logged] == [person.id for _, person in hand.cards]
+    assert all(0.0 < card.propensity <= 1.0 for card in logged)
     [deck] = town.find(StoredDeck)
     assert (deck.policy, deck.sampler, deck.eligible) == ("mutual", "mutual", 8)
     assert deck.reason

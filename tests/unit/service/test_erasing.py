@@ -82,7 +82,7 @@ def test_states_are_what_they_would_be_if_the_person_had_never_been(town: Town) 
         learned = town.learned(f"w{woman}")
         assert learned is not None
         assert learned.swipes == 1
-    assert [pair.other for pair in town.find(LatestDecision)] == ["m0"] * 4
+    assert [pair.candidate for pair in town.find(LatestDecision)] == ["m0"] * 4
 
 
 def test_nobodys_appeal_keeps_what_the_person_thought(town: Town) -> None:

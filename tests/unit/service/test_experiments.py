@@ -216,7 +216,7 @@ def test_decks_of_other_settings_under_the_same_name_are_told_apart(change: dict
     town.day()
     town.wait(days=7)
     alike = {deck.user for deck in town.find(StoredDeck) if deck.arm == "b"}
-    changed = replace(town.context, rules=replace(town.context.config, experiment=trial(**change)))
+    changed = replace(town.context, config=replace(town.context.config, experiment=trial(**change)))
     found = ExperimentReports(changed).report()
     stay = len(alike) if "arms" in change and change["arms"][0].policy != PaperPolicy() else 0
     assert found.strays == 16 - stay > 0
@@ -229,7 +229,7 @@ def test_blocks_of_another_length_are_told_apart() -> None:
     town.day()
     town.wait(days=7)
     changed = replace(
-        town.context, rules=replace(town.context.config, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
+        town.context, config=replace(town.context.config, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
     )
     found = ExperimentReports(changed).report()
     assert (found.strays, sum(arm.units + arm.waiting for arm in found.arms)) == (8, 0)

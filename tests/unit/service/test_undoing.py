@@ -24,13 +24,13 @@ def everything(town: Town) -> tuple[object, ...]:
     learned = town.learned("w0")
     known = None if learned is None else (learned.state, learned.swipes, learned.at)
     pairs = [
-        (one.user, one.other, one.decision, one.decided, one.swipe, round(one.excess, 12)) for one in town.find(LatestDecision)
+        (one.user, one.candidate, one.decision, one.at, one.swipe, round(one.excess, 12)) for one in town.find(LatestDecision)
     ]
     standings = [
-        (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.swiped)
+        (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.last_swipe_at)
         for one in town.find(PersonCounters)
     ]
-    return known, sorted(pairs), sorted(standings), {one.other: one.answer for one in town.find(Impression) if one.user == "w0"}
+    return known, sorted(pairs), sorted(standings), {one.candidate: one.decision for one in town.find(Impression) if one.user == "w0"}
 
 
 @pytest.mark.parametrize("decision", ["like", "pass", "skip"])
@@ -56,7 +56,7 @@ def test_a_later_decision_undone_gives_back_the_one_before(town: Town) -> None:
     town.swipe("w0", "m0", "pass", id="oops")
     town.undoing.undo("w0", "oops").result()
     after = [one for one in town.find(LatestDecision) if one.user == "w0"]
-    assert [(one.decision, one.decided, one.swipe) for one in after] == [(one.decision, one.decided, one.swipe) for one in before]
+    assert [(one.decision, one.at, one.swipe) for one in after] == [(one.decision, one.at, one.swipe) for one in before]
     assert town.swipe("m0", "w0", "like").match is not None
 
 
@@ -165,10 +165,10 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
     class Overtaken:
         read = staticmethod(store.read)
 
-        def write(self, work: Callable[[Transaction], Any], people: Collection[str]) -> Any:
+        def write(self, work: Callable[[Transaction], Any], locks: Collection[str]) -> Any:
             town.swipe("w0", "m0", id="s", deck=deck)
-            assert list(people) == ["w0"]
-            return store.write(work, locks=people)
+            assert list(locks) == ["w0"]
+            return store.write(work, locks=locks)
 
     undoing = Undoing(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):
