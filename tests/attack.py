@@ -99,7 +99,7 @@ class Prey(Town):
             has = self.some_tags()
             self.people.put(account, self.about(account, man=True, tags=self.called(has))).result()
             self.world.follow()
-            shown = [person.id for _, person in self.deck(account, size).cards]
+            shown = [card.person.id for card in self.deck(account, size).cards]
             tags.append(has)
             places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
             probabilities.append(self._likes(account))

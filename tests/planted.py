@@ -162,9 +162,9 @@ FAULTS = (
     ),
     Fault(
         "cards drawn at random that look like all others",
-        "api/words.py",
-        "if reason == Reason.EXPLORED else reason",
-        "if False else reason",
+        "service/meeting/card_reasons.py",
+        "if logged == Reason.EXPLORED else logged",
+        "if False else logged",
         "tests/functional/api/test_reciprocity.py",
     ),
 )

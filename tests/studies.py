@@ -42,9 +42,9 @@ class Studied(Town):
         for user in self.chance.permutation(self.ids if users is None else users).tolist():
             self.wait(seconds=20)
             hand = self.deck(user)
-            for card, person in hand.cards:
-                liked = self.chance.random() < probability(user, person.id)
-                self.swipe(user, person.id, "like" if liked else "pass", deck=card.deck)
+            for card in hand.cards:
+                liked = self.chance.random() < probability(user, card.person.id)
+                self.swipe(user, card.person.id, "like" if liked else "pass", deck=card.impression.deck)
             self.world.follow()
         self.wait(days=1)
 

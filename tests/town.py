@@ -92,7 +92,7 @@ class Town:
         """A deck of `user` in which `candidate` is; the two must fit."""
         hand = self.deck(user, 100)
         assert hand.deck is not None, hand.empty
-        assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
+        assert candidate in {card.person.id for card in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
     def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:

@@ -57,7 +57,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     hand = town.deck("w0")
     assert hand.deck is not None
-    swipe = town.swipe("w0", hand.cards[0][1].id, "pass", deck=hand.deck.id).event
+    swipe = town.swipe("w0", hand.cards[0].person.id, "pass", deck=hand.deck.id).event
     town.undoing.undo("w0", swipe.id).result()
     town.wait(hours=2)
     town.day()

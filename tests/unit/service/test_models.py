@@ -23,8 +23,9 @@ def current(town: Town) -> ActiveVersions:
 
 def some_swipes(town: Town, people: int = 3) -> None:
     for user in range(people):
-        for card, person in town.deck(f"w{user}").cards[:3]:
-            town.swipe(f"w{user}", person.id, "like" if person.features[:1] == b"\x00" else "pass", deck=card.deck)
+        for card in town.deck(f"w{user}").cards[:3]:
+            person = card.person
+            town.swipe(f"w{user}", person.id, "like" if person.features[:1] == b"\x00" else "pass", deck=card.impression.deck)
 
 
 def test_setting_up_twice_changes_nothing(town: Town) -> None:

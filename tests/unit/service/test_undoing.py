@@ -30,7 +30,12 @@ def everything(town: Town) -> tuple[object, ...]:
         (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.last_swipe_at)
         for one in town.find(PersonCounters)
     ]
-    return known, sorted(pairs), sorted(standings), {one.candidate: one.decision for one in town.find(Impression) if one.user == "w0"}
+    return (
+        known,
+        sorted(pairs),
+        sorted(standings),
+        {one.candidate: one.decision for one in town.find(Impression) if one.user == "w0"},
+    )
 
 
 @pytest.mark.parametrize("decision", ["like", "pass", "skip"])
@@ -144,7 +149,7 @@ def test_any_history_replays_to_the_state(steps: list[str]) -> None:
             hand = town.deck("w0")
             if hand.cards and hand.deck is not None:
                 last = f"s-{place}"
-                town.swipe("w0", hand.cards[0][1].id, step, id=last, deck=hand.deck.id)
+                town.swipe("w0", hand.cards[0].person.id, step, id=last, deck=hand.deck.id)
     assert verify(town.context).problems == ()
     assert len({event.number for event in town.find(Event)}) == len(town.find(Event))
 

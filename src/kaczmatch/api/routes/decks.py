@@ -12,11 +12,9 @@ from kaczmatch.api.guards import Somebody, Use, User, scoped
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.shapes import Id, Shape
-from kaczmatch.api.words import told_reason, why
 from kaczmatch.recommend.profile import age_on
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.config import LARGEST_DECK
-from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.meeting.ranking import MOST_RANKED
 
 router = APIRouter(prefix="/people/{user}", tags=["decks"])
@@ -103,23 +101,22 @@ def rank(user: Somebody, body: Candidates, use: Use, caller: Annotated[Caller, D
 
 def _dealt(use: Parts, user: str, size: int | None) -> DeckOut:
     hand = use.decks.deck(user, size)
-    told, words = why(use.context, user, [(card.reason, person) for card, person in hand.cards])
     today = use.context.clock().astimezone(UTC).date()
     return DeckOut(
         deck=None if hand.deck is None else hand.deck.id,
         expires=None if hand.deck is None else hand.deck.expires,
         cards=[
             CardOut(
-                id=person.id,
-                name=person.name,
-                age=age_on(person.born, today),
-                tags=tags_of(person, words)[0],
-                reason=told_reason(card.reason),
-                why=because.words,
-                fits=list(because.fits),
+                id=card.person.id,
+                name=card.person.name,
+                age=age_on(card.person.born, today),
+                tags=list(card.tags),
+                reason=card.how_dealt,
+                why=card.reason.text,
+                fits=list(card.reason.tags),
             )
-            for (card, person), because in zip(hand.cards, told, strict=True)
+            for card in hand.cards
         ],
         empty=hand.empty,
-        openings=[OpeningOut(filter=one.filter, people=one.people) for one in hand.openings],
+        openings=[OpeningOut(filter=one.filter, people=one.people) for one in hand.hints],
     )

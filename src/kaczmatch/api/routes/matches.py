@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from kaczmatch.api.guards import Use, User
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
 from kaczmatch.api.shapes import Face, Id, Shape
-from kaczmatch.api.words import current_words
 from kaczmatch.service.domain.records import Person
 
 router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
@@ -46,7 +45,7 @@ def matches(user: User, use: Use, limit: Limit = 50, cursor: Cursor = "") -> Mat
     """Matches that have not ended, the newest first."""
     use.people.get(user)
     page = use.matching.matches(user, after=decoded(cursor, datetime, str, str), limit=limit)
-    words, now = current_words(use.context), use.context.clock()
+    words, now = use.models.vocabulary(), use.context.clock()
     with use.context.store.read() as reader:
         people = reader.many(Person, [(one.other,) for one in page])
     items = [

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Header, Response
 from kaczmatch.api.guards import Asker, Use, User, UserOrOperator
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.shapes import Profile, ProfileIn
-from kaczmatch.api.words import current_words
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
@@ -68,7 +67,7 @@ def everything(user: User, use: Use) -> dict[str, Any]:
 
 def _told(use: Parts, person: Person, response: Response) -> Profile:
     response.headers["ETag"] = _etag(person)
-    return Profile.of(person, current_words(use.context), use.context.clock())
+    return Profile.of(person, use.models.vocabulary(), use.context.clock())
 
 
 def _etag(person: Person) -> str:

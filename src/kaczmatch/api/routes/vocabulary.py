@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 
 from kaczmatch.api.guards import Asker, Use, scoped
 from kaczmatch.api.shapes import Shape, Word
-from kaczmatch.api.words import current_words
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.domain.context import Context
@@ -54,7 +53,7 @@ class ChangeIn(Shape):
 @router.get("", response_model=VocabularyOut)
 def vocabulary(use: Use, caller: Asker) -> VocabularyOut:
     del caller
-    return _told(current_words(use.context), use.context)
+    return _told(use.models.vocabulary(), use.context)
 
 
 @router.patch("", response_model=VocabularyOut)

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from kaczmatch.api.guards import Somebody, Use, is_local
 from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.shapes import Face, Place
-from kaczmatch.api.words import current_words
 from kaczmatch.app.demo.population import TOWN, Invented
 from kaczmatch.service.access.credentials import Caller
 from kaczmatch.service.domain.records import Person, PersonCounters
@@ -58,7 +57,7 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
     ) -> DemoPeople:
         """Some of the invented people; of a name or with a tag, if one is looked for."""
         check_local(request)
-        words, now = current_words(use.context), use.context.clock()
+        words, now = use.models.vocabulary(), use.context.clock()
         wanted = invented.found(find)
         page = wanted[skip : skip + limit]
         with use.context.store.read() as reader:

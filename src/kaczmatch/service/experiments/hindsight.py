@@ -24,8 +24,8 @@ from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, EventFold, with
 from kaczmatch.service.domain.records import Block, Event, Impression, MatchSide, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
-from kaczmatch.service.meeting.decks import MOST_ADMIRERS
 from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS
 
 
 @final

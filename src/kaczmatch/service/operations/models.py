@@ -19,12 +19,12 @@ from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.folding import LIKE
 from kaczmatch.service.domain.records import Event, Model, Person, StoredPrior, StoredState, StoredVocabulary
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.ranking import taught_by
 
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
@@ -59,6 +59,11 @@ class Models:
 
         return self.context.store.write(work, locks=["~models"]).result()
 
+    def vocabulary(self) -> Vocabulary:
+        """The one in use."""
+        with self.context.store.read() as reader:
+            return self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
+
     def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
 
@@ -81,7 +86,7 @@ class Models:
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
             known = [one.user for one in reader.find(StoredState, model=current.model) if one.swipes]
             some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
-            histories = [taught_by(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
+            histories = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
             return None
