@@ -6,7 +6,7 @@ from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.card_reasons import CardReasons
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
 from kaczmatch.storage import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 def told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town, about
 
 
 def ids(town: Town, user: str, size: int | None = None) -> list[str]:
@@ -95,7 +95,7 @@ def test_who_is_gone_from_the_store_is_in_no_deck_though_memory_still_has_them(t
     town.couples(4)
     town.erasing.erase("m0")
     town.people.pause("m1", paused=True).result()
-    town.people.put("m2", town.about("M2", man=True, i_look_for=frozenset({"man"}))).result()
+    town.people.put("m2", about("M2", man=True, i_look_for=frozenset({"man"}))).result()
     assert "m0" in town.world.recommender.index  # it has not followed yet
     assert ids(town, "w0") == ["m3"]
 
@@ -209,9 +209,9 @@ def test_the_cooldown_lasts_fourteen_days_exactly(town: Town) -> None:
     town.couples(6)
     town.swipe("w0", "m0", "pass")
     decided = town.now
-    town.now = decided + timedelta(days=14) - timedelta(microseconds=1)
+    town.clock.now = decided + timedelta(days=14) - timedelta(microseconds=1)
     assert "m0" not in ids(town, "w0", 5)
-    town.now = decided + timedelta(days=14, hours=2)
+    town.clock.now = decided + timedelta(days=14, hours=2)
     assert "m0" in ids(town, "w0", 6)
 
 

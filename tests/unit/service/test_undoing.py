@@ -16,7 +16,7 @@ from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 def everything(town: Town) -> tuple[object, ...]:

@@ -7,11 +7,19 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.service.domain.appeal import less, without_decision
-from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import decisions, recounted
 from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE
-from kaczmatch.service.domain.records import Change, Event, Impression, LatestDecision, MatchSide, PersonCounters, StoredState
+from kaczmatch.service.domain.records import (
+    ActiveVersions,
+    Change,
+    Event,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person

@@ -11,10 +11,9 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, EventFold, TrackedState
-from kaczmatch.service.domain.records import Block, LatestDecision, MatchSide, Person, StoredState
+from kaczmatch.service.domain.records import ActiveVersions, Block, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import counters_of, profile_of
