@@ -95,8 +95,8 @@ class ConsistencyCheck:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
         likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
         back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
-        apart = matched_or_blocked(self.reader, self.user) | self.leaving
+        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
-            if returned is not None and returned.decision == LIKE and other not in apart:
+            if returned is not None and returned.decision == LIKE and other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

@@ -28,6 +28,7 @@ from kaczmatch.service.domain.records import (
     Event,
     Model,
     Person,
+    PersonCounters,
     StoredPrior,
     StoredState,
     StoredVocabulary,
@@ -94,9 +95,10 @@ class Models:
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-            known = [one.user for one in reader.find(StoredState, model=current.model) if one.swipes]
-            some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
-            histories = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
+            swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
+            sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
+            found = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in sample]
+        histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
             return None
