@@ -34,12 +34,12 @@ class ProfileInput(RequestModel):
     born: date
     i_am: frozenset[Name] = Field(min_length=1, max_length=32)
     i_look_for: frozenset[Name] = Field(min_length=1, max_length=32)
-    youngest: int = Field(YOUNGEST, ge=0, le=OLDEST)
-    oldest: int = Field(OLDEST, ge=0, le=OLDEST)
+    youngest: int = Field(default=YOUNGEST, ge=0, le=OLDEST)
+    oldest: int = Field(default=OLDEST, ge=0, le=OLDEST)
     location: Coordinates | None = None
-    within_km: float | None = Field(None, ge=0.0, le=50_000.0)
-    tags: frozenset[Name] = Field(frozenset(), max_length=MOST_TERMS)
-    features: dict[Name, FeatureValue] = Field({}, max_length=MOST_TERMS)
+    within_km: float | None = Field(default=None, ge=0.0, le=50_000.0)
+    tags: frozenset[Name] = Field(default=frozenset(), max_length=MOST_TERMS)
+    features: dict[Name, FeatureValue] = Field(default={}, max_length=MOST_TERMS)
 
 
 @final

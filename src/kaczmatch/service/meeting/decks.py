@@ -15,9 +15,9 @@ from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.config import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.folding import LIKE, TrackedState

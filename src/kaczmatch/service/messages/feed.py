@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.core.errors import whole
+from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
-LARGEST_PAGE = 1_000
 _AT_ONCE = 250
 _LAST = 2**63 - 1
 
