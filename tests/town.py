@@ -23,7 +23,7 @@ from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
 from kaczmatch.service.meeting.ranking import CandidateRanking
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swiping
 from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.privacy.erasure import Erasure
@@ -93,7 +93,7 @@ class Town:
         assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
-    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:
+    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> RecordedSwipe:
         self.wait(seconds=1)
         deck = self.shown(user, candidate) if deck is None else deck
         identifier = id or f"s{next(self._ids)}"

@@ -15,19 +15,19 @@ import httpx
 import pytest
 
 from kaczmatch.client import (
+    ApiError,
     AsyncClient,
-    PreconditionFailedError,
     Client,
     ConflictError,
-    UnauthorizedError,
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
-    RetryPolicy,
-    ApiError,
+    PreconditionFailedError,
     RateLimitError,
+    RetryPolicy,
     ServiceUnavailableError,
     ServiceUnreachableError,
+    UnauthorizedError,
     service_calls,
     user_calls,
 )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.api.request_bodies import DEEPEST, BodyTooDeep, check_depth
 from kaczmatch.api.middleware import host_of
 from kaczmatch.api.paging import decode_cursor, encode_cursor
+from kaczmatch.api.request_bodies import DEEPEST, BodyTooDeep, check_depth
 from kaczmatch.core.errors import InvalidInput
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
