@@ -72,5 +72,5 @@ def _deck(cases: Parts, user: str, size: int | None) -> Deck:
             for (card, person), explanation in zip(opened.cards, explanations, strict=True)
         ),
         empty=opened.empty,
-        hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.openings),
+        hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.hints),
     )
