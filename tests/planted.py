@@ -92,14 +92,14 @@ FAULTS = (
     ),
     Fault(
         "authorisation for another user's data",
-        "api/guards.py",
+        "api/authentication.py",
         "    if found.may_act_for(user):\n",
         "    if found.user or found.may_act_for(user):\n",
         "tests/functional/api/test_access.py",
     ),
     Fault(
         "the scope of a key",
-        "api/guards.py",
+        "api/authentication.py",
         "if not found.scopes.intersection(scopes):",
         "if False:",
         "tests/functional/api/test_access.py",

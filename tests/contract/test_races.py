@@ -32,7 +32,7 @@ from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matching
 from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.service.meeting.safety import Safety
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swiping
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from worlds.clock import NOON
@@ -81,7 +81,7 @@ def test_two_mutual_likes_make_exactly_one_match(
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
     together = Barrier(2)
 
-    def like(side: int) -> list[SwipeResult]:
+    def like(side: int) -> list[RecordedSwipe]:
         answers = []
         for place in range(PAIRS):
             me, other = (f"w{place}", f"m{place}") if side else (f"m{place}", f"w{place}")
@@ -126,11 +126,11 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
     town.context.store.write(cards).result()
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
 
-    def swipe(place: int) -> SwipeResult:
+    def swipe(place: int) -> RecordedSwipe:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="like" if place % 2 else "pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
-    assert all(isinstance(answer, SwipeResult) for answer in at_once(number, swipe))
+    assert all(isinstance(answer, RecordedSwipe) for answer in at_once(number, swipe))
     events = town.find(Event, user="w0")
     assert {event.id for event in events} == {f"s{place}" for place in range(number)}
     learned = town.learned("w0")
@@ -161,12 +161,12 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
     town.context.store.write(cards).result()
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
 
-    def swipe(place: int) -> SwipeResult:
+    def swipe(place: int) -> RecordedSwipe:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
     answers = at_once(20, swipe)
-    assert sum(isinstance(answer, SwipeResult) for answer in answers) == 7
+    assert sum(isinstance(answer, RecordedSwipe) for answer in answers) == 7
     assert sum(isinstance(answer, TooMany) for answer in answers) == 13
 
 

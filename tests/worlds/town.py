@@ -25,7 +25,7 @@ from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
 from kaczmatch.service.meeting.ranking import CandidateRanking
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swiping
 from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.privacy.erasure import Erasure
@@ -117,14 +117,14 @@ class Town:
         assert candidate in {card.person.id for card in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
-    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:
+    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> RecordedSwipe:
         self.wait(seconds=1)
         deck = self.shown(user, candidate) if deck is None else deck
         identifier = id or f"s{next(self.numbers)}"
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
 
-    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> SwipeResult:
+    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""
         swipe = Swipe(user=user, id=id or f"s{next(self.numbers)}", candidate=candidate, decision=decision, deck="")
         return self.swiping.imported(swipe, self.now).result()

@@ -10,7 +10,8 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.api.application import Limits, application
+from kaczmatch.api.application import RequestLimits, application
+from kaczmatch.api.metrics import Metrics
 from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.inviting import with_demo
 from kaczmatch.app.logs import set_up_logs
@@ -50,10 +51,10 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         yield
         await run_in_threadpool(system.stop)
 
-    limits = Limits(
+    limits = RequestLimits(
         body=settings.body_limit,
         upload=settings.upload_limit,
-        at_once=settings.waiting_limit,
+        in_progress=settings.waiting_limit,
         decks=settings.deck_limit,
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
@@ -62,12 +63,12 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         system.parts, limits, routers=routers, pages=pages_of(system), lifespan=lifespan, version=version("kaczmatch")
     )
     app.state.system = system
-    figures = app.state.figures
-    figures.watch(
+    metrics: Metrics = app.state.metrics
+    metrics.watch(
         "people", "People that can be shown.", lambda: float(len(system.world)) if system.status.ready.is_set() else 0.0
     )
-    figures.watch("ready", "Whether requests are served.", lambda: float(not system.status.why()))
+    metrics.watch("ready", "Whether requests are served.", lambda: float(not system.status.why()))
     store = system.store
     if isinstance(store, SqlStore):
-        figures.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
+        metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
     return app

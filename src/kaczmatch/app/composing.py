@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
-from kaczmatch.api.routes.transfer import AT_ONCE
+from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
 from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
@@ -56,7 +56,7 @@ def open_store(settings: Settings) -> SqlStore:
     if url.startswith("sqlite"):
         Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         migrate(url)
-    return SqlStore(url, readers=settings.threads + AT_ONCE + 4)  # some for what runs in the background
+    return SqlStore(url, readers=settings.threads + TRANSFER_THREADS + 4)  # some for what runs in the background
 
 
 def rules_of(settings: Settings) -> ServiceConfig:

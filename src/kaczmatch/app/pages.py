@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from kaczmatch.api.guards import is_local
+from kaczmatch.api.authentication import is_local
 from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions

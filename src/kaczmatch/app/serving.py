@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import uvicorn
 
-from kaczmatch.api.figures import SHARED
+from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
 from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.key import NAME
@@ -50,7 +50,7 @@ def serve(settings: Settings, told: Callable[[str], None]) -> None:
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
         os.environ[f"{PREFIX}{name.upper()}"] = str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
-        os.environ[SHARED] = folder
+        os.environ[SHARED_FOLDER] = folder
         uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from typing import final
 
 import structlog
 
-from kaczmatch.api.edge import where
+from kaczmatch.api.middleware import error_location
 from kaczmatch.api.parts import Parts
 from kaczmatch.app.background import Background
 from kaczmatch.app.collecting import collect_rarely
@@ -85,7 +85,7 @@ class System:
             )
             self.status.doing = f"failed to start ({why}); see the log"
             self.status.started.set()
-            log.error("start failed", error=why, where=where(error))
+            log.error("start failed", error=why, where=error_location(error))
             raise
         self.status.followed = time.monotonic()
         self.status.ready.set()

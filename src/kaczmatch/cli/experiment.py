@@ -10,9 +10,9 @@ from typing import Any
 from kaczmatch.cli.operating import Stages, opened, plainly, settings_from
 from kaczmatch.cli.session import show
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import Estimate
 from kaczmatch.report.results import Part, Table
-from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
+from kaczmatch.schemas.experiments import ExperimentReport, IntervalEstimate
+from kaczmatch.service.experiments.report import ExperimentReports
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
 _UNEVEN = 0.001
@@ -35,8 +35,8 @@ def _arms(report: ExperimentReport) -> Table:
     for arm in report.arms:
         row: dict[str, Any] = {"arm": arm.name, "policy": arm.policy, "units": arm.units, "waiting": arm.waiting}
         row |= {"decks": arm.decks, "cards": arm.cards}
-        for name, one in zip(OUTCOMES, arm.outcomes, strict=True):
-            row[name.replace(" ", "_")] = math.nan if one is None else one.value
+        for outcome in arm.outcomes:
+            row[outcome.outcome.replace(" ", "_")] = math.nan if outcome.mean is None else outcome.mean.value
         rows.append(row)
     return Table("arms", "Arms", rows)
 
@@ -44,16 +44,16 @@ def _arms(report: ExperimentReport) -> Table:
 def _differences(report: ExperimentReport) -> Table:
     rows = []
     for one in report.contrasts:
-        found = one.difference or Estimate(math.nan, math.nan, math.nan)
+        found = one.difference or IntervalEstimate(value=math.nan, low=math.nan, high=math.nan)
         row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
         rows.append(row | {"verdict": _verdict(one.difference)})
     return Table("differences", f"Minus {report.arms[0].name}", rows)
 
 
-def _verdict(difference: Estimate | None) -> str:
+def _verdict(difference: IntervalEstimate | None) -> str:
     if difference is None:
         return "cannot be said yet"
-    if difference.covers(0.0):
+    if difference.low <= 0.0 <= difference.high:
         return "no difference shown"
     return "more" if difference.value > 0.0 else "less"
 

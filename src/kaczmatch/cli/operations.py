@@ -11,20 +11,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kaczmatch.api.routes.transfer import columns_of
 from kaczmatch.app.collecting import collect_rarely
 from kaczmatch.app.composing import access_of, scrubbing_of
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.learners.registry import learner
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.verification import verify as replayed
 from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.service.transfer.column_mapping import column_mapping
 from kaczmatch.service.transfer.exporting import COLUMNS, Batch, exported
-from kaczmatch.service.transfer.importing import Importing, ImportRequest, ImportResult
+from kaczmatch.service.transfer.importing import Importing, ImportRequest
 from kaczmatch.service.transfer.profiles import ProfileImport
 from kaczmatch.service.transfer.swipes import SwipeImport
 from kaczmatch.settings.reading import without_password
@@ -83,7 +84,7 @@ def bring(
     config: Path | None, what: str, file: Path, kind: str | None, columns: list[str], *, dry_run: bool, skip_bad: bool
 ) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
-        asked = ImportRequest(file, kind or _format(file), columns_of(columns), dry_run, skip_bad)
+        asked = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
         collect_rarely()  # half of an import's time went into looking for garbage
         with Stages() as stages:
             if what == "profiles":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from kaczmatch.schemas.operators import SuspiciousAccount
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.meeting.swipes import Swipe
-from kaczmatch.service.operations.overview import SuspiciousAccount
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import TAGS, Town, about
@@ -57,7 +57,9 @@ def test_a_bot_is_listed_among_the_operators_figures() -> None:
         card = town.deck("bot", 40).cards[0]
         town.swipe("bot", card.person.id, "like", deck=card.impression.deck)
     town.swipe("fussy", "w1", "pass")
-    assert OperatorActions(town.context).overview().like_everybody == (SuspiciousAccount("bot", SWIPES, SWIPES),)
+    assert OperatorActions(town.context).overview().like_everybody == (
+        SuspiciousAccount(user="bot", swipes=SWIPES, likes=SWIPES),
+    )
 
 
 def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> None:

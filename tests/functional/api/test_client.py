@@ -15,25 +15,25 @@ import httpx
 import pytest
 
 from kaczmatch.client import (
+    ApiError,
     AsyncClient,
-    Changed,
     Client,
-    Conflict,
-    Denied,
-    Forbidden,
-    Invalid,
-    NotFound,
-    Patience,
-    Problem,
-    TooMany,
-    Unavailable,
-    Unreachable,
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+    PreconditionFailedError,
+    RateLimitError,
+    RetryPolicy,
+    ServiceUnavailableError,
+    ServiceUnreachableError,
+    UnauthorizedError,
     service_calls,
     user_calls,
 )
-from kaczmatch.client.calling import Call
+from kaczmatch.client.call import Call
 
-QUICK = Patience(tries=4, first=0.001, longest=0.01)
+QUICK = RetryPolicy(tries=4, first=0.001, longest=0.01)
 
 
 def calls() -> dict[str, Callable[..., Call[Any]]]:
@@ -152,7 +152,7 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     assert deck.expires > datetime.now(UTC)
     first = client.swipe(one, two, "like", deck=deck.deck, id="first")
     assert client.swipe(one, two, "like", deck=deck.deck, id="first") == first
-    with pytest.raises(Invalid) as reused:
+    with pytest.raises(InvalidRequestError) as reused:
         client.swipe(one, two, "pass", deck=deck.deck, id="first")
     assert reused.value.code == "id-reused"
     assert [like.other for like in client.likes(one).items] == [two]
@@ -188,7 +188,7 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     assert not client.resume(one).paused
     assert client.personal_data(one)["profile"]["id"] == one
     client.erase(two)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         client.profile(two)
 
 
@@ -198,10 +198,10 @@ def test_profiles_versions_and_the_vocabulary(service: Any, client: Client) -> N
     put = client.put_profile(user, **about, location=(52.5, 13.4), within_km=20, tags=["jazz"], if_version=0)
     assert put.location is not None
     assert abs(put.location.latitude - 52.5) < 0.1
-    with pytest.raises(Changed):
+    with pytest.raises(PreconditionFailedError):
         client.put_profile(user, **about, if_version=0)
     assert client.put_profile(user, **about, if_version=1).version == 2
-    with pytest.raises(Invalid) as bad:
+    with pytest.raises(InvalidRequestError) as bad:
         client.put_profile(user, **about | {"tags": ["nonsense"]})
     assert bad.value.errors[0][0] == "tags"
     name = f"tag of {user}"
@@ -215,7 +215,7 @@ def test_import_and_export(service: Any, client: Client) -> None:
     assert client.import_rows("profiles", rows, "csv", columns={"id": "key"}, dry_run=True).written == 0
     assert client.import_rows("profiles", rows, "csv", columns={"id": "key"}).written == 1
     assert client.import_rows("profiles", rows, "csv", columns={"id": "key"}).unchanged == 1
-    with pytest.raises(Invalid) as bad:
+    with pytest.raises(InvalidRequestError) as bad:
         client.import_rows("profiles", rows.replace(b"1990", b"90"), "csv", columns={"id": "key"})
     assert (bad.value.code, bad.value.errors[0][0]) == ("bad-rows", "row 1, born")
     assert user in client.export_rows("profiles", "jsonl").decode()
@@ -238,19 +238,19 @@ def test_tokens_health_and_refusals(service: Any, client: Client) -> None:
     url = str(service.client.base_url)
     with Client(url, client.token(one).token, patience=QUICK) as device:
         assert device.profile(one).id == one
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFoundError):
             device.profile(two)
-        with pytest.raises(Forbidden):
+        with pytest.raises(ForbiddenError):
             device.figures()
-    with Client(url, "kz_no_key") as stranger, pytest.raises(Denied):
+    with Client(url, "kz_no_key") as stranger, pytest.raises(UnauthorizedError):
         stranger.profile(one)
     assert client.live().ok
     assert client.ready().ok
     assert "kaczmatch_request_seconds" in client.metrics()
     client.pause(one)
-    with pytest.raises(Conflict):
+    with pytest.raises(ConflictError):
         client.deck(one)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFoundError):
         client.profile("../health/live")
 
 
@@ -262,7 +262,7 @@ def test_the_async_client_says_the_same(service: Any, client: Client) -> None:
             mine, theirs = await asyncio.gather(other.profile(one), other.profile(two))
             assert mine == client.profile(one)
             assert theirs == client.profile(two)
-            with pytest.raises(NotFound):
+            with pytest.raises(NotFoundError):
                 await other.profile("nobody")
 
     asyncio.run(both())
@@ -313,16 +313,16 @@ def test_the_async_client_tries_again_too() -> None:
 
 
 def test_when_it_is_not_tried_again() -> None:
-    with talking(Flaky(*[httpx.ConnectError] * 9)) as client, pytest.raises(Unreachable):
+    with talking(Flaky(*[httpx.ConnectError] * 9)) as client, pytest.raises(ServiceUnreachableError):
         client.profile("ann")
-    with talking(Flaky(*[503] * 9)) as client, pytest.raises(Unavailable):
+    with talking(Flaky(*[503] * 9)) as client, pytest.raises(ServiceUnavailableError):
         client.profile("ann")
     flaky = Flaky(httpx.ReadTimeout)
-    with talking(flaky) as client, pytest.raises(Unreachable):
+    with talking(flaky) as client, pytest.raises(ServiceUnreachableError):
         client.report("ann", "bob", "rude")  # it may have arrived, and would be made twice
     assert len(flaky.seen) == 1
     flaky = Flaky(500)
-    with talking(flaky) as client, pytest.raises(Problem):
+    with talking(flaky) as client, pytest.raises(ApiError):
         client.profile("ann")
     assert len(flaky.seen) == 1
 
@@ -331,7 +331,7 @@ def test_a_quota_is_not_waited_for_all_day() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(429, json={"code": "quota", "detail": "at most 2 in a day"}, headers={"Retry-After": "3600"})
 
-    with Client("http://test", "key", transport=httpx.MockTransport(answer)) as client, pytest.raises(TooMany) as refused:
+    with Client("http://test", "key", transport=httpx.MockTransport(answer)) as client, pytest.raises(RateLimitError) as refused:
         client.deck("ann")
     assert refused.value.wait == 3600.0
 
@@ -345,9 +345,9 @@ def test_what_may_have_been_done_is_sent_again_only_if_that_does_no_harm() -> No
         return httpx.Response(503, json=told, headers={"Retry-After": "0"})
 
     with Client("http://127.0.0.1:1", "key", patience=QUICK, transport=httpx.MockTransport(lost)) as client:
-        with pytest.raises(Unavailable):
+        with pytest.raises(ServiceUnavailableError):
             client.report("ada", "bo", "rude")
         assert len(asked) == 1
-        with pytest.raises(Unavailable):
+        with pytest.raises(ServiceUnavailableError):
             client.swipe("ada", "bo", "like", deck="d")
         assert len(asked) == 1 + QUICK.tries

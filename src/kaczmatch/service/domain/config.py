@@ -43,6 +43,3 @@ class ServiceConfig:
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)
     keep_messages: timedelta = timedelta(days=30)
-
-
-LARGEST_DECK = 100

@@ -14,8 +14,8 @@ from kaczmatch.recommend.deck import Deck, FilterHint
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
-from kaczmatch.service.domain.config import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.quotas import DECKS, spend

@@ -14,6 +14,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
 from kaczmatch.service.domain.records import Event, LatestDecision, Person
@@ -24,28 +25,6 @@ from kaczmatch.service.meeting.viewer_context import load_viewer_state
 R = TypeVar("R", LatestDecision, Event)
 
 SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """What one tag or feature counts, how far that may be off, and how sure its sign is (½: not at all)."""
-
-    name: str
-    weight: float
-    spread: float | None
-    confidence: float | None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """The names that count most for and against; `certainty` is the share of the first doubt that has gone."""
-
-    liked: tuple[Weight, ...]
-    disliked: tuple[Weight, ...]
-    swipes: int
-    certainty: float | None
 
 
 @final
@@ -98,19 +77,19 @@ def in_words(learner: Learner, state: State, start: State, swipes: int, words: V
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [
-        Weight(name.name, float(weight), *_sure(float(weight), None if spreads is None else float(spreads[place])))
-        for place, (name, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
-        if not name.retired and weight != 0.0
+        _weight(term.name, weight, None if spreads is None else float(spreads[place]))
+        for place, (term, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
+        if not term.retired and weight != 0.0
     ]
     by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))
     first, certainty = _spreads(learner, start), None
     if spreads is not None and first is not None:
         certainty = float(1.0 - np.mean(spreads**2) / np.mean(first**2))
     return Preference(
-        tuple(one for one in by_weight if one.weight > 0.0)[:most],
-        tuple(one for one in by_weight if one.weight < 0.0)[:most],
-        swipes,
-        None if certainty is None else min(max(certainty, 0.0), 1.0),
+        liked=tuple(one for one in by_weight if one.weight > 0.0)[:most],
+        disliked=tuple(one for one in by_weight if one.weight < 0.0)[:most],
+        swipes=swipes,
+        certainty=None if certainty is None else min(max(certainty, 0.0), 1.0),
     )
 
 
@@ -127,5 +106,6 @@ def _spreads(learner: Learner, state: State) -> Vector | None:
     return np.asarray(np.sqrt(np.diag(learner.covariance(state))[: state.dimensions]))
 
 
-def _sure(weight: float, spread: float | None) -> tuple[float | None, float | None]:
-    return (None, None) if spread is None else (spread, float(ndtr(abs(weight) / spread)))
+def _weight(term: str, weight: float, spread: float | None) -> Weight:
+    confidence = None if spread is None else float(ndtr(abs(weight) / spread))
+    return Weight(term=term, weight=weight, spread=spread, confidence=confidence)

@@ -12,6 +12,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.recommend.explanation import Explanation, explain
 from kaczmatch.recommend.rank import Ranking, rank
+from kaczmatch.schemas.decks import MOST_RANKED
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
@@ -23,7 +24,6 @@ from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 
-MOST_RANKED = 1_000
 _SWIPES_EXPLAINED = 500
 
 

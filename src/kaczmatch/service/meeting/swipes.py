@@ -46,7 +46,7 @@ class Swipe:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SwipeResult:
+class RecordedSwipe:
     """What a swipe came to: its event, the match it made, and whether it had been received before."""
 
     event: Event
@@ -64,7 +64,7 @@ class Swiping:
 
     context: Context
 
-    def swipe(self, swipe: Swipe) -> Future[SwipeResult]:
+    def swipe(self, swipe: Swipe) -> Future[RecordedSwipe]:
         """Learn from a swipe on a card of a deck. It is done when it is on disk."""
         _check(swipe)
         return self.context.store.write(
@@ -90,11 +90,11 @@ class Swiping:
             work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         )
 
-    def imported(self, swipe: Swipe, at: datetime) -> Future[SwipeResult]:
+    def imported(self, swipe: Swipe, at: datetime) -> Future[RecordedSwipe]:
         """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
         _check(swipe)
 
-        def work(transaction: Transaction) -> SwipeResult:
+        def work(transaction: Transaction) -> RecordedSwipe:
             known = transaction.get(Event, swipe.user, swipe.id)
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
@@ -104,7 +104,7 @@ class Swiping:
 
         return self.context.store.write(work, locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe))
 
-    def _swipe(self, transaction: Transaction, swipe: Swipe) -> SwipeResult:
+    def _swipe(self, transaction: Transaction, swipe: Swipe) -> RecordedSwipe:
         known = transaction.get(Event, swipe.user, swipe.id)
         if known is not None:
             return _again(known, swipe)
@@ -131,7 +131,7 @@ class Swiping:
 
     def _learn(
         self, transaction: Transaction, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool
-    ) -> SwipeResult:
+    ) -> RecordedSwipe:
         """Append the event and bring everything that follows from it up to date."""
         rules = self.context.config
         current = self.context.catalogue.current(transaction)
@@ -184,7 +184,7 @@ class Swiping:
         transaction.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
         if event.match is not None:
             self._match(transaction, event, event.match, now)
-        return SwipeResult(event, repeated=False)
+        return RecordedSwipe(event, repeated=False)
 
     def _match(self, transaction: Transaction, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
@@ -270,9 +270,9 @@ def _check(swipe: Swipe) -> None:
         raise InvalidInput("candidate", "nobody swipes on themselves")
 
 
-def _again(known: Event, swipe: Swipe) -> SwipeResult:
+def _again(known: Event, swipe: Swipe) -> RecordedSwipe:
     """The same answer to the same swipe; another one under its id is a mistake."""
     said = (known.kind, known.candidate, known.decision, known.deck or "")
     if said != (SWIPED, swipe.candidate, swipe.decision, swipe.deck):
         raise Reused(f"the id {swipe.id!r} was used for another swipe")
-    return SwipeResult(known, repeated=True)
+    return RecordedSwipe(known, repeated=True)

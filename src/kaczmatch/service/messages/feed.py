@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.core.errors import whole
+from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import FEED, SCRUB
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
@@ -20,7 +21,6 @@ from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
-LARGEST_PAGE = 1_000
 _AT_ONCE = 250
 _LAST = 2**63 - 1
 

@@ -12,13 +12,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import Row, read_rows
+from kaczmatch.schemas.transfer import ImportResult, RowProblem
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ImportProgress
 from kaczmatch.service.domain.refusals import Refusal
@@ -36,31 +37,6 @@ _PATIENCE = 30.0  # seconds, while the store is too busy
 
 def _silent(stage: str, done: int, total: int) -> None:
     del stage, done, total
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RowProblem:
-    """What is wrong with one row."""
-
-    row: int
-    field: str
-    problem: str
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportResult:
-    """What came of it. Where there are `bad` rows and they were not to be left out, nothing was written."""
-
-    rows: int = 0
-    written: int = 0
-    unchanged: int = 0  # they were there already
-    bad: int = 0
-    problems: tuple[RowProblem, ...] = ()  # the first ones
-    unread: tuple[str, ...] = ()  # columns that mean nothing
-    resumed: int = 0  # rows that an earlier try had done
-    complete: bool = False  # every good row is in the store
 
 
 @final
@@ -112,7 +88,7 @@ class _Tally:
         self.bad += 1
         self.wrong_rows.add(row)
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(RowProblem(row, name, problem))
+            self.problems.append(RowProblem(row=row, field=name, problem=problem))
 
     def first(self) -> tuple[RowProblem, ...]:
         return tuple(sorted(self.problems, key=lambda one: one.row))
@@ -134,19 +110,19 @@ class Importing(Generic[T]):
         for batch in self._batches(asked, found, told):
             del batch  # only what is wrong matters in this pass
         unread = tuple(sorted(one for one in found.columns if not self._read(asked, one)))
-        result = ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
         if asked.dry_run or (found.bad and not asked.skip_bad):
-            return result
+            return ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
         digest = self._digest(asked)
         done, wrote = self._progress(digest), _Tally()
         self._write(asked, wrote, digest, told, done, found)
         self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
-        return replace(
-            result,
+        return ImportResult(
+            rows=found.rows,
             written=wrote.written,
             unchanged=wrote.unchanged,
             bad=found.bad + wrote.bad,
             problems=(*found.first(), *wrote.first())[:MOST_PROBLEMS],
+            unread=unread,
             resumed=done,
             complete=True,
         )
@@ -257,8 +233,3 @@ class Importing(Generic[T]):
 
     def _save(self, digest: str, rows: int) -> None:
         self.context.store.write(lambda tx: tx.put(ImportProgress(digest=digest, rows=rows)))
-
-
-def shown(result: ImportResult) -> dict[str, Any]:
-    """As plain values, for JSON."""
-    return asdict(result) | {"problems": [asdict(one) for one in result.problems]}

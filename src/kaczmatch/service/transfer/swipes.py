@@ -15,7 +15,7 @@ from kaczmatch.service.domain.folding import LIKE, PASS, SKIP
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import checked_id
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swiping
 from kaczmatch.service.transfer import fields as cells
 
 FIELDS: Final = ("user", "candidate", "decision", "at", "id")
@@ -74,7 +74,7 @@ class SwipeImport:
     def write(self, item: tuple[Swipe, datetime]) -> Future[bool]:
         done: Future[bool] = Future()
 
-        def finished(future: Future[SwipeResult]) -> None:
+        def finished(future: Future[RecordedSwipe]) -> None:
             error = future.exception()
             done.set_result(not future.result().repeated) if error is None else done.set_exception(error)
 

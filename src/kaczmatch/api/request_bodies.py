@@ -1,4 +1,4 @@
-"""What a body may be: not too large, and not nested so deeply that reading it would overflow a stack."""
+"""Limits on request bodies: their size, and how deeply they are nested, because parsing deep JSON could overflow a stack."""
 
 from __future__ import annotations
 
@@ -12,65 +12,65 @@ _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
 
-class TooLarge(Exception):
-    """More than may be sent."""
+class BodyTooLarge(Exception):
+    """The body is larger than the limit."""
 
 
-class TooDeep(Exception):
-    """Nested too deeply."""
+class BodyTooDeep(Exception):
+    """The body is nested too deeply."""
 
 
-async def whole(receive: Receive, limit: int) -> bytes | None:
+async def read_body(receive: Receive, limit: int) -> bytes | None:
     """The body, read no further than the limit; None where the client went away."""
-    read: list[bytes] = []
+    pieces: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        part: bytes = message.get("body", b"")
-        size += len(part)
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
         if size > limit:
-            raise TooLarge
-        read.append(part)
+            raise BodyTooLarge
+        pieces.append(piece)
         if not message.get("more_body", False):
-            return read[0] if len(read) == 1 else b"".join(read)
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def checked_depth(body: bytes) -> None:
+def check_depth(body: bytes) -> None:
     if body.count(b"[") + body.count(b"{") <= DEEPEST:
         return
     depth = 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b"", body)):
         depth += 1 if bracket in (b"[", b"{") else -1
         if depth > DEEPEST:
-            raise TooDeep
+            raise BodyTooDeep
 
 
-def again(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """A channel that hands out a body that was read already, and then what comes after it."""
-    told = False
+    sent = False
 
     async def replay() -> Message:
-        nonlocal told
-        if told:
+        nonlocal sent
+        if sent:
             return await receive()
-        told = True
+        sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
 
 
-def counted(receive: Receive, limit: int) -> Receive:
+def limited(receive: Receive, limit: int) -> Receive:
     """A channel that stops at the limit, for uploads that are read piece by piece."""
     size = 0
 
-    async def count() -> Message:
+    async def receive_piece() -> Message:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise TooLarge
+            raise BodyTooLarge
         return message
 
-    return count
+    return receive_piece

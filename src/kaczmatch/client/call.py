@@ -1,4 +1,4 @@
-"""One call, before anybody makes it: both clients are made of the same ones."""
+"""One call before it is made. Both clients consist of the same calls."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from urllib.parse import quote
 
 import httpx
 
-from kaczmatch.client.decoding import decoded
+from kaczmatch.schemas.base import ResponseModel
 
 T = TypeVar("T")
+M = TypeVar("M", bound=ResponseModel)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """What to send, and what to make of the answer. `repeatable`: sent twice, it has the effect of one."""
+    """What to send, and how to read the response. A `repeatable` call that is sent twice has the effect of one."""
 
     method: str
     path: str
@@ -35,17 +36,18 @@ class Call(Generic[T]):
 
 
 def path(template: str, **parts: str) -> str:
-    """A path with parts that cannot leave their place."""
+    """A path whose parts are quoted, so that an id cannot change the route."""
     return template.format(**{name: quote(part, safe="") for name, part in parts.items()})
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Those that were said."""
+    """The values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def answer(kind: type[T]) -> Callable[[httpx.Response], T]:
-    return lambda response: decoded(kind, response.json())
+def model(kind: type[M]) -> Callable[[httpx.Response], M]:
+    """Reads a response as a model of the contract."""
+    return lambda response: kind.model_validate_json(response.content)
 
 
 def nothing(response: httpx.Response) -> None:
@@ -60,5 +62,5 @@ def text(response: httpx.Response) -> str:
     return response.text
 
 
-def plain(response: httpx.Response) -> dict[str, Any]:
+def mapping(response: httpx.Response) -> dict[str, Any]:
     return dict(response.json())

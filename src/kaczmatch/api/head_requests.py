@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 @final
 @dataclass(slots=True)
-class Heads:
-    """In front of the routes, which know GET only. The server leaves out the body of what answers a HEAD."""
+class HeadRequests:
+    """Turns HEAD into GET for the routes, which know GET only. The server leaves out the body of the response."""
 
     app: ASGIApp
 
@@ -20,9 +20,9 @@ class Heads:
             await self.app(scope, receive, send)
             return
 
-        async def answer(message: Message) -> None:
+        async def respond(message: Message) -> None:
             scope["method"] = "HEAD"
             await send(message)
 
         scope["method"] = "GET"
-        await self.app(scope, receive, answer)
+        await self.app(scope, receive, respond)

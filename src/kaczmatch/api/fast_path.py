@@ -1,6 +1,6 @@
-"""A lane of its own for swipes: they go past the framework's routing, which costs more than everything they do here.
+"""Swipes bypass the framework's routing, which costs more than everything else that a swipe does in the API.
 
-The route stands in the OpenAPI document as any other, and answers the same where it is called through the framework.
+The OpenAPI document has the route like any other, and it answers the same when it is called through the framework.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ _ROUTE: Final = _Route("/v1/people/{user}/swipes/{swipe}")
 
 @final
 @dataclass(slots=True)
-class Lane:
-    """In front of the routes; `handlers` turn refusals into answers, as they do behind it. Bodies come in one piece here."""
+class SwipeFastPath:
+    """Stands in front of the routes. `handlers` turn refusals into problems, as they do behind it.
+
+    The middleware has read the body, so it comes in one piece.
+    """
 
     app: ASGIApp
     endpoint: Endpoint
@@ -42,15 +45,15 @@ class Lane:
         scope["path_params"], scope["route"] = found.groupdict(), _ROUTE
         request = Request(scope, receive)
         try:
-            answer = await self.endpoint(request, (await receive())["body"])
+            body = await self.endpoint(request, (await receive())["body"])
         except Exception as error:
-            kinds = (kind for kind in type(error).__mro__ if kind is not Exception)  # mistakes of ours are for the edge to note
+            kinds = (kind for kind in type(error).__mro__ if kind is not Exception)  # the middleware logs unexpected errors
             handler = next((self.handlers[kind] for kind in kinds if kind in self.handlers), None)
             if handler is None:
                 raise
             refusal = await handler(request, error)
             await refusal(scope, receive, send)
             return
-        headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", b"application/json")]
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": answer})
+        await send({"type": "http.response.body", "body": body})
