@@ -37,25 +37,25 @@ class PastStates:
             private_order=True,
         )
 
-    def enter(self, people: Iterable[Person]) -> None:
+    def add_people(self, people: Iterable[Person]) -> None:
         new = list(people)
         self._index.put(*(profile_of(person, self._words, self._rules.schema) for person in new))
         self._changed.update(person.id for person in new if person.id in self._tastes)
 
-    def leave(self, people: Collection[Person]) -> None:
+    def remove_people(self, people: Collection[Person]) -> None:
         self._index.remove(*(person.id for person in people))
 
-    def tell(self, event: Event) -> None:
-        self._tastes[event.user] = self.fold.step(self.taste(event.user), event)
+    def apply_event(self, event: Event) -> None:
+        self._tastes[event.user] = self.fold.step(self.tracked_state(event.user), event)
         self._changed.add(event.user)
 
-    def taste(self, user: str) -> TrackedState:
+    def tracked_state(self, user: str) -> TrackedState:
         return self._tastes.get(user, self.fold.start())
 
     def state(self, user: str) -> State:
-        return grown_state(self.fold, self.taste(user).state, self._words)
+        return grown_state(self.fold, self.tracked_state(user).state, self._words)
 
-    def settle(self, appeal: dict[Hashable, float]) -> None:
+    def update_index(self, appeal: dict[Hashable, float]) -> None:
         """Bring the index up to what was told."""
         new: dict[Hashable, State] = {user: self.state(user) for user in self._changed}
         self._states.update(new)

@@ -38,7 +38,7 @@ class Preferences:
         with self.context.store.read() as reader:
             known = load_viewer_state(reader, self.context, user)
         start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
-        return in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
+        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
 
     def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
@@ -55,7 +55,7 @@ class Preferences:
             taste = fold.step(taste, event)
             if place >= len(events) - last:
                 state = grown_state(fold, taste.state, words)
-                steps.append((event, in_words(fold.learner, state, start, taste.swipes, words, most)))
+                steps.append((event, preference_in_words(fold.learner, state, start, taste.swipes, words, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
@@ -73,7 +73,7 @@ class Preferences:
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
 
 
-def in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
+def preference_in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [

@@ -97,7 +97,7 @@ class ServingIndex:
         self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
         self.exposure = Exposure(cap=self.context.config.exposure_cap)
         self._rebuild(reader)
-        self._recall(reader)
+        self._load_exposure(reader)
 
     def follow(self) -> int:
         """Bring in what has changed in the store since; says how many people that concerned."""
@@ -112,12 +112,12 @@ class ServingIndex:
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
-                self.forget(user for user in changed if user not in self.recommender.index)
+                self.remove(user for user in changed if user not in self.recommender.index)
             else:
-                self._refresh(reader, sorted(changed))
+                self._update_people(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)
-                self._relearn(reader, sorted(swiped), fold, self.recommender.index, self._states)
-                self._reweigh(reader, sorted(judged), self.recommender.index)
+                self._update_states(reader, sorted(swiped), fold, self.recommender.index, self._states)
+                self._update_appeal(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
     def serving(self, current: ActiveVersions) -> Recommender | None:
@@ -125,9 +125,9 @@ class ServingIndex:
         if not self._serves(current):
             self.follow()
         served, recommender = self._served
-        return recommender if _alike(served, current) else None
+        return recommender if _same_versions(served, current) else None
 
-    def forget(self, people: Iterable[str]) -> None:
+    def remove(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
         for user in people:
             self.recommender.index.remove(user)
@@ -135,7 +135,7 @@ class ServingIndex:
             self.exposure.forget(user)
 
     def _serves(self, current: ActiveVersions) -> bool:
-        return _alike(self.current, current)
+        return _same_versions(self.current, current)
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -159,27 +159,27 @@ class ServingIndex:
         )
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._bring(reader, page, fold, index, states)
+            self._add(reader, page, fold, index, states)
             last = (page[-1].id,)
         self._served, self._states = (current, recommender), states
 
-    def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
+    def _update_people(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
         for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
             here = [person for person in found.values() if not person.paused]
-            self.forget(set(some) - {person.id for person in here})
-            self._bring(reader, here, fold, self.recommender.index, self._states)
+            self.remove(set(some) - {person.id for person in here})
+            self._add(reader, here, fold, self.recommender.index, self._states)
 
-    def _bring(
+    def _add(
         self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
         words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
         index.put(*(profile_of(person, words, schema) for person in people))
-        self._relearn(reader, ids, fold, index, states)
-        self._reweigh(reader, ids, index)
+        self._update_states(reader, ids, fold, index, states)
+        self._update_appeal(reader, ids, index)
 
-    def _relearn(
+    def _update_states(
         self, reader: Reader, people: Sequence[str], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
     ) -> None:
         """What people like by now."""
@@ -192,14 +192,14 @@ class ServingIndex:
             index.prefer(new)
             states.update(new)
 
-    def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+    def _update_appeal(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
         """How others take to people by now."""
         now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
             standings = reader.many(PersonCounters, [(user,) for user in some])
             index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
 
-    def _recall(self, reader: Reader) -> None:
+    def _load_exposure(self, reader: Reader) -> None:
         """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
         since = self.context.clock() - timedelta(days=14)
         after: tuple[object, ...] = (since,)
@@ -210,7 +210,7 @@ class ServingIndex:
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
-def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
+def _same_versions(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 

@@ -59,7 +59,7 @@ class RecordedSwipe:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Swiping:
+class Swipes:
     """The use cases of a swipe."""
 
     context: Context
@@ -90,7 +90,7 @@ class Swiping:
             work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         )
 
-    def imported(self, swipe: Swipe, at: datetime) -> Future[RecordedSwipe]:
+    def import_swipe(self, swipe: Swipe, at: datetime) -> Future[RecordedSwipe]:
         """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
         _check(swipe)
 

@@ -28,7 +28,7 @@ from kaczmatch.service.meeting.profiles import require_person
 
 @final
 @dataclass(frozen=True, slots=True)
-class Undoing:
+class Undo:
     """The use cases of going back."""
 
     context: Context

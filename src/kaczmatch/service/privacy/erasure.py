@@ -109,7 +109,7 @@ class Erasure:
             transaction.drop(type(record), *record.identity())
             if isinstance(record, OutboxMessage):
                 transaction.drop(Delivery, record.id)
-        self.farewells.note(transaction, user)
+        self.farewells.record_erasure(transaction, user)
         transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
