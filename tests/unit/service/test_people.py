@@ -38,9 +38,9 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"name": ""}, "characters"),
+        ({"name": " "}, "characters"),
         ({"name": "x" * 81}, "characters"),
-        ({"name": "nul\x00"}, "control"),
+        ({"name": "bell\x07"}, "control"),
         ({"name": "evil\u202egnp.exe"}, "direction"),
         ({"name": "A\u200dda"}, "invisible"),
         ({"name": "\u3164"}, "invisible"),
@@ -49,9 +49,7 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
         ({"born": date(2008, 11, 16)}, "18"),
         ({"tags": frozenset({"jaz"})}, "did you mean 'jazz'"),
         ({"i_am": frozenset({"womann"})}, "woman"),
-        ({"i_look_for": frozenset()}, "at least one"),
         ({"youngest": 40, "oldest": 30}, "younger"),
-        ({"latitude": 48.0}, "both"),
         ({"within_km": 10.0}, "location"),
     ],
 )

@@ -69,7 +69,7 @@ class Credentials:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "farewells", ErasedTokens(self.context, self.secret))
+        object.__setattr__(self, "erased_tokens", ErasedTokens(self.context, self.secret))
 
     def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[ServiceKey, str]:
         """A new key, and its text, which nobody can show again."""
