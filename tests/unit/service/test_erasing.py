@@ -110,11 +110,11 @@ def stopping(
     """The store writes so often, and then no more; what it wrote, and for whom."""
     write, written = town.context.store.write, []
 
-    def limited(work: Any, people: Sequence[str] = (), **options: Any) -> Any:
+    def limited(work: Any, locks: Sequence[str] = (), **options: Any) -> Any:
         if len(written) == after:
             raise error
-        written.append((work, people))
-        return write(work, locks=people, **options)
+        written.append((work, locks))
+        return write(work, locks=locks, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(town.context.store, "write", limited)

@@ -11,8 +11,7 @@ import numpy as np
 from kaczmatch.app.demo.population import DemoPopulation
 from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SWIPED
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
@@ -41,8 +40,8 @@ class DemoReplies:
                 newest = reader.find(Event, newest=True, limit=1)
                 self._read_to = newest[0].number if newest else 0
             events = reader.find(Event, after=(self._read_to,), limit=1_000)
-            fresh = [one for one in events if one.kind == SWIPED and not one.imported]
-            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == LIKE]
+            fresh = [one for one in events if one.kind == EventKind.SWIPED and not one.imported]
+            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
             known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
             for user in {one.user for one in fresh} - self._met:
@@ -69,7 +68,7 @@ class DemoReplies:
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""
         me = reader.get(Person, user)
-        if me is None or len(reader.find(LatestDecision, candidate=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+        if me is None or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
             return []
         version = self.context.catalogue.current(reader).vocabulary
         words, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema

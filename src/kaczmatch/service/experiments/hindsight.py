@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.policy import Experience, Policy
 from kaczmatch.recommend.recommender import Recommender
@@ -20,8 +21,18 @@ from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, EventFold, without_undone
-from kaczmatch.service.domain.records import Block, Event, Impression, MatchSide, Person, PersonCounters, StoredDeck
+from kaczmatch.service.domain.folding import ModelFold, without_undone
+from kaczmatch.service.domain.records import (
+    Block,
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    MatchSide,
+    Person,
+    PersonCounters,
+    StoredDeck,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.profiles import profile_of
@@ -133,14 +144,14 @@ class Hindsight:
         self._past.append(event)
         if self._past_states is not None:
             self._past_states.apply_event(event)
-        if event.kind != SWIPED or event.candidate is None:
+        if event.kind != EventKind.SWIPED or event.candidate is None:
             return
-        user, other, liked = event.user, event.candidate, event.decision == LIKE
+        user, other, liked = event.user, event.candidate, event.decision == Decision.LIKE
         self._last_decided[user][other] = max(event.at, self._last_decided[user].get(other, event.at))
         self._admirers[other].pop(user, None)
         if liked:
             self._admirers[other][user] = None
-        if event.decision != SKIP:
+        if event.decision != Decision.SKIP:
             mine, theirs = (self._counters.get(one, PersonCounters(user=one)) for one in (user, other))
             said = rating_evidence(mine, liked=liked)
             excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
@@ -151,9 +162,9 @@ class Hindsight:
     def _appeal(self, user: str, at: datetime) -> float:
         return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
-    def _fold_of(self, learner: Learner) -> EventFold:
+    def _fold_of(self, learner: Learner) -> ModelFold:
         prior = neutral_prior(learner, self._vocabulary.dimensions)
-        return EventFold(0, learner, prior, lambda _: self._vocabulary.dimensions)
+        return ModelFold(0, EventFold(learner, prior), lambda _: self._vocabulary.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

@@ -14,7 +14,7 @@ from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.recommend.policy import Policy
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.domain.records import Decision
 from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
 
 DEALS = 4  # of the policy for each deck; chances are known in each, so a few do
@@ -98,7 +98,7 @@ class _Rows:
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
-            self._cards.append((number, card.decision == LIKE, chance / card.propensity, guess))
+            self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
 
     def logged_cards(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)

@@ -17,14 +17,14 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.domain.catalogue import model_record, neutral_prior, stored
+from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
-from kaczmatch.service.domain.folding import LIKE
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     ActiveVersions,
+    Decision,
     Event,
     Model,
     Person,
@@ -61,7 +61,7 @@ class Models:
             if known is not None:
                 return known
             now = self.context.clock()
-            transaction.put(StoredVocabulary(version=1, terms=stored(words), at=now))
+            transaction.put(StoredVocabulary(version=1, terms=terms_json(words), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
@@ -84,7 +84,7 @@ class Models:
             if changed.dimensions > MOST_NAMES:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
             words = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=words.version, terms=stored(words), at=self.context.clock()))
+            transaction.put(StoredVocabulary(version=words.version, terms=terms_json(words), at=self.context.clock()))
             transaction.put(replace(current, vocabulary=words.version))
             return words
 
@@ -104,7 +104,7 @@ class Models:
             return None
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
-            label=[1 if event.decision == LIKE else -1 for _, event in swipes],
+            label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
