@@ -147,7 +147,7 @@ def busy(demo: Demo) -> None:
             deck = api.post(f"/people/{user}/deck").json()
             for place, card in enumerate(deck["cards"][:12]):
                 decision = "like" if (place + number) % 3 == 0 else "pass"
-                body = {"candidate": card["id"], "decision": decision, "deck": deck["deck"]}
+                body = {"candidate": card["id"], "decision": decision, "deck": deck["id"]}
                 api.put(f"/people/{user}/swipes/{deck['deck']}-{place}", json=body)
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person
 from kaczmatch.service.domain.store import Store
@@ -27,7 +28,7 @@ from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.transfer.exporting import COLUMNS, exported
-from kaczmatch.service.transfer.importing import MOST_PROBLEMS, Importing, ImportRequest, ImportResult
+from kaczmatch.service.transfer.importing import MOST_PROBLEMS, Importing, ImportRequest
 from kaczmatch.service.transfer.profiles import ProfileImport
 from kaczmatch.service.transfer.swipes import SwipeImport
 from kaczmatch.storage import MemoryStore, SqlStore

@@ -123,7 +123,7 @@ class Town:
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
 
-    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> SwipeResult:
+    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""
         swipe = Swipe(user=user, id=id or f"s{next(self.numbers)}", candidate=candidate, decision=decision, deck="")
         return self.swiping.imported(swipe, self.now).result()

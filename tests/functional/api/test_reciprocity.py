@@ -20,12 +20,12 @@ from .conftest import Opened
 ANSWERS = (
     ("GET", ""),
     ("POST", "/deck"),
-    ("GET", "/history"),
+    ("GET", "/events"),
     ("GET", "/likes"),
     ("GET", "/matches"),
     ("GET", "/blocks"),
     ("GET", "/preference"),
-    ("GET", "/preference/growth"),
+    ("GET", "/preference/history"),
     ("GET", "/export"),
     ("POST", "/session/end"),
 )

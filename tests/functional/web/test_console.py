@@ -36,7 +36,7 @@ def operating(visitor: Visitor) -> Visitor:
 
 def complain(site: Site, name: str = "Bo", words: str = "words") -> tuple[str, str]:
     one, two = site.couple("Ada", name)
-    site.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": f"reason {next(NUMBERS)}", "words": words})
+    site.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": f"reason {next(NUMBERS)}", "text": words})
     return one, two
 
 
@@ -87,11 +87,11 @@ def test_other_sites_and_other_machines_get_nothing_by_a_cookie(site: Site) -> N
     given = httpx.post(login, data={"key": key}, headers={"X-Forwarded-For": "10.0.0.1"}).headers["set-cookie"]
     assert "Secure" in given  # beyond this machine by HTTPS alone
     cookie = {"Cookie": given.partition(";")[0]}
-    assert httpx.get(f"{site.address}/v1/operator/figures", headers=cookie).status_code == 401  # the API knows no cookies
+    assert httpx.get(f"{site.address}/v1/operator/overview", headers=cookie).status_code == 401  # the API knows no cookies
     token = httpx.post(f"{site.address}/console/token", headers=cookie).json()
     assert token["scopes"] == ["operator"]
     bearer = {"Authorization": f"Bearer {token['token']}"}
-    assert httpx.get(f"{site.address}/v1/operator/figures", headers=bearer).status_code == 200
+    assert httpx.get(f"{site.address}/v1/operator/overview", headers=bearer).status_code == 200
     assert httpx.get(f"{site.address}/v1/export/profiles", headers=bearer).status_code == 403
     site.system.parts.access.revoke(key.split("_")[1]).result()
     assert httpx.post(f"{site.address}/console/token", headers=cookie).status_code == 401  # the session ends with its key
@@ -166,7 +166,7 @@ def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
     for chart in ("minutes", "policies", "lorenz", "conditions", "stability"):
         expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
     expect(page.locator("#told-lorenz")).to_contain_text("Gini")
-    figures = site.ok("GET", "/operator/figures")
+    figures = site.ok("GET", "/operator/overview")
     cards, people = figures["sample"]["cards"], figures["people"]
     least = f"cannot be below {1 - cards / people:.2f}" if cards < people else "cards."
     expect(page.locator("#told-lorenz")).to_contain_text(least)
