@@ -135,7 +135,7 @@ def operating(page: Page, demo: Demo) -> None:
 def looking(page: Page, demo: Demo) -> None:
     operating(page, demo)
     page.get_by_role("button", name="Timeline").first.click()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
 
 
 def busy(demo: Demo) -> None:

@@ -140,10 +140,10 @@ def test_every_look_at_a_person_leaves_a_line(visitor: Visitor, site: Site) -> N
     page = operating(visitor).page
     assert looks(site, two) == []
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
-    expect(page.locator("#moments")).to_contain_text("was reported by")
+    expect(page.locator("#entries")).to_contain_text("was reported by")
     assert looks(site, two) == ["looked at timeline"]
     page.get_by_role("button", name="Show timeline").click()
-    expect(page.locator("#moments tr", has_text="looked at timeline")).to_have_count(2)
+    expect(page.locator("#entries tr", has_text="looked at timeline")).to_have_count(2)
 
 
 def test_what_people_wrote_is_text_in_the_console(visitor: Visitor, site: Site) -> None:
@@ -192,7 +192,7 @@ def test_axe_finds_nothing_serious_in_the_console(visiting: Visiting, site: Site
     check(page)
     operating(visitor)
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
     check(page)
     page.locator("#person-acts").get_by_role("button", name="Erase").click()
     check(page)
@@ -221,7 +221,7 @@ def test_on_a_phone_the_console_fits_and_charts_can_be_read(visiting: Visiting, 
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     operating(visitor)
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").tap()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     page.locator("#person-acts").get_by_role("button", name="Erase").tap()
     expect(page.get_by_role("dialog")).to_be_in_viewport(ratio=1)

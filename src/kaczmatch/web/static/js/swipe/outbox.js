@@ -65,7 +65,7 @@ export class Outbox {
     try {
       answer = await this.send(one);
     } catch (error) {
-      if (error instanceof Unreachable || !(error instanceof Problem) || error.passing) throw error;
+      if (error instanceof Unreachable || !(error instanceof Problem) || error.retryable) throw error;
       problem = error;
     }
     this.#waiting.shift();

@@ -6,7 +6,7 @@ import { draggable } from "./drag.js";
 
 const BEHIND = 3;
 
-export class Stage {
+export class CardStack {
   #stack = byId("stack");
   #shown = new Map();
 
