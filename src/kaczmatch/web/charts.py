@@ -21,7 +21,7 @@ class Charts:
         self._bundle: bytes | None = None
         self._specifications: bytes | None = None
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Somebody is about to look: start to make the program."""
         if self._bundle is None and not self._lock.locked():
             threading.Thread(target=self.bundle, name="charts", daemon=True).start()
@@ -30,7 +30,7 @@ class Charts:
         """The program, as a module."""
         with self._lock:
             if self._bundle is None:
-                command = [sys.executable, "-m", "kaczmatch.web.bundling"]
+                command = [sys.executable, "-m", "kaczmatch.web.vega_bundle"]
                 self._bundle = subprocess.run(command, check=True, capture_output=True, timeout=300).stdout  # noqa: S603
             return self._bundle
 

@@ -35,7 +35,7 @@ STRICT: Final[Mapping[str, str]] = MappingProxyType(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Page:
+class SitePage:
     """A template at a path. `title` is its name in the navigation; a page without one is not listed there."""
 
     path: str
@@ -43,14 +43,14 @@ class Page:
     title: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
-    fixed: bool = True  # the same for everybody; another is answered by routes of its own
+    cached: bool = True  # the same for everybody; another is answered by routes of its own
 
 
 @final
 class Site:
     """Some pages that link to each other, and what they are made of."""
 
-    def __init__(self, pages: Sequence[Page], assets: Assets | None = None, **shared: Any) -> None:
+    def __init__(self, pages: Sequence[SitePage], assets: Assets | None = None, **shared: Any) -> None:
         """`shared` are values that every template may use."""
         self.pages = tuple(pages)
         self.assets = assets or Assets.read()
@@ -67,18 +67,18 @@ class Site:
         """The pages and their files, at their own addresses (no prefix)."""
         router = APIRouter(include_in_schema=False)
         for page in self.pages:
-            if not page.fixed:
+            if not page.cached:
                 continue
-            router.add_api_route(page.path, self._answering(page), methods=["GET", "HEAD"], response_class=Response)
+            router.add_api_route(page.path, self._cached_response(page), methods=["GET", "HEAD"], response_class=Response)
         router.include_router(self.assets.router())
         return router
 
-    def render(self, page: Page, **values: Any) -> str:
+    def render(self, page: SitePage, **values: Any) -> str:
         """With values of the page and of this moment."""
         listed = [(one.path, one.title) for one in self.pages if one.title]
         return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
 
-    def _answering(self, page: Page) -> Any:
+    def _cached_response(self, page: SitePage) -> Any:
         content = self.render(page).encode()
         etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         headers = headers_of(page) | {"ETag": etag}
@@ -91,6 +91,6 @@ class Site:
         return answer
 
 
-def headers_of(page: Page) -> dict[str, str]:
+def headers_of(page: SitePage) -> dict[str, str]:
     policy = "; ".join(f"{name} {value}" for name, value in page.policy.items())
     return {"Cache-Control": "no-cache", "Content-Security-Policy": policy}

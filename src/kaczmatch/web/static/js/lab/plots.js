@@ -94,7 +94,7 @@ export function strip(run, swipes, total) {
   for (let at = 0; at < swipes; at += 1) {
     pen.fillStyle = run.liked[at] ? liked : passed;
     pen.fillRect(at * wide, 0, wide * 0.8, canvas.height);
-    if (!run.turned[at]) continue;
+    if (!run.flipped[at]) continue;
     pen.fillStyle = turned;
     pen.fillRect(at * wide, canvas.height - 12, wide * 0.8, 12);
   }

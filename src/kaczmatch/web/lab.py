@@ -23,8 +23,8 @@ from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.metrics import alignment, unseen_auc
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, world
-from kaczmatch.web.pages import Page, Site, headers_of
-from kaczmatch.web.report import ReportPage
+from kaczmatch.web.pages import Site, SitePage, headers_of
+from kaczmatch.web.reproduction_report import ReproductionReport
 
 Slug = Literal["probit", "probit-diag", "logistic", "tk", "nk", "block-nk", "rocchio", "all-ones"]
 
@@ -38,16 +38,16 @@ LEARNERS: Final[dict[Slug, tuple[str, str]]] = {
     "rocchio": ("rocchio", "mean of likes minus mean of passes"),
     "all-ones": ("all-ones", "learns nothing"),
 }
-CHOSEN: Final = ("probit", "probit-diag", "tk", "block-nk", "all-ones")
+SELECTED: Final = ("probit", "probit-diag", "tk", "block-nk", "all-ones")
 CONDITIONS: Final[dict[str, Condition]] = {"paper": PAPER, "honest": HONEST}
 SESSIONS, PEOPLE, STEP = 20, 2_000, 8  # AUC is taken every so many swipes
 TOTAL: Final = SESSIONS * PAPER.deck
 _PIECE = 128  # swipes an answer may have
 
-LAB: Final = Page("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "chosen": CHOSEN, "total": TOTAL}, fixed=False)
+LAB: Final = SitePage("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "chosen": SELECTED, "total": TOTAL}, cached=False)
 
 
-class Asked(BaseModel):
+class LabRequest(BaseModel):
     """A piece of a run. The same question has the same answer."""
 
     model_config = ConfigDict(extra="forbid")
@@ -61,22 +61,22 @@ class Asked(BaseModel):
     last: int = Field(gt=0, le=TOTAL)
 
 
-class Curve(BaseModel):
+class LabCurve(BaseModel):
     """The first piece has one value more: before the first swipe."""
 
     alignment: list[float]  # after each swipe of the piece
     auc: list[tuple[int, float]]  # after some of them, with their numbers
 
 
-class Piece(BaseModel):
+class LabSegment(BaseModel):
     liked: list[bool]  # what the first person said
-    turned: list[bool]  # the opposite of what they felt
-    curves: dict[Slug, Curve]
+    flipped: list[bool]  # the opposite of what they felt
+    curves: dict[Slug, LabCurve]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class LabRun:
     """One learner's curves, the mean over people, from before the first swipe."""
 
     alignment: Vector
@@ -87,21 +87,21 @@ class Run:
 _one_at_a_time = threading.Lock()
 
 
-def piece(asked: Asked) -> Piece:
+def segment(asked: LabRequest) -> LabSegment:
     last = min(asked.last, asked.first + _PIECE)
     with _one_at_a_time:
         here = _world(asked.condition, round(asked.noise, 2), asked.seed, asked.people)
         runs = {slug: _run(slug, here) for slug in asked.learners}
     some = next(iter(runs.values()))
     part = slice(asked.first, last)
-    return Piece(
+    return LabSegment(
         liked=(some.labels[part] > 0).tolist(),
-        turned=(here.turned[0, part] == 1).tolist(),
+        flipped=(here.turned[0, part] == 1).tolist(),
         curves={slug: _cut(run, asked.first, last) for slug, run in runs.items()},
     )
 
 
-def lab_router(site: Site, report: ReportPage, local: Callable[[Request], None]) -> APIRouter:
+def lab_router(site: Site, report: ReproductionReport, local: Callable[[Request], None]) -> APIRouter:
     """`local` refuses whoever is not on this machine."""
     router = APIRouter(prefix=LAB.path, include_in_schema=False, dependencies=[Depends(local)])
 
@@ -109,13 +109,13 @@ def lab_router(site: Site, report: ReportPage, local: Callable[[Request], None])
     async def page() -> Response:
         return Response(site.render(LAB, report=report), 200, headers_of(LAB), "text/html; charset=utf-8")
 
-    @router.post("/run", response_model=Piece)
-    async def run(asked: Asked) -> Piece:
-        return await run_in_threadpool(piece, asked)
+    @router.post("/run", response_model=LabSegment)
+    async def run(asked: LabRequest) -> LabSegment:
+        return await run_in_threadpool(segment, asked)
 
     @router.get("/report", response_model=None)
     async def shown() -> Response:
-        return await run_in_threadpool(report.answer)
+        return await run_in_threadpool(report.response)
 
     return router
 
@@ -126,7 +126,7 @@ def _world(condition: str, noise: float, seed: int, people: int) -> World:
 
 
 @lru_cache(maxsize=64)  # worlds compare by identity, so a run of a world that was forgotten is never found
-def _run(slug: Slug, here: World) -> Run:
+def _run(slug: Slug, here: World) -> LabRun:
     rule, times = learner(slug), list(range(STEP, TOTAL + 1, STEP))
     traced = trace(rule, here, times)
     # Where each starts is its own affair: all-ones takes no prior.
@@ -134,11 +134,11 @@ def _run(slug: Slug, here: World) -> Run:
     aligned = np.append(alignment(start, here.tastes[0]).mean(), traced.alignment.mean(axis=0))
     known = [start, *(traced.weights(time) for time in times)]
     area = [unseen_auc(weights, here, 1).mean() for weights in known]  # tastes do not drift here
-    return Run(aligned, np.array(area), traced.labels[0])
+    return LabRun(aligned, np.array(area), traced.labels[0])
 
 
-def _cut(run: Run, first: int, last: int) -> Curve:
+def _cut(run: LabRun, first: int, last: int) -> LabCurve:
     told = range(first + (first > 0), last + 1)
     aligned = [round(float(run.alignment[time]), 4) for time in told]
     area = [(time, round(float(run.auc[time // STEP]), 4)) for time in told if time % STEP == 0]
-    return Curve(alignment=aligned, auc=area)
+    return LabCurve(alignment=aligned, auc=area)

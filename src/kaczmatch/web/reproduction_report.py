@@ -18,11 +18,11 @@ _POLICY: Final = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class ReportPage:
+class ReproductionReport:
     data: Path
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         return (self.data / FILE).is_file()
 
     @property
@@ -30,7 +30,7 @@ class ReportPage:
         """How to make it."""
         return f"kaczmatch reproduce all --out {self.data / FILE.parent}"
 
-    def answer(self) -> Response:
+    def response(self) -> Response:
         try:
             content = (self.data / FILE).read_bytes()
         except OSError:

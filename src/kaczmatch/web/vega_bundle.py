@@ -1,4 +1,4 @@
-"""What draws charts, as one module for a browser, out of the installed package: `python -m kaczmatch.web.bundling` writes it.
+"""What draws charts, as one module for a browser, out of the installed package: `python -m kaczmatch.web.vega_bundle` writes it.
 
 In a process of its own, because making it takes seconds in which no other thread has a turn, and memory that is never given back.
 """
