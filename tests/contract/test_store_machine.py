@@ -15,30 +15,30 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kaczmatch.service.domain.records import Event, Fact, LatestDecision, LogRecord, OutboxMessage, Record
+from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision, LogRecord, OutboxMessage, Record
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import MemoryStore, SqlStore, Taken
 from kaczmatch.storage.schema import TABLES
 
-KINDS: tuple[type[Record], ...] = (Fact, LatestDecision, Event, OutboxMessage)
+KINDS: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, OutboxMessage)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 people = st.sampled_from(["ann", "Ça", ""])
 moments = st.integers(0, 3).map(lambda days: NOW + timedelta(days=days))
 records = st.one_of(
-    st.builds(Fact, name=people, value=st.sampled_from("xyz")),
+    st.builds(HeldPerson, user=people, actor=st.sampled_from("xyz")),
     st.builds(
-        LatestDecision, user=people, other=people, decision=st.sampled_from(["like", "pass"]), decided=moments, swipe=st.just("s")
+        LatestDecision, user=people, candidate=people, decision=st.sampled_from(["like", "pass"]), at=moments, swipe=st.just("s")
     ),
     st.builds(Event, user=people, id=st.sampled_from("123"), kind=st.just("swiped"), at=moments, candidate=people | st.none()),
     st.builds(OutboxMessage, id=people, topic=st.just("t"), user=people, at=moments),
 )
 searches = st.sampled_from(
     [
-        (Fact, {}),
-        (Fact, {"value": "x", "newest": True}),
+        (HeldPerson, {}),
+        (HeldPerson, {"actor": "x", "newest": True}),
         (LatestDecision, {"user": "ann"}),
-        (LatestDecision, {"other": "Ça", "newest": True, "limit": 2}),
+        (LatestDecision, {"candidate": "Ça", "newest": True, "limit": 2}),
         (LatestDecision, {"after": (NOW, "ann", "b")}),
         (Event, {"user": "Ça"}),
         (Event, {"candidate": None, "limit": 3}),

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
@@ -84,8 +84,8 @@ class AttackedTown(Town):
     def taste(self) -> Vector:
         """What the attacker is after: the weights that were learned of the victim."""
         with self.context.store.read() as reader:
-            viewer = load_viewer(reader, self.context, VICTIM, self.now).viewer
-        return np.asarray(viewer.learner.weights(viewer.state.cells, len(self.names)))
+            known = load_viewer_state(reader, self.context, VICTIM)
+        return np.asarray(known.fold.learner.weights(known.state.cells, len(self.names)))
 
     def watch(self, looks: int, size: int) -> Seen:
         """Edit the tags of one account after the other, and look at a deck of this size."""
@@ -99,7 +99,7 @@ class AttackedTown(Town):
             has = self.some_tags()
             self.people.put(account, about(account, man=True, tags=self.called(has))).result()
             self.world.follow()
-            shown = [person.id for _, person in self.deck(account, size).cards]
+            shown = [card.person.id for card in self.deck(account, size).cards]
             tags.append(has)
             places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
             probabilities.append(self._likes(account))
@@ -108,7 +108,8 @@ class AttackedTown(Town):
     def _likes(self, account: str) -> float:
         """The probability that the victim likes an account, which is told to nobody."""
         with self.context.store.read() as reader:
-            viewer = load_viewer(reader, self.context, account, self.now).viewer
+            known = load_viewer_state(reader, self.context, account)
+            viewer = load_viewer_context(reader, self.context, known, self.now).viewer
         return float(viewer.backward(self.world.recommender.states([VICTIM]))[0])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from kaczmatch.service.privacy.erasure import Erasure
 from worlds.clock import Clock
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
+R = TypeVar("R", bound=Record)
 
 
 def about(name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> ProfileInput:
@@ -113,7 +114,7 @@ class Town:
         """A deck of `user` in which `candidate` is; the two must fit."""
         hand = self.deck(user, 100)
         assert hand.deck is not None, hand.empty
-        assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
+        assert candidate in {card.person.id for card in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
     def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> RecordedSwipe:
@@ -133,7 +134,7 @@ class Town:
         told = {"user": user, "n": number}
         self.context.store.write(lambda tx: announce(tx, self.context, topic, user, told), locks=[user]).result()
 
-    def find(self, kind: type[Record], **equal: Any) -> list[Any]:
+    def find(self, kind: type[R], **equal: Any) -> list[R]:
         with self.context.store.read() as reader:
             return list(reader.find(kind, **equal))
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import final
 
 import structlog
@@ -17,12 +17,12 @@ from kaczmatch.app.background import Background
 from kaczmatch.app.collecting import collect_rarely
 from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now, scrubbing_of
 from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
-from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.refit import Refit
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
@@ -91,13 +91,14 @@ class System:
         self.status.ready.set()
         self.status.started.set()
         log.info("ready", people=len(self.world))
-        refitting = Refitting(self.context, self.settings)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(UPKEEP_SECONDS, "upkeep", Maintenance(self.context).run)
         self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
         self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
         if self.settings.refit:
-            self.background.every(REFIT_SECONDS, "refit", refitting.run_if_due)
+            refit = Refit(self.context)
+            every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
+            self.background.every(REFIT_SECONDS, "refit", lambda: refit.run_if_due(every=every, min_people=enough))
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 

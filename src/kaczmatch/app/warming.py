@@ -50,14 +50,18 @@ def warm_up(settings: Settings) -> None:
     decks, swiping = Decks(context, world, fresh_rng), Swiping(context)
     for viewer in ("p0", "p1"):
         hand = decks.deck(viewer, 6)
-        for place, (card, _) in enumerate(hand.cards):
+        for place, card in enumerate(hand.cards):
             swipe = Swipe(
-                user=viewer, id=f"s{place}", candidate=card.candidate, decision=("like", "pass")[place % 2], deck=card.deck
+                user=viewer,
+                id=f"s{place}",
+                candidate=card.person.id,
+                decision=("like", "pass")[place % 2],
+                deck=card.impression.deck,
             )
             swiping.swipe(swipe).result()
-        last = hand.cards[-1][0]
+        last = hand.cards[-1]
         Undoing(context).undo(viewer, f"s{len(hand.cards) - 1}").result()
-        CandidateRanking(context, fresh_rng).why(viewer, last.candidate)
+        CandidateRanking(context, fresh_rng).why(viewer, last.person.id)
         CandidateRanking(context, fresh_rng).rank(viewer, ["p2", "p3", "p4"])
         Preferences(context).growth(viewer)
         swiping.end_session(viewer).result()

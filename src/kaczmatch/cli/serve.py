@@ -56,13 +56,13 @@ def check(config: Path | None) -> None:
 def refit(config: Path | None) -> None:
     _named(config)
     from kaczmatch.app.composing import context_of, open_store
-    from kaczmatch.app.refitting import Refitting
+    from kaczmatch.service.operations.refit import Refit
 
     with plain_errors():
         settings = read()
         store = open_store(settings)
         try:
-            version = Refitting(context_of(settings, store), settings).run()
+            version = Refit(context_of(settings, store)).run()
         finally:
             store.close()
     print(f"newcomers now start from {version}" if version else "too few people have swiped, or nothing has changed")

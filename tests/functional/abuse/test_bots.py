@@ -54,8 +54,8 @@ def test_a_bot_is_listed_among_the_operators_figures() -> None:
     for place in range(SWIPES):
         if place and place % 40 == 0:
             town.wait(days=15)
-        card, person = town.deck("bot", 40).cards[0]
-        town.swipe("bot", person.id, "like", deck=card.deck)
+        card = town.deck("bot", 40).cards[0]
+        town.swipe("bot", card.person.id, "like", deck=card.impression.deck)
     town.swipe("fussy", "w1", "pass")
     assert OperatorActions(town.context).overview().like_everybody == (
         SuspiciousAccount(user="bot", swipes=SWIPES, likes=SWIPES),
@@ -74,8 +74,8 @@ def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> 
     for _ in range(12):
         for place in range(30):
             decks += 1
-            for _, person in town.deck(f"m{place}").cards:
-                shown[person.id] = shown.get(person.id, 0) + 1
+            for card in town.deck(f"m{place}").cards:
+                shown[card.person.id] = shown.get(card.person.id, 0) + 1
         town.wait(hours=2)
     average = sum(shown.values()) / 62
     assert shown["stuffed"] <= town.context.config.exposure_cap * (average + 1.0) + math.sqrt(average)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.api.words import told_reason
 from kaczmatch.recommend.deck import Reason
+from kaczmatch.service.meeting.card_reasons import disclosed_reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
 from worlds.served import NUMBERS, Service
@@ -88,8 +88,8 @@ def test_a_refused_swipe_back_is_answered_alike(opened_twice: tuple[Service, Ser
 
 def test_who_was_drawn_at_random_looks_like_everybody_else(town: Town) -> None:
     """Otherwise such a card would say that its person has not liked the viewer: admirers come first."""
-    assert told_reason(Reason.EXPLORED) == told_reason(Reason.SAMPLED) == "sampled"
-    assert told_reason(Reason.RELAXED) == "relaxed"
+    assert disclosed_reason(Reason.EXPLORED) == disclosed_reason(Reason.SAMPLED) == "sampled"
+    assert disclosed_reason(Reason.RELAXED) == "relaxed"
     town.couples(6)
     town.deck("w0")
     assert all({"propensity", "score", "reason"}.isdisjoint(card) for card in export(town.context, "w0")["cards_shown"])

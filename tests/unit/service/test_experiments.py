@@ -187,7 +187,7 @@ def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> 
 
     def answer(place: int) -> None:
         for user, hand in hands.items():
-            card, person = hand.cards[place]
+            card, person = hand.cards[place].impression, hand.cards[place].person
             town.swipe(user, person.id, "like" if town.tags[person.id][0] else "pass", deck=card.deck)
 
     answer(0)

@@ -158,7 +158,7 @@ def test_a_card_is_answered_once(town: Town) -> None:
     town.swipe("w0", "m0", "pass", deck=deck)
     with pytest.raises(Conflict, match="answered"):
         town.swipe("w0", "m0", "like", deck=deck)
-    [card] = [one for one in town.find(Impression) if one.other == "m0" and one.user == "w0"]
+    [card] = [one for one in town.find(Impression) if one.candidate == "m0" and one.user == "w0"]
     assert card.decision == "pass"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from kaczmatch.service.domain.records import Fact, LatestDecision, PersonCounters
+from kaczmatch.service.domain.records import HeldPerson, LatestDecision, PersonCounters
 from kaczmatch.service.domain.store import OutcomeUnknown, Transaction
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
@@ -87,7 +87,7 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
 def test_errors_name_nobody(store: SqlStore) -> None:
     """They end up in logs."""
     with store.read() as reader, pytest.raises(Exception, match=r"LIMIT") as caught:
-        reader.find(Fact, name="canary-7f3a", limit=-1)
+        reader.find(HeldPerson, user="canary-7f3a", limit=-1)
     assert "canary-7f3a" not in str(caught.value)
 
 
@@ -96,11 +96,11 @@ def test_many_stores_do_not_wait_for_strangers(postgres_url: str) -> None:
     first, second = SqlStore(postgres_url), SqlStore(postgres_url)
 
     def outer(transaction: Transaction) -> None:
-        second.write(lambda inner: inner.put(Fact(name="inner", value="1")), locks=["bob"]).result(10)
-        transaction.put(Fact(name="outer", value="1"))
+        second.write(lambda inner: inner.put(HeldPerson(user="inner", actor="1")), locks=["bob"]).result(10)
+        transaction.put(HeldPerson(user="outer", actor="1"))
 
     first.write(outer, locks=["ann"]).result(20)
     with first.read() as reader:
-        assert reader.count(Fact) == 2
+        assert reader.count(HeldPerson) == 2
     first.close()
     second.close()

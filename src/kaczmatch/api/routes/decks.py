@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Request
 from kaczmatch.api.authentication import ActingUser, UseCases, UserPath, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.parts import Parts
-from kaczmatch.api.words import told_reason, why
 from kaczmatch.recommend.profile import age_on
 from kaczmatch.schemas.decks import (
     Card,
@@ -23,7 +22,6 @@ from kaczmatch.schemas.decks import (
     RankRequest,
 )
 from kaczmatch.service.access.credentials import APP, Caller
-from kaczmatch.service.meeting.profiles import tags_of
 
 router = APIRouter(prefix="/people/{user}", tags=["decks"])
 
@@ -54,22 +52,21 @@ def rank_candidates(
 
 def _deck(cases: Parts, user: str, size: int | None) -> Deck:
     opened = cases.decks.deck(user, size)
-    explanations, vocabulary = why(cases.context, user, [(card.reason, person) for card, person in opened.cards])
     today = cases.context.clock().astimezone(UTC).date()
     return Deck(
         id=None if opened.deck is None else opened.deck.id,
         expires=None if opened.deck is None else opened.deck.expires,
         cards=tuple(
             Card(
-                id=person.id,
-                name=person.name,
-                age=age_on(person.born, today),
-                tags=tuple(tags_of(person, vocabulary)[0]),
-                reason=told_reason(card.reason),
-                why=explanation.words,
-                fits=explanation.fits,
+                id=card.person.id,
+                name=card.person.name,
+                age=age_on(card.person.born, today),
+                tags=card.tags,
+                reason=card.how_dealt,
+                why=card.reason.text,
+                fits=card.reason.tags,
             )
-            for (card, person), explanation in zip(opened.cards, explanations, strict=True)
+            for card in opened.cards
         ),
         empty=opened.empty,
         hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.hints),

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Response
 from kaczmatch.api.authentication import ActingUser, UseCases
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
 from kaczmatch.api.responses import summary
-from kaczmatch.api.words import current_words
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.matches import Match, MatchOutcomes, MatchPage, OutcomeRequest
 from kaczmatch.service.domain.records import Person
@@ -22,7 +21,7 @@ def list_matches(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: C
     """List matches that have not ended, the newest first."""
     cases.people.get(user)
     page = cases.matching.matches(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
-    vocabulary, now = current_words(cases.context), cases.context.clock()
+    vocabulary, now = cases.models.vocabulary(), cases.context.clock()
     with cases.context.store.read() as reader:
         people = reader.many(Person, [(side.other,) for side in page])
     items = tuple(

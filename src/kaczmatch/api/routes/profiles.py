@@ -9,7 +9,6 @@ from fastapi import APIRouter, Header, Response
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, UseCases
 from kaczmatch.api.parts import Parts
 from kaczmatch.api.responses import own_profile
-from kaczmatch.api.words import current_words
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.schemas.profiles import Profile, ProfileInput
 from kaczmatch.service.domain.records import Person
@@ -94,7 +93,7 @@ def _input(body: ProfileInput) -> profiles.ProfileInput:
 
 def _profile(cases: Parts, person: Person, response: Response) -> Profile:
     response.headers["ETag"] = _etag(person)
-    return own_profile(person, current_words(cases.context), cases.context.clock())
+    return own_profile(person, cases.models.vocabulary(), cases.context.clock())
 
 
 def _etag(person: Person) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from kaczmatch.api.authentication import AnyCaller, UseCases, scoped
-from kaczmatch.api.words import current_words
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.schemas.vocabulary import ProfileVocabulary, VocabularyChangeRequest, VocabularyTerm
 from kaczmatch.service.access.credentials import OPERATOR, Caller
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/vocabulary", tags=["vocabulary"])
 def get_vocabulary(cases: UseCases, caller: AnyCaller) -> ProfileVocabulary:
     """What a profile may contain."""
     del caller
-    return _response(current_words(cases.context), cases.context)
+    return _response(cases.models.vocabulary(), cases.context)
 
 
 @router.patch("")

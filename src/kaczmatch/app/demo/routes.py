@@ -10,7 +10,6 @@ from fastapi import APIRouter, Header, Query, Request
 from kaczmatch.api.authentication import UseCases, UserPath, is_local
 from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.responses import summary
-from kaczmatch.api.words import current_words
 from kaczmatch.app.demo.population import TOWN, Invented
 from kaczmatch.schemas.base import ResponseModel
 from kaczmatch.schemas.profiles import Coordinates
@@ -64,7 +63,7 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
     ) -> DemoPage:
         """Some of the invented people; of a name or with a tag, if one is looked for."""
         check_local(request)
-        vocabulary, now = current_words(cases.context), cases.context.clock()
+        vocabulary, now = cases.models.vocabulary(), cases.context.clock()
         found = invented.found(find)
         page = [(user,) for user in found[skip : skip + limit]]
         with cases.context.store.read() as reader:

@@ -21,6 +21,7 @@ import jwt
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, ErasedTokens
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.locks import service_key_lock
 from kaczmatch.service.domain.records import AuditEntry, ServiceKey
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
@@ -111,7 +112,7 @@ class Credentials:
             return revoked
 
         self._cache.pop(identifier, None)
-        return self.context.store.write(work, locks=[f"~key:{identifier}"])
+        return self.context.store.write(work, locks=[service_key_lock(identifier)])
 
     def rotate(self, identifier: str, *, grace: timedelta = timedelta(0)) -> tuple[ServiceKey, str]:
         """A new key like an old one, which ends after `grace`."""
@@ -129,7 +130,7 @@ class Credentials:
             transaction.append(self._audit(f"rotated key {identifier} to {made}"))
             return new
 
-        new = self.context.store.write(work, locks=[f"~key:{identifier}"]).result()
+        new = self.context.store.write(work, locks=[service_key_lock(identifier)]).result()
         self._cache.pop(identifier, None)
         return new, f"{_PREFIX}_{made}_{secret}"
 

@@ -1,10 +1,9 @@
-"""Which model and which vocabulary are in use: all processes agree on it through one record, and the rest is written once."""
+"""Which model and which vocabulary are active. All processes agree on it through one record; the others are written once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, final
 
 import numpy as np
@@ -14,50 +13,25 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import EventFold
-from kaczmatch.service.domain.records import Fact, Model, StoredPrior, StoredVocabulary
-from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
+from kaczmatch.service.domain.store import Reader, RecordKey
 
-_FACT = "current"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ActiveVersions:
-    """What is in use: a model, the one being built (0: none), and the version of the vocabulary."""
-
-    model: int
-    building: int
-    vocabulary: int
-
-    @classmethod
-    def read(cls, reader: Reader) -> ActiveVersions | None:
-        fact = reader.get(Fact, _FACT)
-        return None if fact is None else cls(**json.loads(fact.value))
-
-    def write(self, transaction: Transaction) -> None:
-        transaction.put(Fact(name=_FACT, value=json.dumps(asdict(self))))
-
-
-ACTIVE_VERSIONS: RecordKey = (Fact, (_FACT,))
+ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 
 
 @final
 class Catalogue:
-    """Models and vocabularies by their numbers, read once each; and what was last seen in use, for reading ahead."""
+    """Models and vocabularies by their numbers, each read once. `last` is what was last seen active, for prefetching."""
 
     def __init__(self) -> None:
         self._folds: dict[int, EventFold] = {}
         self._vocabularies: dict[int, Vocabulary] = {}
-        self._facts: dict[str, ActiveVersions] = {}
         self.last: ActiveVersions | None = None
 
     def current(self, reader: Reader) -> ActiveVersions:
-        fact = reader.get(Fact, _FACT)
-        if fact is None:
-            raise RuntimeError("the store has not been set up: there is no model in it")
-        current = self._facts.get(fact.value)
+        current = reader.get(ActiveVersions, SINGLE_ROW)
         if current is None:
-            current = self._facts[fact.value] = ActiveVersions(**json.loads(fact.value))
+            raise RuntimeError("the store has not been set up: there is no model in it")
         self.last = current
         for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all that were in use
             self.vocabulary(reader, version)

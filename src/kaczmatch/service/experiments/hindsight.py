@@ -24,8 +24,8 @@ from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, EventFold, with
 from kaczmatch.service.domain.records import Block, Event, Impression, MatchSide, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
-from kaczmatch.service.meeting.decks import MOST_ADMIRERS
 from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS
 
 
 @final
@@ -37,8 +37,8 @@ class PastDeck:
     cards: tuple[Impression, ...]
     viewer: Viewer
     experience: Experience
-    blocked: frozenset[str]
-    recent: dict[Hashable, datetime]
+    matched_or_blocked: frozenset[str]
+    last_decided: dict[Hashable, datetime]
     admirers: tuple[str, ...]
     recommender: Recommender
     exposure: Exposure  # of everybody, until then
@@ -61,12 +61,12 @@ class Hindsight:
         by_arrival = sorted(self._people.values(), key=lambda person: person.created)
         self._coming, self._here = deque(by_arrival), dict[str, Person]()
         self._leaving = deque(sorted((one for one in by_arrival if one.paused), key=lambda person: person.changed))
-        self._apart: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
+        self._matched_or_blocked: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
         for match in reader.find(MatchSide):
-            self._apart[match.user].append((match.at, match.other))
+            self._matched_or_blocked[match.user].append((match.at, match.other))
         for block in reader.find(Block):
-            self._apart[block.user].append((block.at, block.other))
-            self._apart[block.other].append((block.at, block.user))
+            self._matched_or_blocked[block.user].append((block.at, block.other))
+            self._matched_or_blocked[block.other].append((block.at, block.user))
         self._past: list[Event] = []
         self._met: dict[str, dict[Hashable, datetime]] = defaultdict(dict)
         self._likers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
@@ -98,7 +98,7 @@ class Hindsight:
             cards,
             Viewer(profile, minds.fold.learner, minds.state(user), self._appeal(user, deck.at)),
             Experience(taste.swipes, taste.stability),
-            frozenset(other for at, other in self._apart[user] if at <= deck.at),
+            frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
             {other: at for other, at in self._met[user].items() if at > deck.at - rules.cooldown},
             tuple(reversed(self._likers[user]))[:MOST_ADMIRERS],
             minds.recommender,

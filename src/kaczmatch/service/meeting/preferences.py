@@ -19,8 +19,8 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
 from kaczmatch.service.domain.records import Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.serving_index import grown_state
+from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
 R = TypeVar("R", LatestDecision, Event)
 
@@ -36,12 +36,9 @@ class Preferences:
 
     def of(self, user: str, *, most: int = 10) -> Preference:
         with self.context.store.read() as reader:
-            sight = load_viewer(reader, self.context, user, self.context.clock())
-            current = self.context.catalogue.current(reader)
-            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
-            fold = self.context.catalogue.fold(reader, current.model)
-        start = grown_state(fold, fold.start().state, words)
-        return in_words(fold.learner, sight.viewer.state, start, sight.tracked.swipes, words, most)
+            known = load_viewer_state(reader, self.context, user)
+        start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
+        return in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
 
     def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""

@@ -25,9 +25,9 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import EDITS, spend
-from kaczmatch.service.domain.records import Change, Fact, Person, PersonCounters
+from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
-from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
@@ -35,8 +35,6 @@ _LONGEST_NAME = 80
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 _UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
-HELD = "held:"  # a fact about somebody whom an operator holds back
-ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
 
 @final
@@ -86,7 +84,7 @@ class Profiles:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
                 welcome(transaction)
-            if known is None and transaction.get(Fact, ERASING + user) is not None:
+            if known is None and transaction.get(PendingErasure, user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(transaction)
             words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
@@ -104,8 +102,8 @@ class Profiles:
                     transaction.put(fold.encode(user, fold.start()))
             return person
 
-        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.ACTIVE_VERSIONS]
-        reads = [(Person, (user,)), (PersonCounters, (user,)), *facts]
+        about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
+        reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -117,7 +115,7 @@ class Profiles:
                 self._released(transaction, user)
             return record_change(transaction, self.context, known, paused=paused)
 
-        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -127,7 +125,7 @@ class Profiles:
         return known
 
     def _released(self, transaction: Transaction, user: str) -> None:
-        if transaction.get(Fact, HELD + user) is not None:
+        if transaction.get(HeldPerson, user) is not None:
             raise Conflict("an operator holds this person back")
 
 
@@ -144,8 +142,8 @@ def counters_of(transaction: Reader, user: str) -> PersonCounters:
 
 
 def being_erased(reader: Reader) -> list[str]:
-    """Who is gone, and has left traces so far."""
-    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
+    """Who was erased, and of whom there are still traces."""
+    return [erasure.user for erasure in reader.find(PendingErasure)]
 
 
 def record_change(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:

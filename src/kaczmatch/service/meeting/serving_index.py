@@ -17,13 +17,21 @@ from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import EventFold
-from kaczmatch.service.domain.records import Change, Event, Impression, LogRecord, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.records import (
+    ActiveVersions,
+    Change,
+    Event,
+    Impression,
+    LogRecord,
+    Person,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.operations.maintenance import last_dropped_change
 
 _AT_ONCE = 1_000
 _FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later

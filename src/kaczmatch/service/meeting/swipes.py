@@ -11,15 +11,15 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.filters import allowed
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
-from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.quotas import SWIPES, spend
 from kaczmatch.service.domain.records import (
+    ActiveVersions,
     Block,
     Event,
-    Fact,
+    HeldPerson,
     Impression,
     LatestDecision,
     MatchSide,
@@ -29,7 +29,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
-from kaczmatch.service.meeting.profiles import HELD, checked_id, columns_of, counters_of, profile_of, require_person
+from kaczmatch.service.meeting.profiles import checked_id, columns_of, counters_of, profile_of, require_person
 
 
 @final
@@ -234,7 +234,7 @@ class Swiping:
 
         Who has paused themselves may still be answered; whom an operator holds back not.
         """
-        if them.paused and transaction.get(Fact, HELD + them.id) is not None:
+        if them.paused and transaction.get(HeldPerson, them.id) is not None:
             return False
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True

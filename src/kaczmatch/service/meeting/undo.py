@@ -7,11 +7,20 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.service.domain.appeal import less, without_decision
-from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import decisions, recounted
 from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE
-from kaczmatch.service.domain.records import Change, Event, Impression, LatestDecision, MatchSide, PersonCounters, StoredState
+from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
+from kaczmatch.service.domain.records import (
+    ActiveVersions,
+    Change,
+    Event,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person
@@ -104,6 +113,11 @@ class Undoing:
                 Change(id=self.context.new_id(), user=other, at=self.context.clock())
             )  # processes remember their appeal
         if mine is not None:
+            # An undone swipe costs no quota. Undoing has a quota of its own, or the log could grow without end.
+            swipes = self.context.config.swipes
+            if not event.imported:
+                mine = replace(mine, quota_use=give_back(mine, SWIPES, swipes, event.at))
+            mine = replace(mine, quota_use=spend(mine, UNDOS, swipes, events[-1].at))
             transaction.put(recounted(mine, events))
         if earlier is None or pair is None:
             transaction.drop(LatestDecision, user, other)

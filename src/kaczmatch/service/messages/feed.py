@@ -15,8 +15,9 @@ from typing import final
 from kaczmatch.core.errors import whole
 from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.locks import FEED, SCRUB
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
-from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
+from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
@@ -70,7 +71,7 @@ class Feed:
                 return len(here)
 
             reads = [(OutboxMessage, (one.id,)) for one in page]
-            posted += self.context.store.write(work, locks=["~feed", *concerned(page)], prefetch=reads).result()
+            posted += self.context.store.write(work, locks=[FEED, *concerned(page)], prefetch=reads).result()
 
     def _drop(self, page: Sequence[OutboxMessage]) -> None:
         def work(transaction: Transaction) -> None:
@@ -80,7 +81,7 @@ class Feed:
             if any(one.topic == ERASED for one in page):
                 mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, locks=[*concerned(page), LOCK]).result()
+        self.context.store.write(work, locks=[*concerned(page), SCRUB]).result()
 
 
 def concerned(messages: Iterable[OutboxMessage]) -> list[str]:

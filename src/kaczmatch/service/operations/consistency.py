@@ -15,7 +15,7 @@ from kaczmatch.service.domain.counting import decisions, recounted
 from kaczmatch.service.domain.folding import LIKE, SWIPED, without_undone
 from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.decks import excluded_people
+from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
 _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
 
@@ -95,8 +95,8 @@ class ConsistencyCheck:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
         likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
         back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
-        apart = excluded_people(self.reader, self.user) | self.leaving
+        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
-            if returned is not None and returned.decision == LIKE and other not in apart:
+            if returned is not None and returned.decision == LIKE and other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

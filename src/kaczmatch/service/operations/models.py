@@ -17,14 +17,25 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
+from kaczmatch.service.domain.catalogue import model_record, neutral_prior, stored
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Event, Model, Person, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.locks import MODELS
+from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
+    ActiveVersions,
+    Event,
+    Model,
+    Person,
+    PersonCounters,
+    StoredPrior,
+    StoredState,
+    StoredVocabulary,
+)
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.ranking import taught_by
 
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
@@ -46,18 +57,23 @@ class Models:
         prior = neutral_prior(learner(slug, **settings), words.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
-            known = ActiveVersions.read(transaction)
+            known = transaction.get(ActiveVersions, SINGLE_ROW)
             if known is not None:
                 return known
             now = self.context.clock()
             transaction.put(StoredVocabulary(version=1, terms=stored(words), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
-            current = ActiveVersions(1, 0, 1)
-            current.write(transaction)
+            current = ActiveVersions(model=1, building=0, vocabulary=1)
+            transaction.put(current)
             return current
 
-        return self.context.store.write(work, locks=["~models"]).result()
+        return self.context.store.write(work, locks=[MODELS]).result()
+
+    def vocabulary(self) -> Vocabulary:
+        """The one in use."""
+        with self.context.store.read() as reader:
+            return self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
 
     def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
@@ -69,19 +85,20 @@ class Models:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
             words = Vocabulary(changed.terms, current.vocabulary + 1)
             transaction.put(StoredVocabulary(version=words.version, terms=stored(words), at=self.context.clock()))
-            replace(current, vocabulary=words.version).write(transaction)
+            transaction.put(replace(current, vocabulary=words.version))
             return words
 
-        return self.context.store.write(work, locks=["~models"]).result()
+        return self.context.store.write(work, locks=[MODELS]).result()
 
     def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
         """What people like on average, from those who have swiped; None where they are too few to say."""
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-            known = [one.user for one in reader.find(StoredState, model=current.model) if one.swipes]
-            some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
-            histories = [taught_by(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
+            swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
+            sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
+            found = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in sample]
+        histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
             return None
@@ -110,10 +127,10 @@ class Models:
             now = self.context.clock()
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(number, slug, settings, prior, BUILDING, now))
-            replace(current, building=number).write(transaction)
+            transaction.put(replace(current, building=number))
             return number
 
-        number = self.context.store.write(begin, locks=["~models"]).result()
+        number = self.context.store.write(begin, locks=[MODELS]).result()
         self._build(number, told)
         return number
 
@@ -137,7 +154,7 @@ class Models:
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
         while self._teach(number, told):
             pass  # who has come meanwhile
-        self.context.store.write(lambda tx: self._switch(tx, number), locks=["~models"]).result()
+        self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
         self._clear()
 
     def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
@@ -176,7 +193,7 @@ class Models:
             record = transaction.get(Model, model)
             if record is not None:
                 transaction.put(replace(record, status=status))
-        replace(current, model=number, building=0).write(transaction)
+        transaction.put(replace(current, model=number, building=0))
 
     def _clear(self) -> None:
         """States of models that are used no more."""

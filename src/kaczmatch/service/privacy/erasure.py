@@ -10,6 +10,7 @@ from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.appeal import less
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
+from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import (
     AbuseReport,
@@ -18,11 +19,12 @@ from kaczmatch.service.domain.records import (
     Change,
     Delivery,
     Event,
-    Fact,
+    HeldPerson,
     Impression,
     LatestDecision,
     MatchSide,
     OutboxMessage,
+    PendingErasure,
     Person,
     PersonCounters,
     Record,
@@ -30,15 +32,17 @@ from kaczmatch.service.domain.records import (
     StoredState,
 )
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.domain.scrubbing import LOCK, Scrubbing, mark_for_scrubbing
+from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import ERASING, HELD, being_erased, checked_id
+from kaczmatch.service.meeting.profiles import being_erased, checked_id
 from kaczmatch.service.meeting.undo import refold
 
-# Where a person can stand: every field that names one. A test walks all records to see that none is missing.
+# Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
+# see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
     (PersonCounters, "user"),
+    (HeldPerson, "user"),
     (StoredState, "user"),
     (StoredDeck, "user"),
     (Impression, "user"),
@@ -94,7 +98,7 @@ class Erasure:
     def _remove(self, transaction: Transaction, user: str) -> None:
         """From now on nobody meets this person, and nothing new can be said of them."""
         if transaction.get(Person, user) is None:
-            if transaction.get(Fact, ERASING + user) is not None:
+            if transaction.get(PendingErasure, user) is not None:
                 return  # it was begun, and goes on
             raise nobody(user)
         found: list[Record] = []
@@ -106,8 +110,7 @@ class Erasure:
             if isinstance(record, OutboxMessage):
                 transaction.drop(Delivery, record.id)
         self.farewells.note(transaction, user)
-        transaction.drop(Fact, HELD + user)
-        transaction.put(Fact(name=ERASING + user, value=""))
+        transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
     def _clean(self, user: str) -> None:
@@ -121,17 +124,17 @@ class Erasure:
             self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
 
         def finished(transaction: Transaction) -> None:
-            if transaction.get(Fact, ERASING + user) is None:
+            if transaction.get(PendingErasure, user) is None:
                 return  # somebody else was at it too, and has told
-            transaction.drop(Fact, ERASING + user)
+            transaction.drop(PendingErasure, user)
             mark_for_scrubbing(transaction, self.context)
             announce(transaction, self.context, "profile.erased", user, {"user": user})
 
-        self.context.store.write(finished, locks=[user, LOCK]).result()
+        self.context.store.write(finished, locks=[user, SCRUB]).result()
 
     def _forget(self, transaction: Transaction, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
-        if transaction.get(Fact, ERASING + user) is None:
+        if transaction.get(PendingErasure, user) is None:
             return  # another process has finished it: whoever has the name by now is somebody new
         events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record
+from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
 
 
 @final
@@ -94,3 +94,15 @@ class Model(Record):
     prior: str
     status: str  # building, in use, retired
     created: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveVersions(SingletonRecord):
+    """What is in use: a model, the one that is being built (0: none), and the version of the vocabulary."""
+
+    table = "active_versions"
+
+    model: int
+    building: int
+    vocabulary: int

@@ -90,3 +90,26 @@ class PersonCounters(Record):
             in_session=True,
             quota_use=spent,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPerson(Record):
+    """Somebody whom an operator holds back: paused, and unable to resume."""
+
+    table = "held_people"
+    key = ("user",)
+
+    user: str
+    actor: str  # the operator's key
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingErasure(Record):
+    """Somebody who was erased and of whom there are still traces in other people's records."""
+
+    table = "pending_erasures"
+    key = ("user",)
+
+    user: str

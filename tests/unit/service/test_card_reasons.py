@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kaczmatch.api.words import why
 from kaczmatch.service.domain.records import Person
+from kaczmatch.service.meeting.card_reasons import CardReasons
+from kaczmatch.service.meeting.viewer_context import load_viewer_state
 from kaczmatch.storage import MemoryStore
 from worlds.town import Town
 
 
 def told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:
     with town.context.store.read() as reader:
-        person = reader.get(Person, shown)
+        person, known = reader.get(Person, shown), load_viewer_state(reader, town.context, viewer)
     assert person is not None
-    [answer], _ = why(town.context, viewer, [("sampled", person)])
-    return answer.fits
+    return CardReasons(known).reason("sampled", person).tags
 
 
 def test_a_guess_is_not_told_as_somebodys_taste() -> None:
