@@ -1,7 +1,7 @@
-"""The operators' console: a login with a key, a session in a cookie, and a page that calls the API like any client.
+"""The operators' console: a login with a service key, a session in a cookie, and a page that calls the API as any client does.
 
-The cookie opens the page and lends it short-lived tokens, nothing else: the API itself never looks at cookies, so no other site
-can make a browser act for an operator.
+The cookie only opens the page and gets it short-lived tokens. The API never reads cookies, so no other site can make a browser
+act for an operator.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ _LONGEST: Final = 1_000  # characters of a form
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Console:
-    """`admits` says whether a key may be used from where a request comes from; `local` whether one comes straight
-    from this machine: from elsewhere the cookie travels by HTTPS alone."""
+    """The console over its sessions.
+
+    `admitted` says whether a key may be used from where a request comes from. `is_local` says whether a request comes straight
+    from this machine: elsewhere the cookie is sent over HTTPS only.
+    """
 
     site: Site
     sessions: ConsoleSessions
@@ -55,15 +58,15 @@ class Console:
         return router
 
     async def page(self, request: Request) -> Response:
-        self.charts.prepare()  # while a key is looked for
+        self.charts.prepare()  # while the operator logs in
         return self._login() if await self._caller(request) is None else self._rendered(CONSOLE)
 
     async def login_address(self) -> Response:
-        """Where one comes from the address bar after a wrong key."""
+        """The address that the browser shows after a wrong key."""
         return Response(status_code=303, headers={"Location": PATH})
 
     async def login(self, request: Request) -> Response:
-        check_same_site(request)
+        _check_same_site(request)
         form = parse_qs((await request.body())[:_LONGEST].decode("utf-8", "replace"))
         try:
             secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
@@ -78,20 +81,20 @@ class Console:
         return answer
 
     async def logout(self, request: Request) -> Response:
-        check_same_site(request)
+        _check_same_site(request)
         await run_in_threadpool(self.sessions.end, request.cookies.get(COOKIE, ""))
         answer = Response(status_code=303, headers={"Location": PATH})
         answer.delete_cookie(COOKIE, path=PATH, secure=not self.is_local(request), httponly=True, samesite="strict")
         return answer
 
     async def token(self, request: Request) -> Response:
-        """What the page asks the API with; it keeps it in memory alone."""
-        check_same_site(request)
+        """A token for the page's calls to the API, which the page keeps in memory only."""
+        _check_same_site(request)
         if await self._caller(request) is None:
             raise HTTPException(401)
         token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
-        told = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
-        return Response(json.dumps(told), media_type="application/json")
+        content = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
+        return Response(json.dumps(content), media_type="application/json")
 
     async def specifications(self, request: Request) -> Response:
         if await self._caller(request) is None:
@@ -116,13 +119,13 @@ class Console:
         return self._rendered(LOGIN, status, wrong=wrong)
 
     def _rendered(self, page: SitePage, status: int = 200, **values: str) -> Response:
-        # Without its referrer a browser would not say which site a form is of.
+        # Without a referrer, a browser would not say which site a form comes from.
         headers = headers_of(page) | {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
         return Response(self.site.render(page, **values), status, headers, "text/html; charset=utf-8")
 
 
-def check_same_site(request: Request) -> None:
-    """Only a page of this site may send it; browsers say so by one of two headers."""
+def _check_same_site(request: Request) -> None:
+    """Refuse requests that another site's page sends. Browsers say so in one of two headers."""
     sent_from, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     host = request.headers.get("host", "")
     if sent_from not in (None, "same-origin") or (origin is not None and origin.partition("://")[2] != host):

@@ -1,4 +1,4 @@
-"""Pages as an application serves them: rendered once, with a strict Content-Security-Policy."""
+"""Pages, rendered once and served with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ STRICT: Final[Mapping[str, str]] = MappingProxyType(
 @final
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A template at a path. `title` is its name in the navigation; a page without one is not listed there."""
+    """A template at a path. `title` is its name in the navigation, where a page without one is not listed."""
 
     path: str
     template: str
     title: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
-    cached: bool = True  # the same for everybody; another is answered by routes of its own
+    cached: bool = True  # rendered once, the same for everybody; other pages have routes of their own
 
 
 @final
 class Site:
-    """Some pages that link to each other, and what they are made of."""
+    """Pages that link to each other, with their templates and assets."""
 
     def __init__(self, pages: Sequence[SitePage], assets: Assets | None = None, **shared: Any) -> None:
-        """`shared` are values that every template may use."""
+        """`shared` are values for every template."""
         self.pages = tuple(pages)
         self.assets = assets or Assets.read()
         self._templates = jinja2.Environment(
@@ -64,7 +64,7 @@ class Site:
         self._templates.globals.update(shared, asset=self.assets.address)
 
     def router(self) -> APIRouter:
-        """The pages and their files, at their own addresses (no prefix)."""
+        """The routes of cached pages and of assets."""
         router = APIRouter(include_in_schema=False)
         for page in self.pages:
             if not page.cached:
@@ -74,8 +74,8 @@ class Site:
         return router
 
     def render(self, page: SitePage, **values: Any) -> str:
-        """With values of the page and of this moment."""
-        listed = [(one.path, one.title) for one in self.pages if one.title]
+        """Render a page with its own values and these."""
+        listed = [(listed.path, listed.title) for listed in self.pages if listed.title]
         return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
 
     def _cached_response(self, page: SitePage) -> Any:
@@ -83,12 +83,12 @@ class Site:
         etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         headers = headers_of(page) | {"ETag": etag}
 
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             if request.headers.get("if-none-match") == etag:
                 return Response(status_code=304, headers=headers)
             return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
-        return answer
+        return respond
 
 
 def headers_of(page: SitePage) -> dict[str, str]:

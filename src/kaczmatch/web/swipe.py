@@ -1,4 +1,4 @@
-"""The pages of the demo."""
+"""The swipe page of the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The learner arena: fetch a run piece by piece, and let the curves grow.
+// The lab: fetch a run segment by segment, and let the curves grow.
 
 import { byId, announce, showProblem } from "../dom.js";
 import { Plot, strip } from "./plots.js";
@@ -6,7 +6,7 @@ import { Run } from "./run.js";
 import { numbers } from "./table.js";
 
 const TOTAL = 640;
-const SPEEDS = [8, 24, 64, 160, 480]; // swipes a second
+const SPEEDS = [8, 24, 64, 160, 480]; // swipes per second
 const SESSION = 32;
 const WORDS = {
   paper: "As the paper ran it: a like wherever one liked tag is shared, so nearly everybody is liked, and learners start near the answer. All-ones, which takes no start and learns nothing, aligns as well as most.",

@@ -34,7 +34,7 @@ export class Plot {
   draw(run, learners, swipes) {
     this.#drawn = () => this.#lines(run, learners, swipes);
     this.#drawn();
-    byId(`${this.what}-words`).textContent = `A line a learner after ${swipes} swipes; the table below has the numbers.`;
+    byId(`${this.what}-words`).textContent = `One line per learner after ${swipes} swipes; the table below has the numbers.`;
   }
 
   #lines(run, learners, swipes) {

@@ -1,8 +1,8 @@
-// One run: what was fetched of it so far, learner by learner.
+// One run, as far as it was fetched, by learner.
 
 import { Unreachable } from "../api.js";
 
-const AHEAD = 128; // swipes a request
+const AHEAD = 128; // swipes per request
 const TOTAL = 640;
 
 export class Run {

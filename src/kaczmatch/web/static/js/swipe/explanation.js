@@ -1,5 +1,5 @@
-// Why somebody is shown, at length. What speaks for them is on their card already: what speaks against them, and which of one's
-// own swipes taught it.
+// Why a candidate is shown, at length. The card already says what speaks for them. This says what speaks against them, and
+// which of the user's own swipes taught it.
 
 import { make } from "../dom.js";
 

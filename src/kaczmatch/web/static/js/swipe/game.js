@@ -1,4 +1,4 @@
-// One person at the cards: what is shown, what was decided, what can be taken back.
+// One user swiping: the cards, the decisions, and what can be undone.
 
 import { Problem, Unreachable, withRetries } from "../api.js";
 import { byId, make, announce, showProblem } from "../dom.js";
@@ -22,7 +22,7 @@ export class Game {
   #decided = new Set(); // cards that an answer from before the decision must not bring back
   #dealing = null;
   #names = new Map();
-  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // others have none here
+  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // other people have no name here
   #cardStack = new CardStack((decision) => this.decide(decision), (person) => this.#explain(person));
   #preferencePanel = new PreferencePanel();
   #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));

@@ -1,4 +1,4 @@
-// A match is a moment: two faces come together, and the page waits until it was seen.
+// Matches: a new one is shown in a dialog, which waits until it is closed.
 
 import { avatar } from "../avatar.js";
 import { byId, make, announce } from "../dom.js";
