@@ -92,7 +92,7 @@ def test_the_minimum_age_counts_birthdays(
         *before, _, known = values
         return new_person(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
 
-    monkeypatch.setattr("kaczmatch.service.meeting.profiles.made", made_then)
+    monkeypatch.setattr("kaczmatch.service.meeting.profiles.new_person", made_then)
     body = {"name": "Ada", "born": born, "i_am": ["woman"], "i_look_for": ["man"]}
     assert one_service.call("PUT", f"/people/age-{next(NUMBERS)}", json=body).status_code == status
 

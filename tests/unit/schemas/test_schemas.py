@@ -32,7 +32,15 @@ def test_a_request_with_an_unknown_member_is_refused_and_a_response_may_have_one
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("name", ""), ("name", "a\0b"), ("i_am", []), ("oldest", OLDEST + 1), ("features", {"x": 1e7}), ("tags", ["x" * 81])],
+    [
+        ("name", ""),
+        ("name", "a\0b"),
+        ("i_am", []),
+        ("oldest", OLDEST + 1),
+        ("features", {"x": 1e7}),
+        ("tags", ["x" * 81]),
+        ("tags", [str(number) for number in range(501)]),
+    ],
 )
 def test_a_profile_out_of_bounds_is_refused(field: str, value: object) -> None:
     assert ProfileInput.model_validate(ABOUT).oldest == OLDEST
