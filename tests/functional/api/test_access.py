@@ -182,4 +182,4 @@ def test_a_clock_that_was_set_back_makes_no_revoked_key_last(timed: Service, clo
 
 def _anonymous(problem: dict[str, Any]) -> dict[str, Any]:
     detail = re.sub(r"'[^']*'", "'…'", problem["detail"])
-    return problem | {"detail": detail, "request": ""}
+    return problem | {"detail": detail, "request_id": ""}
