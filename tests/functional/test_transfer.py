@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person
 from kaczmatch.service.domain.store import Store
@@ -26,7 +27,7 @@ from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
-from kaczmatch.service.transfer.file_import import MOST_PROBLEMS, FileImport, ImportRequest, ImportResult
+from kaczmatch.service.transfer.file_import import MOST_PROBLEMS, FileImport, ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
 from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.storage import MemoryStore, SqlStore

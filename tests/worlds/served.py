@@ -82,7 +82,7 @@ class Service:
         return dict(self.ok("POST", f"/people/{user}/deck", **options))
 
     def swipe(self, user: str, other: str, decision: str = "like", swipe: str | None = None, **options: Any) -> Response:
-        deck = self.deck(user)["deck"]
+        deck = self.deck(user)["id"]
         body = {"candidate": other, "decision": decision, "deck": deck}
         return self.call("PUT", f"/people/{user}/swipes/{swipe or f's{next(NUMBERS)}'}", json=body, **options)
 

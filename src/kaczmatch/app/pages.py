@@ -9,19 +9,19 @@ from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
 from kaczmatch.service.access.credentials import Caller
-from kaczmatch.web.arena import LAB, lab_router
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.console import CONSOLE, Console
-from kaczmatch.web.demo import SWIPE
+from kaczmatch.web.lab import LAB, lab_router
 from kaczmatch.web.pages import Site
-from kaczmatch.web.report import ReportPage
+from kaczmatch.web.reproduction_report import ReproductionReport
+from kaczmatch.web.swipe import SWIPE
 
 _CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 
 
 def pages_of(system: System) -> tuple[APIRouter, ...]:
     settings = system.settings
-    report = ReportPage(settings.data)
+    report = ReproductionReport(settings.data)
     pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
     demo_key = settings.data / "demo-key" if settings.demo else None
     site = Site(pages, demo_key=demo_key)

@@ -15,7 +15,11 @@ from worlds.served import NUMBERS, Service
 from .conftest import Opened
 
 OPEN = {"/v1/health/live", "/v1/health/ready"}
-OF_DATA = {"/v1/feed", "/v1/feed/ack", "/v1/import/{what}", "/v1/export/{what}"}
+OF_DATA = {
+    "/v1/feed",
+    "/v1/feed/ack",
+    *(f"/v1/{way}/{table}" for way in ("import", "export") for table in ("profiles", "swipes")),
+}
 OF_BACK_ENDS = {"/v1/tokens", "/v1/people/{user}/rank", *OF_DATA}
 OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}")}
 ANYBODY = {("GET", "/v1/vocabulary")}
@@ -28,7 +32,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/people/{user}/reports"): {"other": "x", "reason": "spam"},
     ("PATCH", "/v1/vocabulary"): {},
     ("POST", "/v1/tokens"): {"user": "x"},
-    ("POST", "/v1/feed/ack"): {"upto": 0},
+    ("POST", "/v1/feed/ack"): {"up_to": 0},
     ("POST", "/v1/operator/reports/{report}/close"): {"resolution": ""},
 }
 
@@ -38,7 +42,7 @@ class Route(NamedTuple):
     path: str
 
     def of(self, user: str) -> str:
-        return re.sub(r"\{\w+\}", "x1", self.path.replace("{user}", user).replace("{what}", "profiles")).removeprefix("/v1")
+        return re.sub(r"\{\w+\}", "x1", self.path.replace("{user}", user)).removeprefix("/v1")
 
     @property
     def body(self) -> dict[str, Any]:
@@ -178,4 +182,4 @@ def test_a_clock_that_was_set_back_makes_no_revoked_key_last(timed: Service, clo
 
 def _anonymous(problem: dict[str, Any]) -> dict[str, Any]:
     detail = re.sub(r"'[^']*'", "'…'", problem["detail"])
-    return problem | {"detail": detail, "request": ""}
+    return problem | {"detail": detail, "request_id": ""}

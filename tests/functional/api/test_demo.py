@@ -66,9 +66,9 @@ def test_invented_people_are_found_by_name_and_tag_page_by_page(demo: Service) -
 
 
 def test_an_operator_finds_something_to_look_at_from_the_start(demo: Service) -> None:
-    figures = demo.ok("GET", "/operator/figures")
-    assert len(figures["stability"]) > 20  # people have finished sessions
-    assert max(figures["stability"]) > 0.5
+    overview = demo.ok("GET", "/operator/overview")
+    assert len(overview["stability"]) > 20  # people have finished sessions
+    assert max(overview["stability"]) > 0.5
     reports = demo.ok("GET", "/operator/reports")["items"]
     assert {report["reason"] for report in reports} == {"spam", "rude", "fake"}
     assert len({report["user"] for report in reports}) == len(reports)
@@ -82,7 +82,7 @@ def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
     for deck in range(3):
         cards = demo.deck("newcomer", json={"size": 20})
         for place_, card in enumerate(cards["cards"]):
-            body = {"candidate": card["id"], "decision": "like", "deck": cards["deck"]}
+            body = {"candidate": card["id"], "decision": "like", "deck": cards["id"]}
             demo.ok("PUT", f"/people/newcomer/swipes/s{deck}-{place_}", json=body)
         crowd()
     assert demo.ok("GET", "/people/newcomer/matches")["items"]

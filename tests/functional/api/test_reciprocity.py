@@ -20,12 +20,12 @@ from .conftest import Opened
 ANSWERS = (
     ("GET", ""),
     ("POST", "/deck"),
-    ("GET", "/history"),
+    ("GET", "/events"),
     ("GET", "/likes"),
     ("GET", "/matches"),
     ("GET", "/blocks"),
     ("GET", "/preference"),
-    ("GET", "/preference/growth"),
+    ("GET", "/preference/history"),
     ("GET", "/export"),
     ("POST", "/session/end"),
 )
@@ -55,10 +55,10 @@ def seen_by(service: Service, me: str, other: str, decision: str) -> dict[str, t
 
 def _settled(told: dict[str, Any]) -> dict[str, Any]:
     """Without the id of the request and the order of cards, which is random among equals."""
-    told.pop("request", None)
+    told.pop("request_id", None)
     told["cards"] = sorted(told.get("cards", ()), key=lambda card: str(card["id"]))
     shown = [card | {"position": 0} for card in told.get("cards_shown", ())]
-    return told | {"cards_shown": sorted(shown, key=lambda card: str(card["other"]))}
+    return told | {"cards_shown": sorted(shown, key=lambda card: str(card["candidate"]))}
 
 
 @pytest.mark.parametrize("decision", ["pass", "skip"])

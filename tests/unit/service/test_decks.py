@@ -280,7 +280,7 @@ def test_a_preference_in_words(town: Town) -> None:
             jazz = card.person.features[:2] == b"\x00\x00"  # the first name
             town.swipe("w0", card.person.id, "like" if jazz else "pass", deck=card.impression.deck)
     told = town.preferences.of("w0")
-    assert told.liked[0].name == "jazz"
+    assert told.liked[0].term == "jazz"
     assert told.liked[0].confidence is not None
     assert 0.5 < told.liked[0].confidence <= 1.0
     assert told.certainty is not None

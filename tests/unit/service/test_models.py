@@ -126,8 +126,8 @@ def test_words_are_added_renamed_and_retired_under_existing_states(town: Town) -
     for user in ("w0", "w2"):
         town.swipe(user, "m9")
     assert verify(town.context).problems == ()
-    assert "opera" in {one.name for one in town.preferences.of("w0").liked}
-    assert "chess" not in {one.name for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}
+    assert "opera" in {one.term for one in town.preferences.of("w0").liked}
+    assert "chess" not in {one.term for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}
 
 
 def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: Town) -> None:

@@ -45,7 +45,7 @@ class Maintenance:
         """What was done, by name."""
         now, rules = self.context.clock(), self.context.config
         return {
-            "farewells dropped": drop_expired(self.context),
+            "erased tokens dropped": drop_expired(self.context),
             "sessions ended": self.end_silent_sessions(),
             "changes dropped": self._drop_before(Change, now - _CHANGES_KEPT),
             "messages dropped": self._drop_before(OutboxMessage, now - rules.keep_messages),

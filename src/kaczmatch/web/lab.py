@@ -1,6 +1,6 @@
-"""The learner arena: one simulated person's swipes drive several learners, and their curves come a piece at a time.
+"""The lab page: several learners learn from the swipes of one simulated person, and their curves grow.
 
-A run is small (a few hundred swipes), so it is traced whole when it is first asked for, and pieces are cut from it.
+A run has a few hundred swipes. It is traced as a whole when it is first requested, and sent in segments.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.metrics import alignment, unseen_auc
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, world
-from kaczmatch.web.pages import Page, Site, headers_of
-from kaczmatch.web.report import ReportPage
+from kaczmatch.web.pages import Site, SitePage, headers_of
+from kaczmatch.web.reproduction_report import ReproductionReport
 
 Slug = Literal["probit", "probit-diag", "logistic", "tk", "nk", "block-nk", "rocchio", "all-ones"]
 
@@ -38,84 +38,86 @@ LEARNERS: Final[dict[Slug, tuple[str, str]]] = {
     "rocchio": ("rocchio", "mean of likes minus mean of passes"),
     "all-ones": ("all-ones", "learns nothing"),
 }
-CHOSEN: Final = ("probit", "probit-diag", "tk", "block-nk", "all-ones")
+SELECTED: Final = ("probit", "probit-diag", "tk", "block-nk", "all-ones")
 CONDITIONS: Final[dict[str, Condition]] = {"paper": PAPER, "honest": HONEST}
 SESSIONS, PEOPLE, STEP = 20, 2_000, 8  # AUC is taken every so many swipes
 TOTAL: Final = SESSIONS * PAPER.deck
-_PIECE = 128  # swipes an answer may have
+_SEGMENT = 128  # swipes per response
 
-LAB: Final = Page("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "chosen": CHOSEN, "total": TOTAL}, fixed=False)
+LAB: Final = SitePage("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "selected": SELECTED, "total": TOTAL}, cached=False)
 
 
-class Asked(BaseModel):
-    """A piece of a run. The same question has the same answer."""
+class LabRequest(BaseModel):
+    """Which segment of which run. The same request has the same response."""
 
     model_config = ConfigDict(extra="forbid")
 
     learners: list[Slug] = Field(min_length=1, max_length=len(LEARNERS))
     condition: Literal["paper", "honest"]
-    noise: float = Field(ge=0.0, le=0.5, description="Chance that a swipe says the opposite.")
+    noise: float = Field(ge=0.0, le=0.5, description="Label noise: the probability that a swipe says the opposite.")
     seed: int = Field(ge=0, le=9_999)
     people: Literal[1, 20] = 1
     first: int = Field(ge=0, lt=TOTAL)
     last: int = Field(gt=0, le=TOTAL)
 
 
-class Curve(BaseModel):
-    """The first piece has one value more: before the first swipe."""
+class LabCurve(BaseModel):
+    """One learner's values. The first segment has one more: before the first swipe."""
 
-    alignment: list[float]  # after each swipe of the piece
-    auc: list[tuple[int, float]]  # after some of them, with their numbers
+    alignment: list[float]  # after each swipe of the segment
+    auc: list[tuple[int, float]]  # after some swipes, with their numbers
 
 
-class Piece(BaseModel):
-    liked: list[bool]  # what the first person said
-    turned: list[bool]  # the opposite of what they felt
-    curves: dict[Slug, Curve]
+class LabSegment(BaseModel):
+    """Some swipes of the first person, and the learners' curves over them."""
+
+    liked: list[bool]
+    flipped: list[bool]  # label noise: the opposite of what the person feels
+    curves: dict[Slug, LabCurve]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One learner's curves, the mean over people, from before the first swipe."""
+class LabRun:
+    """One learner's whole curves: means over people, beginning before the first swipe."""
 
     alignment: Vector
     auc: Vector
     labels: NDArray[np.int8]
 
 
-_one_at_a_time = threading.Lock()
+_one_run_at_a_time = threading.Lock()
 
 
-def piece(asked: Asked) -> Piece:
-    last = min(asked.last, asked.first + _PIECE)
-    with _one_at_a_time:
+def segment(asked: LabRequest) -> LabSegment:
+    last = min(asked.last, asked.first + _SEGMENT)
+    with _one_run_at_a_time:
         here = _world(asked.condition, round(asked.noise, 2), asked.seed, asked.people)
         runs = {slug: _run(slug, here) for slug in asked.learners}
     some = next(iter(runs.values()))
     part = slice(asked.first, last)
-    return Piece(
+    return LabSegment(
         liked=(some.labels[part] > 0).tolist(),
-        turned=(here.turned[0, part] == 1).tolist(),
+        flipped=(here.turned[0, part] == 1).tolist(),
         curves={slug: _cut(run, asked.first, last) for slug, run in runs.items()},
     )
 
 
-def lab_router(site: Site, report: ReportPage, local: Callable[[Request], None]) -> APIRouter:
-    """`local` refuses whoever is not on this machine."""
+def lab_router(site: Site, report: ReproductionReport, local: Callable[[Request], None]) -> APIRouter:
+    """`local` refuses requests from other machines."""
     router = APIRouter(prefix=LAB.path, include_in_schema=False, dependencies=[Depends(local)])
 
     @router.get("", response_model=None)
     async def page() -> Response:
         return Response(site.render(LAB, report=report), 200, headers_of(LAB), "text/html; charset=utf-8")
 
-    @router.post("/run", response_model=Piece)
-    async def run(asked: Asked) -> Piece:
-        return await run_in_threadpool(piece, asked)
+    @router.post("/run", response_model=LabSegment)
+    async def run(asked: LabRequest) -> LabSegment:
+        return await run_in_threadpool(segment, asked)
 
     @router.get("/report", response_model=None)
-    async def shown() -> Response:
-        return await run_in_threadpool(report.answer)
+    async def show_report() -> Response:
+        return await run_in_threadpool(report.response)
 
     return router
 
@@ -125,20 +127,20 @@ def _world(condition: str, noise: float, seed: int, people: int) -> World:
     return world(replace(CONDITIONS[condition], flip=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
 
 
-@lru_cache(maxsize=64)  # worlds compare by identity, so a run of a world that was forgotten is never found
-def _run(slug: Slug, here: World) -> Run:
+@lru_cache(maxsize=64)  # worlds compare by identity, so runs of a forgotten world are never found
+def _run(slug: Slug, here: World) -> LabRun:
     rule, times = learner(slug), list(range(STEP, TOTAL + 1, STEP))
     traced = trace(rule, here, times)
-    # Where each starts is its own affair: all-ones takes no prior.
+    # Learners start differently: all-ones takes no prior.
     start = np.array([rule.weights(rule.start(prior).cells, prior.dimensions) for prior in priors_of(rule, here)])
     aligned = np.append(alignment(start, here.tastes[0]).mean(), traced.alignment.mean(axis=0))
     known = [start, *(traced.weights(time) for time in times)]
     area = [unseen_auc(weights, here, 1).mean() for weights in known]  # tastes do not drift here
-    return Run(aligned, np.array(area), traced.labels[0])
+    return LabRun(aligned, np.array(area), traced.labels[0])
 
 
-def _cut(run: Run, first: int, last: int) -> Curve:
-    told = range(first + (first > 0), last + 1)
-    aligned = [round(float(run.alignment[time]), 4) for time in told]
-    area = [(time, round(float(run.auc[time // STEP]), 4)) for time in told if time % STEP == 0]
-    return Curve(alignment=aligned, auc=area)
+def _cut(run: LabRun, first: int, last: int) -> LabCurve:
+    times = range(first + (first > 0), last + 1)
+    aligned = [round(float(run.alignment[time]), 4) for time in times]
+    area = [(time, round(float(run.auc[time // STEP]), 4)) for time in times if time % STEP == 0]
+    return LabCurve(alignment=aligned, auc=area)

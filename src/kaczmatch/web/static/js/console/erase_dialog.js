@@ -1,6 +1,6 @@
 // Erasing somebody: asked for twice, the second time by typing the id.
 
-import { byId, say } from "../dom.js";
+import { byId, announce } from "../dom.js";
 import { operator } from "./session.js";
 
 let asked = null;
@@ -26,7 +26,7 @@ byId("sure-yes").addEventListener("click", async () => {
   byId("sure").close();
   const done = await act(async () => {
     await operator.delete(`/people/${encodeURIComponent(user)}`);
-    say(`${user} is erased`);
+    announce(`${user} is erased`);
   }, "Not erased");
   if (done) after();
 });

@@ -1,4 +1,4 @@
-// Being somebody: tokens for people of the demo, kept in memory, and fetched anew when one was refused.
+// The people of the demo: acting as one of them, finding them, and remembering those who were created here.
 
 import { Client } from "../api.js";
 

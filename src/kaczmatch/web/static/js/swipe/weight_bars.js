@@ -10,7 +10,7 @@ const LEAST_SPAN = 2; // so that the first bars are short: little is known
 const zeroOf = (side) => (side === "for" ? 0.32 : 0.68) * WIDTH;
 
 /** Shows weights in a list; rows of the same tag stay, so their bars grow and shrink. */
-export class Weights {
+export class WeightBars {
   #rows = new Map();
 
   constructor(list, side) {
@@ -21,8 +21,8 @@ export class Weights {
   show(weights, span, taste) {
     const kept = new Map();
     const items = weights.map((one) => {
-      const row = this.#rows.get(one.name) ?? made(one.name, this.side);
-      kept.set(one.name, row);
+      const row = this.#rows.get(one.term) ?? made(one.term, this.side);
+      kept.set(one.term, row);
       fill(row, one, span, zeroOf(this.side));
       truth(row, one, taste);
       return row.item;
@@ -38,14 +38,14 @@ export function spanOf(preference) {
   return Math.max(LEAST_SPAN, ...ends);
 }
 
-function made(name, side) {
+function made(term, side) {
   const bar = draw("rect", { class: "bar", y: 4, height: HEIGHT - 8, rx: 3 });
   const whisker = draw("path", { class: "whisker" });
   const middle = draw("path", { class: "middle", d: `M${zeroOf(side)} 0V${HEIGHT}` });
   const words = make("span", { class: "unseen" });
   const sign = make("span", { class: "hidden-sign", "aria-hidden": "true" });
   const picture = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, middle, bar, whisker);
-  const item = make("li", { class: `weight ${side}` }, make("span", { class: "weight-name" }, name), picture, sign, words);
+  const item = make("li", { class: `weight ${side}` }, make("span", { class: "weight-name" }, term), picture, sign, words);
   return { item, bar, whisker, words, sign };
 }
 
@@ -58,8 +58,8 @@ function fill({ bar, whisker }, { weight, spread }, span, zero) {
 }
 
 /** In words for those who listen; and whether a simulated person really likes it. */
-function truth({ words, sign }, { name, weight, confidence }, taste) {
-  const side = Math.sign(taste?.[name] ?? 0);
+function truth({ words, sign }, { term, weight, confidence }, taste) {
+  const side = Math.sign(taste?.[term] ?? 0);
   const really = taste ? ["really avoids it", "does not really care", "really likes it"][side + 1] : "";
   const sure = confidence === null ? "" : `, ${Math.round(100 * confidence)} % sure of the direction`;
   words.textContent = `: ${weight > 0 ? "for" : "against"}${sure}${really && `; ${really}`}`;

@@ -1,4 +1,4 @@
-// The stack of cards: the first one can be decided on, two more show behind it, and they leave and come back with a movement.
+// The stack of cards. The first can be decided on, two more show behind it, and cards move when they leave or come back.
 
 import { byId, make } from "../dom.js";
 import { cardOf, explain } from "./card.js";
@@ -6,7 +6,7 @@ import { draggable } from "./drag.js";
 
 const BEHIND = 3;
 
-export class Stage {
+export class CardStack {
   #stack = byId("stack");
   #shown = new Map();
 

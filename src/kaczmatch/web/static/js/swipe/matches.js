@@ -1,7 +1,7 @@
-// A match is a moment: two faces come together, and the page waits until it was seen.
+// Matches: a new one is shown in a dialog, which waits until it is closed.
 
 import { avatar } from "../avatar.js";
-import { byId, make, say } from "../dom.js";
+import { byId, make, announce } from "../dom.js";
 
 const SPARKS = 18;
 
@@ -46,7 +46,7 @@ export class Matches {
     for (const { other } of items.reverse()) {
       if (this.#known.has(other.id)) continue;
       this.#add(other);
-      if (quietly) say(`It's a match with ${other.name}.`);
+      if (quietly) announce(`It's a match with ${other.name}.`);
       else this.#waiting.push({ me, other });
     }
     this.#count();

@@ -1,16 +1,16 @@
-// Why somebody is shown, at length. What speaks for them is on their card already: what speaks against them, and which of one's
-// own swipes taught it.
+// Why a candidate is shown, at length. The card already says what speaks for them. This says what speaks against them, and
+// which of the user's own swipes taught it.
 
 import { make } from "../dom.js";
 
 const DID = { like: "you liked", pass: "you passed on" };
 
-/** Nodes that tell what the service answers; `nameOf` knows people by their id, or not. */
-export function reasons({ fits, misfits, swipes }, nameOf) {
+/** The explanation of the service as nodes. `nameOf` finds the name of an id, or nothing. */
+export function explanation({ fits, misfits, swipes }, nameOf) {
   if (!fits.length && !misfits.length) return ["Nothing that you decided so far speaks for or against them: you see them so that it can learn."];
   const taught = Object.entries(DID).map(([decision, did]) => [did, people(swipes.filter((one) => one.decision === decision), nameOf)]);
   const told = taught.filter(([, names]) => names.length).flatMap(([did, names], place) => [place ? `, and ${did} ` : `Mostly because ${did} `, ...listed(names)]);
-  const against = misfits.length ? [told.length ? " Against: " : "Against: ", ...listed(misfits.map(({ name }) => name)), "."] : [];
+  const against = misfits.length ? [told.length ? " Against: " : "Against: ", ...listed(misfits.map(({ term }) => term)), "."] : [];
   return [...told, ...(told.length ? ["."] : []), ...against];
 }
 

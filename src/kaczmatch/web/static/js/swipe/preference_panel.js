@@ -1,18 +1,18 @@
-// What it has learned about me: live after each swipe, and at any earlier moment by a slider.
+// The preference that was learned: live after each swipe, and at any earlier step by a slider.
 
 import { byId, draw } from "../dom.js";
 import { NOTHING, alignment, weightsOf } from "./taste.js";
-import { Weights, spanOf } from "./weights.js";
+import { WeightBars, spanOf } from "./weight_bars.js";
 
 const MOST = 6; // tags of either side
 const LAST = 100; // steps that the slider goes back
 
-export class Learned {
+export class PreferencePanel {
   #steps = []; // { decision, name, preference }, the oldest first
   #taste = null;
   #complete = true; // whether the first step is the first ever
-  #for = new Weights(byId("for"), "for");
-  #against = new Weights(byId("against"), "against");
+  #for = new WeightBars(byId("for"), "for");
+  #against = new WeightBars(byId("against"), "against");
   #slider = byId("history");
 
   constructor() {
@@ -21,10 +21,10 @@ export class Learned {
 
   /** Everything anew, as the service has it; `nameOf` knows people by their id. */
   async load(client, user, taste, nameOf) {
-    const { steps } = await client.get(`/people/${user}/preference/growth?most=50&last=${LAST}`);
+    const { steps } = await client.get(`/people/${user}/preference/history?most=50&last=${LAST}`);
     this.#taste = taste;
     this.#complete = steps.length < LAST;
-    this.#steps = steps.filter(({ event }) => event.what === "swiped").map(({ event, preference }) => ({ decision: event.decision, name: nameOf(event.candidate), preference }));
+    this.#steps = steps.filter(({ event }) => event.kind === "swiped").map(({ event, preference }) => ({ decision: event.decision, name: nameOf(event.candidate), preference }));
     this.#live();
   }
 

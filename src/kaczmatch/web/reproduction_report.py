@@ -9,7 +9,7 @@ from typing import Final, final
 from fastapi import HTTPException, Response
 
 FILE: Final = Path("report") / "report.html"
-# A file of its own making: styles and pictures are in it, and nothing in it may run.
+# The file holds its own styles and pictures, and nothing in it may run.
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox allow-popups allow-same-origin"
@@ -18,19 +18,21 @@ _POLICY: Final = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class ReportPage:
+class ReproductionReport:
+    """The report below a data folder, where there is one."""
+
     data: Path
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         return (self.data / FILE).is_file()
 
     @property
     def command(self) -> str:
-        """How to make it."""
+        """The command that makes it."""
         return f"kaczmatch reproduce all --out {self.data / FILE.parent}"
 
-    def answer(self) -> Response:
+    def response(self) -> Response:
         try:
             content = (self.data / FILE).read_bytes()
         except OSError:

@@ -1,6 +1,6 @@
-"""What draws charts, as one module for a browser, out of the installed package: `python -m kaczmatch.web.bundling` writes it.
+"""Vega as one module for a browser, made from the installed package: `python -m kaczmatch.web.vega_bundle` writes it.
 
-In a process of its own, because making it takes seconds in which no other thread has a turn, and memory that is never given back.
+This runs in a process of its own. It takes seconds in which no other thread has a turn, and memory that is never given back.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 import vl_convert
 
-# As vl-convert 1.9 holds them. The interpreter of expressions draws without eval, as the pages' policy wants.
+# The versions in vl-convert 1.9. The expression interpreter needs no eval, which the pages' policy forbids.
 _EXPORTS: Final = """
 export { View, parse } from "/npm/vega@6.2.0/+esm";
 export { compile } from "/npm/vega-lite@6.4.1/+esm";

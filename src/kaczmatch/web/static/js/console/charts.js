@@ -1,7 +1,7 @@
 // Charts: Vega-Lite as the service made it, with data and the page's colours put in. Drawn without eval or inline styles.
 
 import { byId } from "../dom.js";
-import { why } from "./figures.js";
+import { why } from "./overview.js";
 
 const NAMED = new Set(["for", "against", "accent", "muted"]); // colours by name in the specifications
 let parts = null;
@@ -14,8 +14,8 @@ async function loaded() {
   return parts;
 }
 
-export async function draw(figures) {
-  for (const [name, rows] of Object.entries(data(figures))) await chart(name, rows);
+export async function draw(overview) {
+  for (const [name, rows] of Object.entries(data(overview))) await chart(name, rows);
 }
 
 export async function chart(name, rows) {
@@ -28,16 +28,16 @@ export async function chart(name, rows) {
   await drawn(programs, place, specification);
 }
 
-function data(figures) {
+function data(overview) {
   const kinds = ["swipes", "likes", "decks"];
-  const busy = figures.minutes.some((minute) => minute.swipes || minute.decks);
-  const hundredths = figures.lorenz.length - 1;
+  const busy = overview.minutes.some((minute) => minute.swipes || minute.decks);
+  const hundredths = overview.lorenz.length - 1;
   return {
-    minutes: busy ? figures.minutes.flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))) : [],
-    policies: figures.policies.map((policy) => ({ why: why(policy), decks: policy.decks })),
-    stability: figures.stability.map((value) => ({ value })),
-    conditions: figures.conditions.map((value) => ({ value: Math.log10(value) })),
-    lorenz: figures.lorenz.map((cards, place) => ({ people: place / hundredths, cards })),
+    minutes: busy ? overview.minutes.flatMap((minute) => kinds.map((what) => ({ at: minute.at, what, number: minute[what] }))) : [],
+    policies: overview.policies.map((policy) => ({ why: why(policy), decks: policy.decks })),
+    stability: overview.stability.map((value) => ({ value })),
+    conditions: overview.conditions.map((value) => ({ value: Math.log10(value) })),
+    lorenz: overview.lorenz.map((cards, place) => ({ people: place / hundredths, cards })),
   };
 }
 
