@@ -93,14 +93,14 @@ FAULTS = (
     Fault(
         "authorisation for another user's data",
         "api/authentication.py",
-        "    if found.may_act_for(user):\n",
-        "    if found.user or found.may_act_for(user):\n",
+        "    if caller.may_act_for(user):\n",
+        "    if caller.user or caller.may_act_for(user):\n",
         "tests/functional/api/test_access.py",
     ),
     Fault(
         "the scope of a key",
         "api/authentication.py",
-        "if not found.scopes.intersection(scopes):",
+        "if not caller.scopes.intersection(scopes):",
         "if False:",
         "tests/functional/api/test_access.py",
     ),
@@ -155,9 +155,9 @@ FAULTS = (
     ),
     Fault(
         "decks in the order of the viewer's side alone",
-        "service/meeting/serving_index.py",
-        "            private_order=True,\n",
-        "",
+        "recommend/recommender.py",
+        "    private_order: bool = True\n",
+        "    private_order: bool = False\n",
         "tests/functional/abuse/test_trilateration.py",
     ),
     Fault(

@@ -33,7 +33,6 @@ class ServiceConfig:
     deck_life: timedelta = timedelta(hours=1)
     session_silence: timedelta = timedelta(minutes=30)
     policy: Policy = field(default_factory=MutualPolicy)
-    fusion: str = ""
     exposure_cap: float = 2.0
     appeal: Appeal = field(default_factory=Appeal)
     swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))

@@ -67,7 +67,6 @@ class CandidateRanking:
             states,
             now=now,
             rng=self.fresh_rng(),
-            fused_by=self.context.config.fusion or None,
             appeal=appeals,
             blocked=around.matched_or_blocked,
             recent=around.last_decided,
