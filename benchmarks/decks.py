@@ -131,7 +131,10 @@ SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck with cooldown, policy, pro
 def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
     index = people.index()
     recommender = Recommender(
-        index=index, states=people.states, policy=Always(deck_plan=DeckPlan(sampler=Greedy(), reason="best"))
+        index=index,
+        states=people.states,
+        policy=Always(deck_plan=DeckPlan(sampler=Greedy(), reason="best")),
+        private_order=False,  # like the others, by both sides
     )
     rng = np.random.default_rng(0)
 

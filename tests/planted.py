@@ -156,8 +156,8 @@ FAULTS = (
     Fault(
         "decks in the order of the viewer's side alone",
         "recommend/recommender.py",
-        "    private_order: bool = True\n",
-        "    private_order: bool = False\n",
+        "private_order: bool = True",
+        "private_order: bool = False",
         "tests/functional/abuse/test_trilateration.py",
     ),
     Fault(

@@ -11,7 +11,7 @@ import numpy as np
 from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, nearest, whole
 from kaczmatch.report.results import Figure, Part, Table
-from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, arms
+from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
@@ -46,7 +46,7 @@ class Comparison:
 
 def chosen(names: Sequence[str]) -> list[MarketPolicy]:
     """The policies of these names, or all."""
-    known = {arm.name: arm for arm in arms()}
+    known = {arm.name: arm for arm in market_policies()}
     for name in names:
         if name not in known:
             raise InvalidInput("policy", f"there is no policy {name!r}; {nearest(name, known)}")

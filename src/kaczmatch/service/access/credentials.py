@@ -22,10 +22,10 @@ from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, ErasedTokens
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import service_key_lock
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import AuditEntry, ServiceKey
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import checked_id
 
 APP, TOKENS, DATA, OPERATOR = "app", "tokens", "data", "operator"
 SCOPES = {

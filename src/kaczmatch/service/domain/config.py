@@ -16,7 +16,7 @@ from kaczmatch.service.domain.experiment import Experiment
 @final
 @dataclass(frozen=True, slots=True)
 class QuotaLimit:
-    """At most so often within a window of time; None: as often as they like."""
+    """At most so often within a window of time. None: no limit."""
 
     most: int | None
     window: timedelta
@@ -25,7 +25,7 @@ class QuotaLimit:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig:
-    """One set for everybody."""
+    """The same for everybody."""
 
     schema: Schema = DATING
     cooldown: timedelta = COOLDOWN

@@ -25,12 +25,12 @@ from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import EDITS, spend
 from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
@@ -235,12 +235,6 @@ def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, flo
     values = features_of(person, words)
     used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
-
-
-def checked_id(identifier: str) -> str:
-    if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
-        raise InvalidInput("id", "must be 1 to 64 letters, digits or any of _ . : @ -, and begin with a letter or digit")
-    return identifier
 
 
 def _checked_name(name: str) -> str:

@@ -13,6 +13,7 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import SWIPES, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -30,7 +31,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
-from kaczmatch.service.meeting.profiles import checked_id, columns_of, counters_of, profile_of, require_person
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
 
 
 @final

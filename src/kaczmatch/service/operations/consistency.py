@@ -9,9 +9,9 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.service.domain.appeal import summed
+from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import decisions, recounted
+from kaczmatch.service.domain.counting import recounted, standing_decisions
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import (
     Decision,
@@ -61,13 +61,13 @@ class ConsistencyCheck:
         if standing is None or standing != recounted(standing, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.reader.find(LatestDecision, candidate=self.user)
-        excess, information = summed(raters, standing, self.context.config.appeal)
+        excess, information = summed_evidence(raters, standing, self.context.config.appeal)
         held = (0.0, 0.0) if standing is None else (standing.excess, standing.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
-        stands = decisions(self.log)
+        stands = standing_decisions(self.log)
         for other in sorted({*stands, *pairs}):
             event, pair = stands.get(other), pairs.get(other)
             said = None if event is None else (event.decision, event.at, event.id)

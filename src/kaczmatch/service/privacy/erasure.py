@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.appeal import less
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
 from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -34,7 +35,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import being_erased, checked_id
+from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
@@ -149,7 +150,9 @@ class Erasure:
             standing = recounted(standing, kept)
             transaction.put(standing)
         if given is not None and given.appeal_as_of is not None and standing is not None:
-            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+            transaction.put(
+                without_evidence(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
+            )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
         if standing is not None:  # processes remember the state and appeal that were

@@ -10,7 +10,7 @@ from kaczmatch.recommend.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
 from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town
 
@@ -28,16 +28,16 @@ class MarketPolicy:
 
     name: str
     policy: Policy
-    shared: Shared
+    shared: MarketSettings
 
-    def play(self, town: Town, pace: Pace) -> Log:
+    def play(self, town: Town, pace: Pace) -> MarketLog:
         return play(town, lambda _viewer, _round: self.policy, pace, self.shared)
 
 
-def arms() -> list[MarketPolicy]:
+def market_policies() -> list[MarketPolicy]:
     """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, and every sampler with and
     without admirer quota and exposure cap."""
-    ours, theirs = Shared(), Shared(learner=learner("block-nk"), fusion="geometric")
+    ours, theirs = MarketSettings(), MarketSettings(learner=learner("block-nk"), fusion="geometric")
     compared = [
         MarketPolicy(DEFAULT, ServiceConfig().policy, ours),
         MarketPolicy(PAPER, PaperPolicy(), theirs),

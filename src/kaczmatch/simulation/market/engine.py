@@ -54,7 +54,7 @@ class Pace:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class MarketSettings:
     """What is one for the whole market, whatever policy deals: how people are learned, and the rules of the service."""
 
     learner: Learner = field(default_factory=service_learner)
@@ -64,7 +64,7 @@ class Shared:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Log:
+class MarketLog:
     """Every card in the order of time, a value each."""
 
     round: NDArray[np.int32]
@@ -72,15 +72,15 @@ class Log:
     candidate: NDArray[np.int32]
     liked: NDArray[np.bool_]  # as was said
     matched: NDArray[np.bool_]  # whether this swipe made a match
-    chance: NDArray[np.float64]  # that the deck had for the card
+    propensity: NDArray[np.float64]  # that the deck had for the card
 
     def __len__(self) -> int:
         return len(self.viewer)
 
 
-def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: Shared | None = None) -> Log:  # noqa: B008
+def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSettings | None = None) -> MarketLog:  # noqa: B008
     """The log of a market. The same town, policies and pace give the same log."""
-    market = _Market(town, pace, shared or Shared())
+    market = _Market(town, pace, shared or MarketSettings())
     order = np.random.default_rng([town.seed, 1])
     for number in range(pace.rounds):
         for viewer in order.permutation(len(town)).tolist():
@@ -92,7 +92,7 @@ def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: Shared | 
 class _Market:
     """Where everybody stands."""
 
-    def __init__(self, town: Town, pace: Pace, shared: Shared) -> None:
+    def __init__(self, town: Town, pace: Pace, shared: MarketSettings) -> None:
         self.town, self.pace, self.shared = town, pace, shared
         self.fold = EventFold(shared.learner, neutral_prior(shared.learner, town.vocabulary.dimensions))
         self.people = IndexedStates(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
@@ -107,16 +107,16 @@ class _Market:
         self._turns = 0
         self._cards: list[tuple[int, int, int, bool, bool, float]] = []
 
-    def turn(self, viewer: int, number: int, policy: Policy) -> None:
+    def turn(self, viewer: int, round_number: int, policy: Policy) -> None:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
-        town, now = self.town, START + number * self.pace.between + timedelta(seconds=self._turns)
+        town, now = self.town, START + round_number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
         tracked, appeal = self.tracked[viewer], self.appeal.of(viewer, None, now)
-        deck = self._dealing(policy).deck(
+        deck = self._recommender(policy).deck(
             Viewer(town.profiles[viewer], self.shared.learner, tracked.state, appeal),
             self.pace.deck,
             now=now,
-            rng=np.random.default_rng([town.seed, 2, number, viewer]),
+            rng=np.random.default_rng([town.seed, 2, round_number, viewer]),
             blocked=self.matches[viewer],
             recent=self.met[viewer],
             admirers=self.admirers[viewer],
@@ -129,18 +129,18 @@ class _Market:
             seen = Seen(town.profiles[candidate].features, self.appeal.of(candidate, viewer, now))
             tracked = self.fold.swipe(tracked, seen, 1 if liked else -1, now)
             matched = self._decided(viewer, candidate, now, liked=liked)
-            self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
+            self._cards.append((round_number, viewer, candidate, liked, matched, card.propensity))
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.shown(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})
         self.people.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
 
-    def log(self) -> Log:
+    def log(self) -> MarketLog:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
         kinds = np.int32, np.int32, np.int32, np.bool_, np.bool_, np.float64
-        return Log(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+        return MarketLog(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
-    def _dealing(self, policy: Policy) -> Recommender:
+    def _recommender(self, policy: Policy) -> Recommender:
         """One index deals for all policies."""
         if policy not in self._recommenders:
             self._recommenders[policy] = self.people.recommender(policy, fusion=self.shared.fusion)

@@ -15,7 +15,7 @@ from kaczmatch.core.errors import InvalidInput, checked, nearest, whole
 from kaczmatch.core.vectors import Matrix, unit_rows
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.simulation.market.real_people import drawn
+from kaczmatch.simulation.market.real_people import draw_people
 from kaczmatch.simulation.market.town import DAY, Pairs, Town, compatible
 from kaczmatch.simulation.population import Rng, population
 
@@ -72,7 +72,7 @@ def _okcupid(census: Census, rng: Rng) -> _Drawn:
     """Real profiles; the taste of each is the profile of somebody they could meet."""
     if census.people is None:
         raise InvalidInput("people", "this population is drawn from real profiles: name their file, with --people people.csv.gz")
-    names, profiles = drawn(census.people, 2 * census.side, rng)
+    names, profiles = draw_people(census.people, 2 * census.side, rng)
     meet = compatible(profiles)
     ideals = [rng.choice(np.flatnonzero(row)) if row.any() else place for place, row in enumerate(meet)]
     tags = np.array([profile.features for profile in profiles])

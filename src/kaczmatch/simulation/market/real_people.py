@@ -18,7 +18,7 @@ _ABOUT: Final = ("person_id", "sex", "orientation", "age", "status")
 _YOUNGEST: Final = 18
 
 
-def drawn(path: Path, people: int, rng: Rng) -> tuple[list[str], list[Profile]]:
+def draw_people(path: Path, people: int, rng: Rng) -> tuple[list[str], list[Profile]]:
     """The names of the tags, and so many adults; birthdays and the ages they look for are made up."""
     if not path.is_file():
         raise InvalidInput("people", f"there is no file {path}")
