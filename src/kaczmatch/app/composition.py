@@ -1,4 +1,4 @@
-"""From settings to the parts of a system."""
+"""From settings to the objects that a system is made of."""
 
 from __future__ import annotations
 

@@ -55,41 +55,41 @@ class OffPolicyEvaluation:
         since: datetime | None = None,
         watch: Callable[[int, int], None] | None = None,
     ) -> DealtDecks:
-        """What `judge` concludes from."""
+        """The cards that were dealt, with what `evaluate` needs to know about each."""
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
-            for occasion in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
-                open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
-                if not open_still and (since is None or occasion.deck.at >= since):
-                    rows.add(occasion, rng)
+            for past in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+                open_still = past.deck.expires > now and any(card.swipe is None for card in past.cards)
+                if not open_still and (since is None or past.deck.at >= since):
+                    rows.add(past, rng)
         return rows.logged_cards()
 
 
 @final
 class _Rows:
-    """Decks and their cards, as they are gathered."""
+    """Collects decks and their cards."""
 
     def __init__(self) -> None:
         self._decks: list[tuple[str, int, float, float]] = []
         self._cards: list[tuple[int, bool, float, float]] = []
 
-    def add(self, occasion: PastDeck, rng: np.random.Generator) -> None:
-        deck, cards = occasion.deck, occasion.cards
+    def add(self, past: PastDeck, rng: np.random.Generator) -> None:
+        deck, cards = past.deck, past.cards
         asked = [card.candidate for card in cards]
-        knows = isinstance(occasion.viewer.learner, BeliefLearner)
+        knows = isinstance(past.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
         for _ in range(DEALS):
-            seen = occasion.recommender.simulate(
-                occasion.viewer,
+            seen = past.recommender.simulate(
+                past.viewer,
                 len(cards),
                 asked,
                 now=deck.at,
                 rng=rng,
-                blocked=occasion.matched_or_blocked,
-                recent=occasion.last_decided,
-                admirers=occasion.admirers,
-                experience=occasion.experience,
-                exposure=occasion.exposure,
+                blocked=past.matched_or_blocked,
+                recent=past.last_decided,
+                admirers=past.admirers,
+                experience=past.experience,
+                exposure=past.exposure,
             )
             chances += seen.chances / DEALS
             # What a belief expects of a card is known before its answer; other learners have no probabilities.

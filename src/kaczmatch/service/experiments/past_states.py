@@ -19,7 +19,7 @@ from kaczmatch.service.meeting.serving_index import grown_state
 
 @final
 class PastStates:
-    """Nobody yet; people enter, events are told in their order, and `recommender` deals as of what was told."""
+    """Begins empty. Add people and apply events in their order; `recommender` deals as of the last `update_index`."""
 
     def __init__(self, config: ServiceConfig, vocabulary: Vocabulary, fold: ModelFold, policy: Policy) -> None:
         self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
@@ -47,7 +47,7 @@ class PastStates:
         return grown_state(self.fold, self.tracked_state(user).state, self._vocabulary)
 
     def update_index(self, appeal: dict[Hashable, float]) -> None:
-        """Bring the index up to what was told."""
+        """Bring the index up to date with the applied events."""
         self._people.learn({user: self.tracked_state(user).state for user in self._changed})
         self._people.index.set_appeal(appeal)
         self._changed.clear()

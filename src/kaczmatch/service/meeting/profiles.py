@@ -71,10 +71,10 @@ class Profiles:
             if known is None and transaction.get(PendingErasure, user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(transaction)
-            words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
+            vocabulary = self.context.catalogue.vocabulary(transaction, current.vocabulary)
             if paused is False:
                 self._check_not_held(transaction, user)
-            person = new_person(user, about, words, self.context.config.schema, now, known, paused=paused)
+            person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
             if limited and known is not None and known.features != person.features:
                 mine = counters_of(transaction, user)
                 transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
@@ -145,7 +145,7 @@ def _save(transaction: Transaction, context: Context, person: Person) -> None:
 def new_person(
     user: str,
     about: ProfileInput,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     schema: Schema,
     now: datetime,
     known: Person | None,
@@ -154,7 +154,7 @@ def new_person(
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
     place = None if about.location is None else Location.snapped(about.location.latitude, about.location.longitude)
-    features = words.vector(about.tags, about.features)
+    features = vocabulary.vector(about.tags, about.features)
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
@@ -172,7 +172,7 @@ def new_person(
         created=now if known is None else known.created,
         changed=now,
     )
-    profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
+    profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
     if age_on(about.born, today) > OLDEST:
         raise InvalidInput("born", f"nobody is older than {OLDEST}")
     if not profile.old_enough(today):
@@ -180,14 +180,14 @@ def new_person(
     return person
 
 
-def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
+def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profile:
     """A stored profile as the recommender sees it."""
     return Profile(
         id=person.id,
         i_am=frozenset(person.i_am),
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
-        features=features_of(person, words),
+        features=features_of(person, vocabulary),
         ages=(person.youngest, person.oldest),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
@@ -195,10 +195,10 @@ def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
     )
 
 
-def features_of(person: Person, words: Vocabulary) -> Vector:
+def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, words.dimensions)
-    features[[place for place, name in enumerate(words.terms) if name.retired]] = 0.0
+    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 
 
@@ -230,10 +230,10 @@ def _within(person: Person) -> float:
     return math.inf if person.within_km is None else person.within_km
 
 
-def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
+def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
-    values = features_of(person, words)
-    used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    values = features_of(person, vocabulary)
+    used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 

@@ -77,7 +77,7 @@ class Undo:
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
-            current, standing = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            current, counters = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
@@ -88,8 +88,8 @@ class Undo:
             )
             events = transaction.find(Event, user=user)
             transaction.append(event)
-            if standing is not None:
-                transaction.put(replace(standing, in_session=False))
+            if counters is not None:
+                transaction.put(replace(counters, in_session=False))
             refold(transaction, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, locks=[user])
