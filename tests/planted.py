@@ -142,8 +142,8 @@ FAULTS = (
     Fault(
         "leaving one's own part out of an appeal",
         "service/domain/appeal.py",
-        "mine = _NOTHING if own is None or own.appeal_as_of is None else _parts(own)",
-        "mine = _NOTHING",
+        "own_part = _NO_EVIDENCE if own is None or own.appeal_as_of is None else _evidence_of(own)",
+        "own_part = _NO_EVIDENCE",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
