@@ -195,7 +195,7 @@ class Life(RuleBasedStateMachine):
     def change_words(self, add: bool) -> None:
         number = self.town.world.current.vocabulary
         if add and number < 4:
-            self.town.models.change_words(lambda words: words.add(tags=[f"new {number}"]))
+            self.town.models.change_vocabulary(lambda words: words.add(tags=[f"new {number}"]))
             self.town.world.follow()
 
     @rule()

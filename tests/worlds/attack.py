@@ -79,7 +79,9 @@ class AttackedTown(Town):
         for place, man in enumerate(self.chance.choice(list(men), swipes).tolist()):
             self.wait(seconds=1)
             decision = "like" if judged[man] > middle else "pass"
-            self.swiping.imported(Swipe(user=woman, id=f"s{place}", candidate=man, decision=decision, deck=""), self.now).result()
+            self.swiping.import_swipe(
+                Swipe(user=woman, id=f"s{place}", candidate=man, decision=decision, deck=""), self.now
+            ).result()
 
     def taste(self) -> Vector:
         """What the attacker is after: the weights that were learned of the victim."""

@@ -16,11 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kaczmatch.api import problems
 from kaczmatch.api.authentication import CallerCache
 from kaczmatch.api.concurrency_limit import DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
+from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.fast_path import SwipeFastPath
 from kaczmatch.api.head_requests import HeadRequests
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.middleware import RequestMiddleware
-from kaczmatch.api.parts import Parts
 from kaczmatch.api.routes import (
     decks,
     experiments,
@@ -38,6 +38,7 @@ from kaczmatch.api.routes import (
 )
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.schemas.swipes import SwipeRequest
+from kaczmatch.service.use_cases import UseCases
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -108,7 +109,8 @@ class ServiceApp(FastAPI):
 
 
 def application(
-    parts: Parts,
+    use_cases: UseCases,
+    process: ProcessState,
     limits: RequestLimits,
     *,
     routers: Iterable[APIRouter] = (),
@@ -130,9 +132,9 @@ def application(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
-    app.state.parts = parts
+    app.state.use_cases, app.state.process = use_cases, process
     app.state.metrics = metrics = Metrics()
-    app.state.callers = CallerCache(parts.access)
+    app.state.callers = CallerCache(use_cases.credentials)
     app.state.deck_limit = ConcurrencyLimit(limits.decks, DECK_THREADS)
     app.state.transfer_limiter = CapacityLimiter(TRANSFER_THREADS)
     for router in (*ROUTERS, *routers):
@@ -152,7 +154,7 @@ def application(
     app.entry = RequestMiddleware(
         inner,
         metrics=metrics,
-        unready=parts.unready,
+        not_ready_reason=process.not_ready_reason,
         body_limit=limits.body,
         upload_limit=limits.upload,
         most_in_progress=limits.in_progress,

@@ -9,11 +9,12 @@ from typing import Annotated, Any, final
 from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.api.parts import Parts, parts
+from kaczmatch.api.dependencies import process_state, use_cases
 from kaczmatch.api.problems import Forbidden
 from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credentials, Unauthenticated
 from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.use_cases import UseCases
 
 _MOST_CACHED = 10_000
 _CACHED_FOR = timedelta(seconds=1)  # in addition to the second for which `Credentials` caches a key
@@ -50,7 +51,7 @@ async def authenticate(request: Request) -> Caller:
         raise Unauthenticated("a key or token is needed: Authorization: Bearer …")
     cache: CallerCache = request.app.state.callers
     caller = await cache.caller(credential.strip())
-    if caller.key in parts(request).loopback_keys and not is_local(request):
+    if caller.key in process_state(request).loopback_keys and not is_local(request):
         raise Unauthenticated("this key works on the machine of the service only")
     return caller
 
@@ -96,4 +97,4 @@ def scoped(*scopes: str) -> Callable[[Request], Coroutine[Any, Any, Caller]]:
 ActingUser = Annotated[str, Depends(acting_user)]
 ActingUserOrOperator = Annotated[str, Depends(acting_user_or_operator)]
 AnyCaller = Annotated[Caller, Depends(authenticate)]
-UseCases = Annotated[Parts, Depends(parts)]
+Cases = Annotated[UseCases, Depends(use_cases)]

@@ -48,7 +48,7 @@ class RequestMiddleware:
 
     app: ASGIApp
     metrics: Metrics
-    unready: Callable[[], str]
+    not_ready_reason: Callable[[], str]
     body_limit: int
     upload_limit: int
     most_in_progress: int
@@ -108,7 +108,7 @@ class RequestMiddleware:
             return None
         if self._in_progress > self.most_in_progress:
             detail, wait = "too many requests are in progress", "1"
-        elif path.startswith(_API) and (reason := self.unready()):
+        elif path.startswith(_API) and (reason := self.not_ready_reason()):
             detail, wait = reason, "2"
         else:
             return None

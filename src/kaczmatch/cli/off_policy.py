@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.app.composing import policy_of
+from kaczmatch.app.composition import policy_of
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, settings_from
 from kaczmatch.cli.session import show
 from kaczmatch.inference.off_policy import OffPolicyEstimate

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from sqlalchemy.exc import SQLAlchemyError
 
-from kaczmatch.app.composing import context_of, open_store
+from kaczmatch.app.composition import context_of, open_store
 from kaczmatch.cli.errors import plain_errors
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context

@@ -11,8 +11,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kaczmatch.app.collecting import collect_rarely
-from kaczmatch.app.composing import access_of, scrubbing_of
+from kaczmatch.app.composition import credentials_of, scrubbing_of
+from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
@@ -24,10 +24,10 @@ from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.verification import verify as replayed
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.service.transfer.column_mapping import column_mapping
-from kaczmatch.service.transfer.exporting import COLUMNS, Batch, exported
-from kaczmatch.service.transfer.importing import Importing, ImportRequest
-from kaczmatch.service.transfer.profiles import ProfileImport
-from kaczmatch.service.transfer.swipes import SwipeImport
+from kaczmatch.service.transfer.file_export import COLUMNS, Batch, export_batches
+from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.settings.reading import without_password
 from kaczmatch.storage import backups, migrating
 
@@ -49,14 +49,14 @@ def migrate(config: Path | None) -> None:
 def create_key(config: Path | None, name: str, scopes: Sequence[str], days: float | None) -> None:
     with plainly(), opened(settings := settings_from(config)) as (_, context):
         expires = None if days is None else context.clock() + timedelta(days=days)
-        key, text = access_of(settings, context).create(name, scopes, expires=expires)
+        key, text = credentials_of(settings, context).create(name, scopes, expires=expires)
     Console(stderr=True).print(f"key {key.id} ({', '.join(key.scopes)}); it is shown once, keep it safe:", highlight=False)
     print(text)
 
 
 def list_keys(config: Path | None) -> None:
     with plainly(), opened(settings := settings_from(config)) as (_, context):
-        keys, now = access_of(settings, context).keys(), context.clock()
+        keys, now = credentials_of(settings, context).keys(), context.clock()
     table = Table("id", "name", "scopes", "created", "state")
     for key in keys:
         ended = key.expires is not None and key.expires <= now
@@ -68,13 +68,13 @@ def list_keys(config: Path | None) -> None:
 
 def revoke_key(config: Path | None, identifier: str) -> None:
     with plainly(), opened(settings := settings_from(config)) as (_, context):
-        access_of(settings, context).revoke(identifier).result()
+        credentials_of(settings, context).revoke(identifier).result()
         say(f"key {identifier} is revoked, and the tokens minted with it end within two seconds")
 
 
 def rotate_key(config: Path | None, identifier: str, hours: float) -> None:
     with plainly(), opened(settings := settings_from(config)) as (_, context):
-        key, text = access_of(settings, context).rotate(identifier, grace=timedelta(hours=hours))
+        key, text = credentials_of(settings, context).rotate(identifier, grace=timedelta(hours=hours))
     ends = f"ends in {hours:g} hours" if hours else "has ended"
     Console(stderr=True).print(f"key {key.id} takes the place of {identifier}, which {ends}:", highlight=False)
     print(text)
@@ -85,12 +85,12 @@ def bring(
 ) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
         asked = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
-        collect_rarely()  # half of an import's time went into looking for garbage
+        freeze_garbage()  # half of an import's time went into looking for garbage
         with Stages() as stages:
             if what == "profiles":
-                result = Importing(context, ProfileImport(context)).run(asked, stages)
+                result = FileImport(context, ProfileImport(context)).run(asked, stages)
             else:
-                result = Importing(context, SwipeImport(context)).run(asked, stages)
+                result = FileImport(context, SwipeImport(context)).run(asked, stages)
         _tell(result, what, asked)
 
 
@@ -106,7 +106,7 @@ def put_away(config: Path | None, what: str, file: Path, kind: str | None, *, fo
 
             def watched() -> Iterator[Batch]:
                 nonlocal done
-                for batch in exported(context, what):
+                for batch in export_batches(context, what):
                     yield batch
                     done += len(batch)
                     stages("exporting", done, people if what == "profiles" else 0)
@@ -119,7 +119,7 @@ def erase(config: Path | None, user: str) -> None:
     with plainly(), opened(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
             scrubbing = scrubbing_of(context, store)
-            Erasure(context, scrubbing, access_of(settings, context).farewells).erase(user)
+            Erasure(context, scrubbing, credentials_of(settings, context).erased_tokens).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
                 time.sleep(1.0)  # somebody reads, or another process is at it
@@ -151,7 +151,7 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = learner(slug, **settings)
         with Stages() as stages:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
-            number = models.change(slug, settings, prior, lambda done, total: stages("learning anew", done, total))
+            number = models.relearn(slug, settings, prior, lambda done, total: stages("learning anew", done, total))
         say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 
 

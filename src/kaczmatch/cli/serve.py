@@ -23,7 +23,7 @@ def serve(config: Path | None, **chosen: Any) -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     _named(config)
-    from kaczmatch.app import serving
+    from kaczmatch.app import server as serving
     from kaczmatch.storage import OutOfDate
 
     with plain_errors():
@@ -37,9 +37,9 @@ def serve(config: Path | None, **chosen: Any) -> None:
 def check(config: Path | None) -> None:
     """Print what is in force, and say what is wrong."""
     _named(config)
-    from kaczmatch.app.composing import rules_of
-    from kaczmatch.app.serving import check as startable
-    from kaczmatch.app.vocabulary import first_words
+    from kaczmatch.app.composition import service_config_of
+    from kaczmatch.app.first_vocabulary import first_vocabulary
+    from kaczmatch.app.server import check as startable
     from kaczmatch.learners.registry import learner
 
     with plain_errors():
@@ -47,15 +47,15 @@ def check(config: Path | None) -> None:
         for name, value in shown(settings).items():
             print(f"{name} = {json.dumps(value)}")
         sys.stdout.flush()
-        rules_of(settings)
-        first_words(settings)
+        service_config_of(settings)
+        first_vocabulary(settings)
         learner(settings.learner, **settings.learner_settings)
         startable(settings)
 
 
 def refit(config: Path | None) -> None:
     _named(config)
-    from kaczmatch.app.composing import context_of, open_store
+    from kaczmatch.app.composition import context_of, open_store
     from kaczmatch.service.operations.refit import Refit
 
     with plain_errors():
@@ -69,9 +69,9 @@ def refit(config: Path | None) -> None:
 
 
 def openapi() -> None:
-    from kaczmatch.app.document import document
+    from kaczmatch.app.openapi_document import openapi_document
 
-    print(document())
+    print(openapi_document())
 
 
 def _named(config: Path | None) -> None:

@@ -34,7 +34,7 @@ _NOBODY: Numbers = np.empty(0, np.int32)
 class Recommender:
     """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
 
-    With `discreet`, the order of a deck is the viewer's side alone: an order by both sides would let a viewer who changes tags
+    With `private_order`, a deck is ordered by the viewer's side alone. An order by both sides would let a viewer who changes tags
     again and again work out what others like.
     """
 
@@ -43,7 +43,7 @@ class Recommender:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the usual one of the learner where none is named
     cooldown: timedelta = COOLDOWN
-    private_order: bool = False
+    private_order: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fusion", self.fusion or usual_fusion(self.index.learner))

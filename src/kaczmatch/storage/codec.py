@@ -3,8 +3,11 @@
 Times are microseconds since 1970 in UTC, dates and tuples are text (ISO, JSON). What a database could not give back as it was
 is refused here, before a transaction has seen it: NUL and lone surrogates in text, NaN, naive times.
 
-A swipe turns some fifteen records into rows or back. So the functions that do it are written out for each kind, as dataclasses
-are: a value that is what it should be passes by one comparison, and only others are looked at by a function.
+A swipe turns some fifteen records into rows or back. So the functions that do it are generated for each kind of record, as
+dataclasses do: a value that is what it should be passes by one comparison, and only others go through a function. Measured for
+events, counters and decisions: one function per column takes 2 to 4 times as long to encode and 1.2 to 2 times as long to decode;
+msgspec, which leaves times as they are and checks less, takes 1.2 to 1.8 times as long to encode and 0.7 to 1.2 times to decode;
+cattrs takes 1.3 to 1.8 and 2 to 2.3 times as long.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter, index
 from types import UnionType
@@ -86,6 +90,19 @@ def _from_tuple(value: str) -> tuple[Any, ...]:
     return () if value == "[]" else tuple(_loads(value))
 
 
+def _choice(kind: type[StrEnum]) -> Form:
+    """Text that is one of a few; a plain string with such a value will do."""
+    values = {member.value: member.value for member in kind}
+    members = {member.value: member for member in kind}
+
+    def encode(value: Any) -> str:
+        if value not in values:
+            raise ValueError(f"{kind.__name__} is one of {', '.join(values)}")
+        return values[value]
+
+    return Form(encode, decode=members.__getitem__)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -121,12 +138,13 @@ class Column:
     """A field as it is stored."""
 
     name: str
-    type: type
+    type: type  # of what the database keeps
     optional: bool
+    form: Form
 
     def encode(self, value: Any) -> Any:
         """A value to compare with; None is meant as such."""
-        return None if value is None else FORMS[self.type].encode(value)
+        return None if value is None else self.form.encode(value)
 
 
 def described(kind: type[Record]) -> tuple[Column, ...]:
@@ -138,7 +156,11 @@ def described(kind: type[Record]) -> tuple[Column, ...]:
         optional = isinstance(hint, UnionType)
         if optional:
             (hint,) = (part for part in get_args(hint) if part is not type(None))
-        found.append(Column(name, get_origin(hint) or hint, optional))
+        if isinstance(hint, type) and issubclass(hint, StrEnum):
+            found.append(Column(name, str, optional, _choice(hint)))
+        else:
+            plain = get_origin(hint) or hint
+            found.append(Column(name, plain, optional, FORMS[plain]))
     return tuple(found)
 
 
@@ -162,13 +184,13 @@ def _key_encoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
 
 
 def _encoded(place: int, column: Column) -> str:
-    odd = FORMS[column.type].odd.format(v=f"v{place}")
+    odd = column.form.odd.format(v=f"v{place}")
     some = f"v{place} is not None and " if column.optional else ""
     return f" if {some}({odd}): v{place} = f{place}(v{place})"
 
 
 def _encoders(columns: Sequence[Column]) -> dict[str, Any]:
-    return {f"f{place}": FORMS[column.type].encode for place, column in enumerate(columns)}
+    return {f"f{place}": column.form.encode for place, column in enumerate(columns)}
 
 
 def _places(columns: Sequence[Column]) -> str:
@@ -181,7 +203,7 @@ def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
     values = []
     for place, column in enumerate(columns):
         value = f"v{place}"
-        if decode := FORMS[column.type].decode:
+        if decode := column.form.decode:
             names[f"f{place}"] = decode
             value = f"f{place}({value})" + (f" if {value} is not None else None" if column.optional else "")
         values.append(f"{column.name}={value}")

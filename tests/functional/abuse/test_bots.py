@@ -23,7 +23,7 @@ def swiped_through(town: Town, bot: str, decision: str) -> None:
     for place in range(SWIPES):
         town.wait(seconds=1)
         swipe = Swipe(user=bot, id=f"b{place}", candidate=f"w{place % 40}", decision=decision, deck="")
-        town.swiping.imported(swipe, town.now).result()
+        town.swiping.import_swipe(swipe, town.now).result()
 
 
 def crowd() -> Town:

@@ -133,8 +133,8 @@ def test_erasing_during_a_session_brings_nothing_back(service: Service) -> None:
     assert set(statuses[7:]) == {404}
     for method, path in (("POST", "/deck"), ("POST", "/session/end"), ("GET", "/events"), ("POST", "/preference/reset")):
         assert service.call(method, f"/people/{me}{path}", by=token).status_code == 404
-    service.system.world.follow()
-    assert me not in service.system.world.recommender.index
+    service.system.serving_index.follow()
+    assert me not in service.system.serving_index.recommender.index
     with service.system.store.read() as reader:
         left = {kind for kind in RECORDS for record in reader.find(kind) if f"'{me}'" in repr(record)}
     assert left <= {Change, OutboxMessage}  # for a minute, and until the app has heard of it

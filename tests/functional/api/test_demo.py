@@ -11,10 +11,10 @@ import httpx
 import numpy as np
 import pytest
 
-from kaczmatch.app.composing import open_store
-from kaczmatch.app.demo.population import invent
+from kaczmatch.app.composition import open_store
+from kaczmatch.app.demo.population import draw_population
+from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.app.system import compose
-from kaczmatch.app.vocabulary import GENERAL
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
 from worlds.served import Service
@@ -32,7 +32,7 @@ def demo_key(service: Service) -> str:
 
 
 def test_the_same_seed_invents_the_same_people() -> None:
-    one, two, other = (invent(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
+    one, two, other = (draw_population(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
     assert one.people == two.people
     np.testing.assert_array_equal(one.tastes, two.tastes)
     assert one.people != other.people
@@ -115,7 +115,7 @@ def test_without_the_demo_its_key_ends(opened: Opened) -> None:
     data = service.system.settings.data
     system = compose(Settings(data=data), service.system.store)
     with pytest.raises(Unauthenticated):
-        system.parts.access.caller(key)
+        system.use_cases.credentials.caller(key)
 
 
 def test_the_demo_works_again_after_the_service_ran_without_it(opened: Opened, tmp_path: Path) -> None:

@@ -150,13 +150,13 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
 def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service, free = opened("memory", deck_limit=2), Event()
     one, _ = service.couple()
-    usual = type(service.system.parts.decks).deck
+    usual = type(service.system.use_cases.decks).deck
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
         return usual(*values, **named)
 
-    monkeypatch.setattr(type(service.system.parts.decks), "deck", slow)
+    monkeypatch.setattr(type(service.system.use_cases.decks), "deck", slow)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(service.call, "POST", f"/people/{one}/deck") for _ in range(6)]
         turned_away = list(islice(as_completed(asked, timeout=25), 4))
@@ -201,7 +201,7 @@ def test_a_failure_tells_nothing_but_the_id_of_its_request(opened: Opened, monke
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of ada-1")
 
-    monkeypatch.setattr(type(service.system.parts.people), "get", fail)
+    monkeypatch.setattr(type(service.system.use_cases.profiles), "get", fail)
     answer = service.call("GET", "/people/ada-1")
     assert (answer.status_code, answer.headers["Content-Type"]) == (500, PROBLEM_MEDIA_TYPE)
     assert "secret" not in answer.text

@@ -32,7 +32,7 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("canary in an error")
 
-        monkeypatch.setattr(type(service.system.parts.people), "get", fail)
+        monkeypatch.setattr(type(service.system.use_cases.profiles), "get", fail)
         failed = service.call("GET", f"/people/{one}")
         lines_written.flush()
         text = stream.getvalue()

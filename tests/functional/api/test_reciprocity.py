@@ -45,7 +45,7 @@ def opened_twice(opened: Opened) -> tuple[Service, Service]:
 def seen_by(service: Service, me: str, other: str, decision: str) -> dict[str, tuple[int, list[str], str]]:
     """Everything that can be asked as `me` after `other` has decided: status, headers, body without times and random ids."""
     assert service.swipe(other, me, decision).status_code == 200
-    service.system.world.follow()
+    service.system.serving_index.follow()
     token, told = service.token(me), {}
     for method, path in (*ANSWERS, ("GET", f"/why/{other}"), ("GET", f"/people-of/{other}")):
         answer = service.call(method, f"/people/{me}{path}", by=token)

@@ -51,7 +51,7 @@ def test_a_reload_returns_the_open_deck(service: Service) -> None:
 
 def test_parallel_requests_for_a_deck_get_one_deck(service: Service) -> None:
     one, _ = service.couple()
-    service.system.world.follow()
+    service.system.serving_index.follow()
     barrier = Barrier(8)
 
     def ask(_: int) -> str:

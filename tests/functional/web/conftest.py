@@ -54,7 +54,7 @@ class Site:
             "tags": ["jazz", "chess"],
         }
         self.ok("PUT", f"/people/{user}", json=body | more)
-        self.system.world.follow()
+        self.system.serving_index.follow()
         return user
 
     def couple(self, one: str = "Ada", two: str = "Bo") -> tuple[str, str]:

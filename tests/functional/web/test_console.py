@@ -20,7 +20,7 @@ NUMBERS = itertools.count()
 
 
 def key_with(site: Site, *scopes: str) -> str:
-    return site.system.parts.access.create("test", scopes)[1]
+    return site.system.use_cases.credentials.create("test", scopes)[1]
 
 
 def operating(visitor: Visitor) -> Visitor:
@@ -93,7 +93,7 @@ def test_other_sites_and_other_machines_get_nothing_by_a_cookie(site: Site) -> N
     bearer = {"Authorization": f"Bearer {token['token']}"}
     assert httpx.get(f"{site.address}/v1/operator/overview", headers=bearer).status_code == 200
     assert httpx.get(f"{site.address}/v1/export/profiles", headers=bearer).status_code == 403
-    site.system.parts.access.revoke(key.split("_")[1]).result()
+    site.system.use_cases.credentials.revoke(key.split("_")[1]).result()
     assert httpx.post(f"{site.address}/console/token", headers=cookie).status_code == 401  # the session ends with its key
     for path in ("charts.json", "vega.js"):
         assert httpx.get(f"{site.address}/console/{path}").status_code == 401

@@ -110,11 +110,11 @@ def stopping(
     """The store writes so often, and then no more; what it wrote, and for whom."""
     write, written = town.context.store.write, []
 
-    def limited(work: Any, people: Sequence[str] = (), **options: Any) -> Any:
+    def limited(work: Any, locks: Sequence[str] = (), **options: Any) -> Any:
         if len(written) == after:
             raise error
-        written.append((work, people))
-        return write(work, locks=people, **options)
+        written.append((work, locks))
+        return write(work, locks=locks, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(town.context.store, "write", limited)
@@ -206,7 +206,7 @@ def test_nobodys_appeal_keeps_what_came_late(town: Town) -> None:
 
 def bring(town: Town, user: str, candidate: str, *, days: float) -> None:
     swipe = Swipe(user=user, id=f"{user}.{candidate}", candidate=candidate, decision="like", deck="")
-    town.swiping.imported(swipe, town.now - timedelta(days=days)).result()
+    town.swiping.import_swipe(swipe, town.now - timedelta(days=days)).result()
 
 
 def test_memory_forgets_what_the_person_taught_and_thought(town: Town) -> None:

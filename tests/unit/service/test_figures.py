@@ -17,7 +17,7 @@ from worlds.town import Town
 
 def imported(town: Town, user: str, candidate: str, id: str, decision: str = "like") -> None:
     swipe = Swipe(user=user, id=id, candidate=candidate, decision=decision, deck="")
-    town.swiping.imported(swipe, town.now).result()
+    town.swiping.import_swipe(swipe, town.now).result()
 
 
 def test_where_nothing_has_happened_rates_are_unknown(town: Town) -> None:

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from kaczmatch.service.meeting.decks import OpenDeck
-from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.meeting.viewer_context import ViewerContext, ViewerState, load_viewer_context, load_viewer_state
 from worlds.simulated import SimulatedTown, logged
 
@@ -54,7 +54,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     town.safety.block("w0", "m1").result()
     other = {"appeal": True, "epsilon": 0.1}
-    town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
+    town.models.relearn("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
     hand = town.deck("w0")
@@ -88,7 +88,7 @@ def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     town.deck("w0")
     town.wait(days=2)
     swipe = Swipe(user="w0", id="i", candidate="m1", decision="like", deck="")
-    Swiping(town.context).imported(swipe, town.now - timedelta(days=1)).result()
+    Swipes(town.context).import_swipe(swipe, town.now - timedelta(days=1)).result()
     town.deck("w0")
     with town.context.store.read() as reader:
         swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).past_decks()]

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Event, Impression, LatestDecision, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
@@ -206,7 +206,7 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
             assert list(locks) == ["w0"]
             return store.write(work, locks=locks)
 
-    undoing = Undoing(replace(town.context, store=Overtaken()))
+    undoing = Undo(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):
         undoing.undo("w0", "s").result()
     assert [event.kind for event in town.events("w0")] == ["swiped"]

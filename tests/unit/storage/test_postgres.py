@@ -78,10 +78,10 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
     store.write(fill).result()
     keys = [["a"] * 256, [str(i) for i in range(256)]]
     with store.database.writer.begin() as connection:
-        connection.exec_driver_sql("ANALYZE pairs")
+        connection.exec_driver_sql("ANALYZE latest_decisions")
         plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(LatestDecision))}", tuple(keys)))
-    assert "Index Scan using pairs_pkey" in plan, plan
-    assert """Index Cond: (("user" = k.k0) AND (other = k.k1))""" in plan, plan
+    assert "Index Scan using latest_decisions_pkey" in plan, plan
+    assert """Index Cond: (("user" = k.k0) AND (candidate = k.k1))""" in plan, plan
 
 
 def test_errors_name_nobody(store: SqlStore) -> None:

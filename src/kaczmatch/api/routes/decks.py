@@ -7,9 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
-from kaczmatch.api.authentication import ActingUser, UseCases, UserPath, scoped
+from kaczmatch.api.authentication import ActingUser, Cases, UserPath, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
-from kaczmatch.api.parts import Parts
 from kaczmatch.recommend.profile import age_on
 from kaczmatch.schemas.decks import (
     Card,
@@ -22,6 +21,7 @@ from kaczmatch.schemas.decks import (
     RankRequest,
 )
 from kaczmatch.service.access.credentials import APP, Caller
+from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people/{user}", tags=["decks"])
 
@@ -29,7 +29,7 @@ _USUAL_SIZE = DeckRequest(size=None)
 
 
 @router.post("/deck")
-async def create_deck(request: Request, user: ActingUser, cases: UseCases, body: DeckRequest = _USUAL_SIZE) -> Deck:
+async def create_deck(request: Request, user: ActingUser, cases: Cases, body: DeckRequest = _USUAL_SIZE) -> Deck:
     """Return the open deck until it is answered or expires, then a new one."""
     limit: ConcurrencyLimit = request.app.state.deck_limit
     return await limit.run(_deck, cases, user, body.size)
@@ -37,7 +37,7 @@ async def create_deck(request: Request, user: ActingUser, cases: UseCases, body:
 
 @router.post("/rank")
 def rank_candidates(
-    user: UserPath, body: RankRequest, cases: UseCases, caller: Annotated[Caller, Depends(scoped(APP))]
+    user: UserPath, body: RankRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP))]
 ) -> RankingResult:
     """Order candidates from the app's own search by how likely both sides are to like each other."""
     del caller
@@ -50,7 +50,7 @@ def rank_candidates(
     )
 
 
-def _deck(cases: Parts, user: str, size: int | None) -> Deck:
+def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
     opened = cases.decks.deck(user, size)
     today = cases.context.clock().astimezone(UTC).date()
     return Deck(

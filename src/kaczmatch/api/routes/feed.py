@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from kaczmatch.api.authentication import UseCases, scoped
+from kaczmatch.api.authentication import Cases, scoped
 from kaczmatch.schemas.feed import LARGEST_PAGE, LAST_NUMBER, Acknowledgement, AcknowledgeRequest, FeedPage, Message
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.records import OutboxMessage
-from kaczmatch.service.messages.sender import response_summary
+from kaczmatch.service.messages.sender import message_body
 
 router = APIRouter(prefix="/feed", tags=["feed"])
 
@@ -19,7 +19,7 @@ DataCaller = Annotated[Caller, Depends(scoped(DATA))]
 
 @router.get("")
 def list_messages(
-    cases: UseCases,
+    cases: Cases,
     caller: DataCaller,
     after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="`last` of the page before.")] = 0,
     limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="The largest number of messages on a page.")] = 100,
@@ -31,11 +31,11 @@ def list_messages(
 
 
 @router.post("/ack")
-def acknowledge_messages(body: AcknowledgeRequest, cases: UseCases, caller: DataCaller) -> Acknowledgement:
+def acknowledge_messages(body: AcknowledgeRequest, cases: Cases, caller: DataCaller) -> Acknowledgement:
     """Delete messages that the app has processed. They are not sent as webhooks either."""
     del caller
     return Acknowledgement(deleted=cases.feed.acknowledge(body.up_to))
 
 
 def _message(message: OutboxMessage) -> Message:
-    return Message(number=message.number, id=message.id, **response_summary(message))
+    return Message(number=message.number, id=message.id, **message_body(message))

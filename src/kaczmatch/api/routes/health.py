@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from kaczmatch.api.authentication import UseCases, scoped
+from kaczmatch.api.authentication import scoped
+from kaczmatch.api.dependencies import ProcessState, process_state
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.schemas.health import Health
 from kaczmatch.service.access.credentials import OPERATOR, Caller
@@ -21,9 +22,9 @@ async def get_liveness() -> Health:
 
 
 @router.get("/health/ready", responses={503: {"model": Health, "description": "Not ready; `detail` says why."}})
-async def get_readiness(cases: UseCases, response: Response) -> Health:
+async def get_readiness(process: Annotated[ProcessState, Depends(process_state)], response: Response) -> Health:
     """Kernels are compiled, migrations are current, everybody is loaded, and changes since then arrive."""
-    reason = cases.ailing()
+    reason = process.unhealthy_reason()
     if reason:
         response.status_code = 503
         response.headers["Retry-After"] = "2"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from fastapi import APIRouter, Response
 
-from kaczmatch.api.authentication import ActingUser, UseCases
+from kaczmatch.api.authentication import ActingUser, Cases
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
 from kaczmatch.api.responses import summary
 from kaczmatch.schemas.base import Id
@@ -17,10 +17,10 @@ router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 
 
 @router.get("")
-def list_matches(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: Cursor = "") -> MatchPage:
+def list_matches(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> MatchPage:
     """List matches that have not ended, the newest first."""
-    cases.people.get(user)
-    page = cases.matching.matches(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
+    cases.profiles.get(user)
+    page = cases.matches.matches(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
     vocabulary, now = cases.models.vocabulary(), cases.context.clock()
     with cases.context.store.read() as reader:
         people = reader.many(Person, [(side.other,) for side in page])
@@ -33,13 +33,13 @@ def list_matches(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: C
 
 
 @router.delete("/{match}", status_code=204)
-def end_match(user: ActingUser, match: Id, cases: UseCases) -> Response:
+def end_match(user: ActingUser, match: Id, cases: Cases) -> Response:
     """End a match for both sides. The two are never shown to each other again."""
-    cases.matching.unmatch(user, match).result()
+    cases.matches.unmatch(user, match).result()
     return Response(status_code=204)
 
 
 @router.post("/{match}/outcomes")
-def record_outcome(user: ActingUser, match: Id, body: OutcomeRequest, cases: UseCases) -> MatchOutcomes:
+def record_outcome(user: ActingUser, match: Id, body: OutcomeRequest, cases: Cases) -> MatchOutcomes:
     """Record what came of a match, for evaluation."""
-    return MatchOutcomes(outcomes=cases.matching.outcome(user, match, body.outcome).result().outcomes)
+    return MatchOutcomes(outcomes=cases.matches.record_outcome(user, match, body.outcome).result().outcomes)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from kaczmatch.api.authentication import ActingUser, UseCases
+from kaczmatch.api.authentication import ActingUser, Cases
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_event
 from kaczmatch.core.errors import InvalidInput
@@ -31,14 +31,14 @@ MostTerms = Annotated[int, Query(ge=1, le=1_000, description="The largest number
 
 
 @router.get("/likes")
-def list_likes(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: Cursor = "") -> LikePage:
+def list_likes(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> LikePage:
     """List the candidates whom the user likes by the last decision about each, the newest first."""
     page = cases.preferences.likes(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
     return LikePage(items=tuple(Like(candidate=like.candidate, at=like.at) for like in page), next=cursor_after(page, limit))
 
 
 @router.get("/events")
-def list_events(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: Cursor = "") -> EventPage:
+def list_events(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> EventPage:
     """List everything that the user did, the newest first."""
     after: tuple[int, ...] = ()
     if cursor:  # it names the last event by its id: its number would tell how busy other people are
@@ -54,7 +54,7 @@ def list_events(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: Cu
 
 
 @router.get("/preference")
-def get_preference(user: ActingUser, cases: UseCases, most: MostTerms = 10) -> Preference:
+def get_preference(user: ActingUser, cases: Cases, most: MostTerms = 10) -> Preference:
     """What was learned about the user, in words."""
     return cases.preferences.of(user, most=most)
 
@@ -62,7 +62,7 @@ def get_preference(user: ActingUser, cases: UseCases, most: MostTerms = 10) -> P
 @router.get("/preference/history")
 def get_preference_history(
     user: ActingUser,
-    cases: UseCases,
+    cases: Cases,
     most: Annotated[int, Query(ge=1, le=50)] = 10,
     last: Annotated[int, Query(ge=1, le=200)] = 100,
 ) -> PreferenceHistory:
@@ -74,14 +74,14 @@ def get_preference_history(
 
 
 @router.post("/preference/reset", status_code=204)
-def reset_preference(user: ActingUser, cases: UseCases) -> Response:
+def reset_preference(user: ActingUser, cases: Cases) -> Response:
     """Forget what was learned. Decisions, matches and blocks stay."""
-    cases.undoing.reset(user).result()
+    cases.undo.reset(user).result()
     return Response(status_code=204)
 
 
 @router.get("/why/{candidate}")
-def explain_candidate(user: ActingUser, candidate: Id, cases: UseCases) -> CandidateExplanation:
+def explain_candidate(user: ActingUser, candidate: Id, cases: Cases) -> CandidateExplanation:
     """Why a candidate was shown, from the viewer's side alone."""
     explained = cases.ranking.why(user, candidate)
     return CandidateExplanation(

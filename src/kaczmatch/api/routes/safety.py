@@ -6,7 +6,7 @@ from datetime import datetime
 
 from fastapi import APIRouter, Response
 
-from kaczmatch.api.authentication import ActingUser, UseCases
+from kaczmatch.api.authentication import ActingUser, Cases
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.safety import BlockedPerson, BlockPage, ReportReceipt, ReportRequest
@@ -15,29 +15,29 @@ router = APIRouter(prefix="/people/{user}", tags=["safety"])
 
 
 @router.get("/blocks")
-def list_blocks(user: ActingUser, cases: UseCases, limit: Limit = 50, cursor: Cursor = "") -> BlockPage:
+def list_blocks(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> BlockPage:
     """List the people whom the user has blocked, the newest first."""
-    cases.people.get(user)
+    cases.profiles.get(user)
     page = cases.safety.blocks(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
     items = tuple(BlockedPerson(other=block.other, at=block.at) for block in page)
     return BlockPage(items=items, next=cursor_after(page, limit))
 
 
 @router.put("/blocks/{other}", status_code=204)
-def block_person(user: ActingUser, other: Id, cases: UseCases) -> Response:
+def block_person(user: ActingUser, other: Id, cases: Cases) -> Response:
     """Keep two people apart from the next request on. A match between them ends."""
     cases.safety.block(user, other).result()
     return Response(status_code=204)
 
 
 @router.delete("/blocks/{other}", status_code=204)
-def unblock_person(user: ActingUser, other: Id, cases: UseCases) -> Response:
+def unblock_person(user: ActingUser, other: Id, cases: Cases) -> Response:
     """Take the user's own block back."""
     cases.safety.unblock(user, other).result()
     return Response(status_code=204)
 
 
 @router.post("/reports", status_code=201)
-def create_report(user: ActingUser, body: ReportRequest, cases: UseCases) -> ReportReceipt:
+def create_report(user: ActingUser, body: ReportRequest, cases: Cases) -> ReportReceipt:
     """Report a person to the operators, and block them."""
     return ReportReceipt(id=cases.safety.report(user, body.other, body.reason, body.text).result().id)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
-from kaczmatch.api.authentication import ActingUser, UseCases, acting_user
-from kaczmatch.api.parts import parts
+from kaczmatch.api.authentication import ActingUser, Cases, acting_user
+from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.store_futures import result_of
 from kaczmatch.schemas.base import ID_PATTERN, Id
 from kaczmatch.schemas.swipes import SessionEnd, SwipeRequest, SwipeResult
@@ -37,18 +37,18 @@ async def swipe_response(request: Request, body: bytes) -> bytes:
     user = await acting_user(request, path["user"])
     asked = SwipeRequest.model_validate_json(body)
     swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck)
-    event = (await result_of(parts(request).swiping.swipe(swipe))).event
+    event = (await result_of(use_cases(request).swipes.swipe(swipe))).event
     return json.dumps({"id": event.id, "at": event.at.isoformat(), "match": event.match}).encode()
 
 
 @router.delete("/swipes/{swipe}", status_code=204)
-def undo_swipe(user: ActingUser, swipe: Id, cases: UseCases) -> Response:
+def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
     """Take back the last swipe, exactly. It is refused after a match. Sending it again changes nothing."""
-    cases.undoing.undo(user, swipe).result()
+    cases.undo.undo(user, swipe).result()
     return Response(status_code=204)
 
 
 @router.post("/session/end")
-def end_session(user: ActingUser, cases: UseCases) -> SessionEnd:
+def end_session(user: ActingUser, cases: Cases) -> SessionEnd:
     """End the session, so that block rules learn now. A long pause ends it too."""
-    return SessionEnd(ended=cases.swiping.end_session(user).result())
+    return SessionEnd(ended=cases.swipes.end_session(user).result())

@@ -16,18 +16,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
-from kaczmatch.api.authentication import UseCases, scoped
-from kaczmatch.api.parts import Parts
+from kaczmatch.api.authentication import Cases, scoped
 from kaczmatch.api.problems import problem
 from kaczmatch.formats.writing import pieces
 from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.transfer.column_mapping import column_mapping
-from kaczmatch.service.transfer.exporting import COLUMNS, exported
-from kaczmatch.service.transfer.importing import Importing, ImportRequest
-from kaczmatch.service.transfer.profiles import ProfileImport
-from kaczmatch.service.transfer.swipes import SwipeImport
+from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
+from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
+from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(tags=["import and export"])
 
@@ -53,7 +53,7 @@ FormatQuery = Annotated[Format, Query(description="The format of the file.")]
 
 
 @router.post("/import/profiles", response_model=ImportResult, openapi_extra=_UPLOAD)
-async def import_profiles(request: Request, cases: UseCases, caller: DataCaller, options: Options) -> Any:
+async def import_profiles(request: Request, cases: Cases, caller: DataCaller, options: Options) -> Any:
     """Import a file of profiles: the body, in the format of its Content-Type. All rows are checked before any is written.
 
     The same file again continues where it stopped, or changes nothing.
@@ -63,7 +63,7 @@ async def import_profiles(request: Request, cases: UseCases, caller: DataCaller,
 
 
 @router.post("/import/swipes", response_model=ImportResult, openapi_extra=_UPLOAD)
-async def import_swipes(request: Request, cases: UseCases, caller: DataCaller, options: Options) -> Any:
+async def import_swipes(request: Request, cases: Cases, caller: DataCaller, options: Options) -> Any:
     """Import a swipe table: the body, in the format of its Content-Type. All rows are checked before any is written.
 
     The same file again continues where it stopped, or changes nothing.
@@ -73,20 +73,20 @@ async def import_swipes(request: Request, cases: UseCases, caller: DataCaller, o
 
 
 @router.get("/export/profiles", response_class=Response, responses=_DOWNLOAD)
-async def export_profiles(request: Request, cases: UseCases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
+async def export_profiles(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
     """All profiles, as the import takes them. In CSV, texts that look like formulas begin with '."""
     del caller
     return _export(request, cases, "profiles", format)
 
 
 @router.get("/export/swipes", response_class=Response, responses=_DOWNLOAD)
-async def export_swipes(request: Request, cases: UseCases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
+async def export_swipes(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
     """All swipes as a swipe table, as the import takes it. In CSV, texts that look like formulas begin with '."""
     del caller
     return _export(request, cases, "swipes", format)
 
 
-async def _import(request: Request, cases: Parts, table: str, options: ImportOptions) -> ImportResult | Response:
+async def _import(request: Request, cases: UseCases, table: str, options: ImportOptions) -> ImportResult | Response:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     format = next((name for name, known in MEDIA_TYPES.items() if known == media_type), None)
     if format is None:
@@ -109,12 +109,12 @@ async def _import(request: Request, cases: Parts, table: str, options: ImportOpt
 
 def _imported(context: Context, table: str, asked: ImportRequest) -> ImportResult:
     if table == "profiles":
-        return Importing(context, ProfileImport(context)).run(asked)
-    return Importing(context, SwipeImport(context)).run(asked)
+        return FileImport(context, ProfileImport(context)).run(asked)
+    return FileImport(context, SwipeImport(context)).run(asked)
 
 
-def _export(request: Request, cases: Parts, table: str, format: Format) -> Response:
-    body = pieces(exported(cases.context, table), COLUMNS[table], format)
+def _export(request: Request, cases: UseCases, table: str, format: Format) -> Response:
+    body = pieces(export_batches(cases.context, table), COLUMNS[table], format)
     headers = {"content-disposition": f'attachment; filename="{table}.{format}"'}
     return StreamingResponse(_streamed(body, _limiter(request)), media_type=MEDIA_TYPES[format], headers=headers)
 

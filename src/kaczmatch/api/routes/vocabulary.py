@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from kaczmatch.api.authentication import AnyCaller, UseCases, scoped
+from kaczmatch.api.authentication import AnyCaller, Cases, scoped
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.schemas.vocabulary import ProfileVocabulary, VocabularyChangeRequest, VocabularyTerm
 from kaczmatch.service.access.credentials import OPERATOR, Caller
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/vocabulary", tags=["vocabulary"])
 
 
 @router.get("")
-def get_vocabulary(cases: UseCases, caller: AnyCaller) -> ProfileVocabulary:
+def get_vocabulary(cases: Cases, caller: AnyCaller) -> ProfileVocabulary:
     """What a profile may contain."""
     del caller
     return _response(cases.models.vocabulary(), cases.context)
@@ -24,7 +24,7 @@ def get_vocabulary(cases: UseCases, caller: AnyCaller) -> ProfileVocabulary:
 
 @router.patch("")
 def change_vocabulary(
-    body: VocabularyChangeRequest, cases: UseCases, caller: Annotated[Caller, Depends(scoped(OPERATOR))]
+    body: VocabularyChangeRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(OPERATOR))]
 ) -> ProfileVocabulary:
     """Add, rename or retire terms. What was learned stays."""
     del caller
@@ -36,7 +36,7 @@ def change_vocabulary(
             vocabulary = vocabulary.retire(name)
         return vocabulary.add(body.add_tags, body.add_features)
 
-    return _response(cases.models.change_words(changed), cases.context)
+    return _response(cases.models.change_vocabulary(changed), cases.context)
 
 
 def _response(vocabulary: Vocabulary, context: Context) -> ProfileVocabulary:

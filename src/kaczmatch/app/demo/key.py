@@ -10,7 +10,7 @@ from kaczmatch.service.access.credentials import SCOPES, Credentials, Unauthenti
 NAME: Final = "demo (this machine only)"
 
 
-def demo_keys(access: Credentials) -> frozenset[str]:
+def demo_key_ids(access: Credentials) -> frozenset[str]:
     kept = access.keys()
     return frozenset(key.id for key in kept if key.name == NAME)
 
@@ -32,7 +32,7 @@ def demo_key(access: Credentials, file: Path) -> str:
     return text
 
 
-def without_demo_keys(access: Credentials) -> None:
+def revoke_demo_keys(access: Credentials) -> None:
     """A store that was played with goes into service: the demo's keys end."""
     kept = access.keys()
     for key in kept:

@@ -7,10 +7,10 @@ from typing import Annotated, final
 
 from fastapi import APIRouter, Header, Query, Request
 
-from kaczmatch.api.authentication import UseCases, UserPath, is_local
+from kaczmatch.api.authentication import Cases, UserPath, is_local
 from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.responses import summary
-from kaczmatch.app.demo.population import TOWN, Invented
+from kaczmatch.app.demo.population import TOWN, DemoPopulation
 from kaczmatch.schemas.base import ResponseModel
 from kaczmatch.schemas.profiles import Coordinates
 from kaczmatch.schemas.tokens import UserToken
@@ -49,14 +49,14 @@ class DemoTaste(ResponseModel):
     weights: dict[str, float] | None
 
 
-def demo_router(invented: Invented, host: Caller) -> APIRouter:
+def demo_router(invented: DemoPopulation, host: Caller) -> APIRouter:
     """Answers this machine alone, and no other site's page: those cannot send the header. `host` signs visitors' tokens."""
     router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
 
     @router.get("/people", response_model=DemoPage)
     def people(
         request: Request,
-        cases: UseCases,
+        cases: Cases,
         limit: Annotated[int, Query(ge=1, le=200)] = 12,
         skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         find: Annotated[str, Query(max_length=80)] = "",
@@ -64,7 +64,7 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
         """Some of the invented people; of a name or with a tag, if one is looked for."""
         check_local(request)
         vocabulary, now = cases.models.vocabulary(), cases.context.clock()
-        found = invented.found(find)
+        found = invented.search(find)
         page = [(user,) for user in found[skip : skip + limit]]
         with cases.context.store.read() as reader:
             stored, counters = reader.many(Person, page), reader.many(PersonCounters, page)
@@ -77,12 +77,12 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
         return DemoPage(people=tuple(shown), more=len(found) > skip + limit, location=location)
 
     @router.post("/tokens/{user}", response_model=UserToken)
-    def token(request: Request, user: UserPath, cases: UseCases, x_kaczmatch_demo: Annotated[str, Header()] = "") -> UserToken:
+    def token(request: Request, user: UserPath, cases: Cases, x_kaczmatch_demo: Annotated[str, Header()] = "") -> UserToken:
         """Be anybody, or somebody new; with the header `X-Kaczmatch-Demo: 1`."""
         check_local(request)
         if x_kaczmatch_demo != "1":
             raise Forbidden("the demo's own pages send a header with this")
-        minted, expires = cases.access.mint(host, user, _LIFE)
+        minted, expires = cases.credentials.create_user_token(host, user, _LIFE)
         return UserToken(token=minted, expires=expires)
 
     @router.get("/people/{user}/taste", response_model=DemoTaste)

@@ -50,7 +50,7 @@ class Caller:
     key: str
     scopes: frozenset[str]
     user: str | None = None
-    minted: datetime | None = field(default=None, compare=False)  # a user's token
+    issued: datetime | None = field(default=None, compare=False)  # a user's token
 
     def may_act_for(self, user: str) -> bool:
         return self.user == user if self.user is not None else APP in self.scopes
@@ -64,12 +64,12 @@ class Credentials:
     context: Context
     secret: bytes
     random: Callable[[int], bytes] = secrets.token_bytes
-    farewells: ErasedTokens = field(init=False)
+    erased_tokens: ErasedTokens = field(init=False)
     _cache: dict[str, tuple[ServiceKey, datetime]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "farewells", ErasedTokens(self.context, self.secret))
+        object.__setattr__(self, "erased_tokens", ErasedTokens(self.context, self.secret))
 
     def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[ServiceKey, str]:
         """A new key, and its text, which nobody can show again."""
@@ -134,7 +134,7 @@ class Credentials:
         self._cache.pop(identifier, None)
         return new, f"{_PREFIX}_{made}_{secret}"
 
-    def mint(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
+    def create_user_token(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
         """A token with which somebody's own device may ask for them, for a while."""
         if not timedelta(seconds=1) <= life <= LONGEST_TOKEN:
             raise InvalidInput("seconds", f"must be from 1 to {LONGEST_TOKEN.total_seconds():.0f}")
@@ -143,7 +143,7 @@ class Credentials:
         claims = {"sub": checked_id(user), "kid": caller.key, "iat": now.timestamp(), "exp": expires}
         return jwt.encode(claims, self.secret, algorithm="HS256"), expires
 
-    def lend(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
+    def create_page_token(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
         """A token with which a page may ask for a back end's operator, for a moment; it can do no more than the key can."""
         expires = self.context.clock() + life
         claims = {"kid": caller.key, "scopes": sorted(caller.scopes), "exp": expires}
@@ -178,30 +178,30 @@ class Credentials:
             raise Unauthenticated("the token has expired")
         key = self._valid(str(claims["kid"]))
         if "sub" not in claims:
-            return self._lent(key, claims.get("scopes"))
+            return self._page_caller(key, claims.get("scopes"))
         if key is None or TOKENS not in key.scopes:
             raise Unauthenticated("the key that minted this token was revoked")
         user, iat = str(claims["sub"]), claims.get("iat")
         minted = datetime.fromtimestamp(iat, UTC) if isinstance(iat, float | int) else None
-        if minted is None or self.farewells.ended(user, minted):
-            raise _left()
+        if minted is None or self.erased_tokens.is_ended(user, minted):
+            raise _erased()
         return Caller(key.id, frozenset(), user, minted)
 
-    def welcome(self, caller: Caller, user: str) -> Callable[[Transaction], None]:
+    def check_not_erased(self, caller: Caller, user: str) -> Callable[[Transaction], None]:
         """Asked before somebody new is added: a device that does not know yet brings nobody back who has left."""
 
         def check(transaction: Transaction) -> None:
-            if caller.minted is not None and self.farewells.ended_by_now(transaction, user, caller.minted):
-                raise _left()
+            if caller.issued is not None and self.erased_tokens.is_ended_in(transaction, user, caller.issued):
+                raise _erased()
 
         return check
 
-    def _lent(self, key: ServiceKey | None, scopes: object) -> Caller:
+    def _page_caller(self, key: ServiceKey | None, scopes: object) -> Caller:
         if key is None or not isinstance(scopes, list):
             raise Unauthenticated("the key that lent this token was revoked")
         return Caller(key.id, frozenset(key.scopes).intersection(scopes))
 
-    def by_id(self, identifier: str) -> Caller | None:
+    def caller_of_key(self, identifier: str) -> Caller | None:
         """Who holds a key, as long as it is valid."""
         key = self._valid(identifier)
         return None if key is None else Caller(key.id, frozenset(key.scopes))
@@ -227,7 +227,7 @@ class Credentials:
         return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor="keys", action=action)
 
 
-def _left() -> Unauthenticated:
+def _erased() -> Unauthenticated:
     return Unauthenticated("the person of this token has left; mint another one")
 
 

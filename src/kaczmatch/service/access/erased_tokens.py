@@ -32,11 +32,11 @@ class ErasedTokens:
     _read: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, transaction: Transaction, user: str) -> None:
+    def record_erasure(self, transaction: Transaction, user: str) -> None:
         """Somebody is being erased."""
         transaction.put(ErasedUser(user_hash=self._hash(user), at=self.context.clock()))
 
-    def ended(self, user: str, minted: datetime) -> bool:
+    def is_ended(self, user: str, minted: datetime) -> bool:
         """Whether somebody has left since."""
         with self._lock:
             now = self.context.clock()
@@ -46,7 +46,7 @@ class ErasedTokens:
                 self._read = now
         return _before(minted, self._left.get(self._hash(user)))
 
-    def ended_by_now(self, transaction: Transaction, user: str, minted: datetime) -> bool:
+    def is_ended_in(self, transaction: Transaction, user: str, minted: datetime) -> bool:
         erased = transaction.get(ErasedUser, self._hash(user))
         return _before(minted, None if erased is None else erased.at)
 

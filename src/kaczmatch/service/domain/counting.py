@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, PersonCounters
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Decision, Event, EventKind, PersonCounters
 from kaczmatch.service.domain.records.people import NEVER
 
 
 def recounted(standing: PersonCounters, events: Iterable[Event]) -> PersonCounters:
     """Somebody's counters as a swiper, anew; how others took to them stays."""
     kept = without_undone(events)
-    swipes = [event for event in kept if event.kind == SWIPED]
+    swipes = [event for event in kept if event.kind == EventKind.SWIPED]
     session, talking = "", False
     for event in kept:
-        if event.kind == SWIPED and not talking:
+        if event.kind == EventKind.SWIPED and not talking:
             session, talking = event.id, True
-        elif event.kind in (SESSION_ENDED, RESET):
+        elif event.kind in (EventKind.SESSION_ENDED, EventKind.RESET):
             talking = False
     return replace(
         standing,
-        swipes=sum(event.decision != SKIP for event in swipes),
-        likes=sum(event.decision == LIKE for event in swipes),
+        swipes=sum(event.decision != Decision.SKIP for event in swipes),
+        likes=sum(event.decision == Decision.LIKE for event in swipes),
         last_swipe_at=swipes[-1].at if swipes else NEVER,
         session=session,
         in_session=talking,
@@ -34,7 +34,7 @@ def decisions(events: Iterable[Event]) -> dict[str, Event]:
     """The swipe that stands on each candidate: the last one, but for imports that are older."""
     stands: dict[str, Event] = {}
     for event in without_undone(events):
-        if event.kind == SWIPED and event.candidate is not None:
+        if event.kind == EventKind.SWIPED and event.candidate is not None:
             before = stands.get(event.candidate)
             if before is None or not event.imported or event.at >= before.at:
                 stands[event.candidate] = event
@@ -44,5 +44,5 @@ def decisions(events: Iterable[Event]) -> dict[str, Event]:
 def swipes_learned_from(events: Sequence[Event]) -> list[Event]:
     """The likes and passes behind a person's present state: not undone, and since the last reset."""
     kept = without_undone(events)
-    reset = max((place for place, event in enumerate(kept) if event.kind == RESET), default=-1)
-    return [event for event in kept[reset + 1 :] if event.kind == SWIPED and event.decision != SKIP]
+    reset = max((place for place, event in enumerate(kept) if event.kind == EventKind.RESET), default=-1)
+    return [event for event in kept[reset + 1 :] if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP]

@@ -14,7 +14,7 @@ from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.recommend.policy import Policy
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.domain.records import Decision
 from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
 
 DEALS = 4  # of the policy for each deck; chances are known in each, so a few do
@@ -45,9 +45,9 @@ class OffPolicyEvaluation:
         watch: Callable[[int, int], None] | None = None,
     ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
-        return judged(self.gathered(target, rng, since=since, watch=watch))
+        return judged(self.logged_cards(target, rng, since=since, watch=watch))
 
-    def gathered(
+    def logged_cards(
         self,
         target: TargetPolicy,
         rng: np.random.Generator,
@@ -62,7 +62,7 @@ class OffPolicyEvaluation:
                 open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
                 if not open_still and (since is None or occasion.deck.at >= since):
                     rows.add(occasion, rng)
-        return rows.gathered()
+        return rows.logged_cards()
 
 
 @final
@@ -98,9 +98,9 @@ class _Rows:
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
-            self._cards.append((number, card.decision == LIKE, chance / card.propensity, guess))
+            self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
 
-    def gathered(self) -> DealtDecks:
+    def logged_cards(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)
         return DealtDecks(
             user=decks[0],

@@ -16,8 +16,7 @@ from kaczmatch.inference.clustered import Estimate
 from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, IntervalEstimate, OutcomeEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
-from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Event, Impression, StoredDeck
+from kaczmatch.service.domain.records import Decision, Event, Impression, StoredDeck
 from kaczmatch.service.domain.store import Reader
 
 OUTCOMES = ("likes a card", "matches a card")
@@ -111,7 +110,7 @@ class ExperimentReports:
 def _count(reader: Reader, deck: StoredDeck, unit: _Unit, until: datetime) -> None:
     """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
     cards = reader.find(Impression, user=deck.user, deck=deck.id)
-    liked = [(card.user, card.swipe) for card in cards if card.decision == LIKE]
+    liked = [(card.user, card.swipe) for card in cards if card.decision == Decision.LIKE]
     swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
     unit.decks += 1
     unit.cards += len(cards)

@@ -20,7 +20,7 @@ OUTCOMES = ("message", "met")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Matching:
+class Matches:
     """The use cases of a match."""
 
     context: Context
@@ -46,7 +46,7 @@ class Matching:
 
         return self.context.store.write(work, locks=self._both(user, match))
 
-    def outcome(self, user: str, match: str, what: str) -> Future[MatchSide]:
+    def record_outcome(self, user: str, match: str, what: str) -> Future[MatchSide]:
         """One side says what came of it; it is logged for evaluation."""
         if what not in OUTCOMES:
             raise InvalidInput("outcome", f"must be one of {', '.join(OUTCOMES)}, got {what!r}")

@@ -12,12 +12,13 @@ from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
-from kaczmatch.service.domain.records import Event, LatestDecision, Person
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
@@ -38,7 +39,7 @@ class Preferences:
         with self.context.store.read() as reader:
             known = load_viewer_state(reader, self.context, user)
         start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
-        return in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
+        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
 
     def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
@@ -55,12 +56,12 @@ class Preferences:
             taste = fold.step(taste, event)
             if place >= len(events) - last:
                 state = grown_state(fold, taste.state, words)
-                steps.append((event, in_words(fold.learner, state, start, taste.swipes, words, most)))
+                steps.append((event, preference_in_words(fold.learner, state, start, taste.swipes, words, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
         """Whom somebody likes, as of their last decision on each, the newest first."""
-        return self._listed(LatestDecision, user, after, limit, decision=LIKE)
+        return self._listed(LatestDecision, user, after, limit, decision=Decision.LIKE)
 
     def history(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Event]:
         """Everything somebody did, the newest first."""
@@ -73,7 +74,7 @@ class Preferences:
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
 
 
-def in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
+def preference_in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [

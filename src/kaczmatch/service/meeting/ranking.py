@@ -16,8 +16,7 @@ from kaczmatch.schemas.decks import MOST_RANKED
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
-from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Event, Impression, MatchSide, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, PersonCounters, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.meeting.profiles import profile_of
@@ -99,7 +98,7 @@ class CandidateRanking:
             return ExplainedCandidate(explain(around.viewer, features, vocabulary), ())
         log = SwipeLog(
             user=np.zeros(len(swipes), np.int64),
-            label=[1 if event.decision == LIKE else -1 for event in swipes],
+            label=[1 if event.decision == Decision.LIKE else -1 for event in swipes],
             features=[unpacked(event.features or b"", vocabulary.dimensions) for event in swipes],
             appeal=[event.appeal for event in swipes],
         )

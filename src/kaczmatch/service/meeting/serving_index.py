@@ -6,7 +6,7 @@ Everything here can be read again from the store at any time; a deck checks who 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
@@ -14,12 +14,13 @@ from typing import final
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.indexed_states import IndexedStates
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import EventFold
+from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
@@ -72,7 +73,7 @@ class ServingIndex:
         self.context = context
         self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
         self._following = threading.Lock()
-        self._states: dict[Hashable, State] = {}
+        self._people: IndexedStates
         self.exposure: Exposure
         self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
@@ -97,7 +98,7 @@ class ServingIndex:
         self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
         self.exposure = Exposure(cap=self.context.config.exposure_cap)
         self._rebuild(reader)
-        self._recall(reader)
+        self._load_exposure(reader)
 
     def follow(self) -> int:
         """Bring in what has changed in the store since; says how many people that concerned."""
@@ -112,12 +113,12 @@ class ServingIndex:
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
-                self.forget(user for user in changed if user not in self.recommender.index)
+                self.remove(user for user in changed if user not in self.recommender.index)
             else:
-                self._refresh(reader, sorted(changed))
+                self._update_people(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)
-                self._relearn(reader, sorted(swiped), fold, self.recommender.index, self._states)
-                self._reweigh(reader, sorted(judged), self.recommender.index)
+                self._update_states(reader, sorted(swiped), fold, self._people)
+                self._update_appeal(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
     def serving(self, current: ActiveVersions) -> Recommender | None:
@@ -125,17 +126,16 @@ class ServingIndex:
         if not self._serves(current):
             self.follow()
         served, recommender = self._served
-        return recommender if _alike(served, current) else None
+        return recommender if _same_versions(served, current) else None
 
-    def forget(self, people: Iterable[str]) -> None:
+    def remove(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
         for user in people:
-            self.recommender.index.remove(user)
-            self._states.pop(user, None)
+            self._people.forget(user)
             self.exposure.forget(user)
 
     def _serves(self, current: ActiveVersions) -> bool:
-        return _alike(self.current, current)
+        return _same_versions(self.current, current)
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -146,60 +146,42 @@ class ServingIndex:
         current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
         words = context.catalogue.vocabulary(reader, current.vocabulary)
-        index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
-        states: dict[Hashable, State] = {}
-        start = grown_state(fold, fold.start().state, words)
-        recommender = Recommender(
-            index=index,
-            states=lambda ids: [states.get(identifier, start) for identifier in ids],
-            policy=rules.policy,
-            fusion=rules.fusion,
-            cooldown=rules.cooldown,
-            private_order=True,
-        )
+        people = IndexedStates(words, fold.learner, fold.prior, rules.schema)
+        recommender = people.recommender(rules.policy, fusion=rules.fusion, cooldown=rules.cooldown)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._bring(reader, page, fold, index, states)
+            self._add(reader, page, fold, people)
             last = (page[-1].id,)
-        self._served, self._states = (current, recommender), states
+        self._served, self._people = (current, recommender), people
 
-    def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
+    def _update_people(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
         for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
             here = [person for person in found.values() if not person.paused]
-            self.forget(set(some) - {person.id for person in here})
-            self._bring(reader, here, fold, self.recommender.index, self._states)
+            self.remove(set(some) - {person.id for person in here})
+            self._add(reader, here, fold, self._people)
 
-    def _bring(
-        self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
-    ) -> None:
-        words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
-        index.put(*(profile_of(person, words, schema) for person in people))
-        self._relearn(reader, ids, fold, index, states)
-        self._reweigh(reader, ids, index)
+    def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
+        index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
+        index.put(*(profile_of(person, index.vocabulary, schema) for person in new))
+        self._update_states(reader, ids, fold, people)
+        self._update_appeal(reader, ids, index)
 
-    def _relearn(
-        self, reader: Reader, people: Sequence[str], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
-    ) -> None:
+    def _update_states(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
         """What people like by now."""
-        words = index.vocabulary
-        for some in _in_parts(people):
-            learned = reader.many(StoredState, [(fold.model, user) for user in some])
-            new: dict[Hashable, State] = {
-                user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
-            }
-            index.prefer(new)
-            states.update(new)
+        for some in _in_parts(users):
+            stored = reader.many(StoredState, [(fold.model, user) for user in some])
+            people.learn({user: fold.decode(one).state for (_, user), one in stored.items() if user in people.index})
 
-    def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+    def _update_appeal(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
         """How others take to people by now."""
         now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
             standings = reader.many(PersonCounters, [(user,) for user in some])
             index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
 
-    def _recall(self, reader: Reader) -> None:
+    def _load_exposure(self, reader: Reader) -> None:
         """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
         since = self.context.clock() - timedelta(days=14)
         after: tuple[object, ...] = (since,)
@@ -210,11 +192,11 @@ class ServingIndex:
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
-def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
+def _same_versions(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
-def grown_state(fold: EventFold, state: State, words: Vocabulary) -> State:
+def grown_state(fold: ModelFold, state: State, words: Vocabulary) -> State:
     return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
 
 

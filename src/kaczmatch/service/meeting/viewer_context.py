@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
 
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, EventFold, TrackedState
-from kaczmatch.service.domain.records import ActiveVersions, Block, LatestDecision, MatchSide, Person, StoredState
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import counters_of, profile_of
@@ -30,7 +31,7 @@ class ViewerState:
     person: Person
     versions: ActiveVersions
     vocabulary: Vocabulary
-    fold: EventFold
+    fold: ModelFold
     tracked: TrackedState
     state: State  # the tracked one, over all terms of the vocabulary
 
@@ -65,7 +66,7 @@ def load_viewer_context(reader: Reader, context: Context, known: ViewerState, no
     last_decided: dict[Hashable, datetime] = {
         pair.candidate: pair.at for pair in reader.find(LatestDecision, user=user, after=(now - config.cooldown,))
     }
-    likes = reader.find(LatestDecision, candidate=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
+    likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
     return ViewerContext(viewer, matched_or_blocked(reader, user), last_decided, tuple(pair.user for pair in likes))
 
 

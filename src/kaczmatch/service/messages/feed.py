@@ -71,7 +71,7 @@ class Feed:
                 return len(here)
 
             reads = [(OutboxMessage, (one.id,)) for one in page]
-            posted += self.context.store.write(work, locks=[FEED, *concerned(page)], prefetch=reads).result()
+            posted += self.context.store.write(work, locks=[FEED, *people_named(page)], prefetch=reads).result()
 
     def _drop(self, page: Sequence[OutboxMessage]) -> None:
         def work(transaction: Transaction) -> None:
@@ -81,9 +81,9 @@ class Feed:
             if any(one.topic == ERASED for one in page):
                 mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, locks=[*concerned(page), SCRUB]).result()
+        self.context.store.write(work, locks=[*people_named(page), SCRUB]).result()
 
 
-def concerned(messages: Iterable[OutboxMessage]) -> list[str]:
+def people_named(messages: Iterable[OutboxMessage]) -> list[str]:
     """Everybody whom messages name."""
     return sorted({name for one in messages for name in (one.user, one.other) if name})

@@ -12,8 +12,17 @@ import numpy as np
 from kaczmatch.service.domain.appeal import summed
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import decisions, recounted
-from kaczmatch.service.domain.folding import LIKE, SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import (
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    PersonCounters,
+    Record,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
@@ -66,7 +75,9 @@ class ConsistencyCheck:
                 yield f"what {self.user!r} decided on {other!r} is not what its events say"
 
     def _cards(self) -> Iterator[str]:
-        answers = {(one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == SWIPED}
+        answers = {
+            (one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == EventKind.SWIPED
+        }
         for card in self.reader.find(Impression, user=self.user):
             if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
                 yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
@@ -93,10 +104,10 @@ class ConsistencyCheck:
 
     def _unmatched(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
-        likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
+        likes = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE]
         back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
         may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
-            if returned is not None and returned.decision == LIKE and other not in may_not_match:
+            if returned is not None and returned.decision == Decision.LIKE and other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

@@ -17,14 +17,14 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.policy import Experience
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.domain.catalogue import model_record, neutral_prior, stored
+from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
-from kaczmatch.service.domain.folding import LIKE
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     ActiveVersions,
+    Decision,
     Event,
     Model,
     Person,
@@ -61,7 +61,7 @@ class Models:
             if known is not None:
                 return known
             now = self.context.clock()
-            transaction.put(StoredVocabulary(version=1, terms=stored(words), at=now))
+            transaction.put(StoredVocabulary(version=1, terms=terms_json(words), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
@@ -75,7 +75,7 @@ class Models:
         with self.context.store.read() as reader:
             return self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
 
-    def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
+    def change_vocabulary(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
 
         def work(transaction: Transaction) -> Vocabulary:
@@ -84,7 +84,7 @@ class Models:
             if changed.dimensions > MOST_NAMES:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
             words = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=words.version, terms=stored(words), at=self.context.clock()))
+            transaction.put(StoredVocabulary(version=words.version, terms=terms_json(words), at=self.context.clock()))
             transaction.put(replace(current, vocabulary=words.version))
             return words
 
@@ -104,14 +104,16 @@ class Models:
             return None
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
-            label=[1 if event.decision == LIKE else -1 for _, event in swipes],
+            label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
         return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
 
-    def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
+    def relearn(
+        self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Callable[[int, int], None] | None = None
+    ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
         Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
@@ -131,15 +133,15 @@ class Models:
             return number
 
         number = self.context.store.write(begin, locks=[MODELS]).result()
-        self._build(number, told)
+        self._build(number, on_progress)
         return number
 
-    def resume(self, told: Callable[[int, int], None] | None = None) -> int:
+    def resume_relearning(self, on_progress: Callable[[int, int], None] | None = None) -> int:
         """Finish building what was interrupted; 0 where nothing was."""
         with self.context.store.read() as reader:
             building = self.context.catalogue.current(reader).building
         if building:
-            self._build(building, told)
+            self._build(building, on_progress)
         return building
 
     def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
@@ -152,12 +154,12 @@ class Models:
                 sampler.belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
-        while self._teach(number, told):
+        while self._fold_everybody(number, told):
             pass  # who has come meanwhile
         self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
-        self._clear()
+        self._drop_retired_states()
 
-    def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
+    def _fold_everybody(self, number: int, told: Callable[[int, int], None] | None) -> int:
         """Everybody's log to those who have no state under a model yet; says how many that were."""
         last: tuple[str, ...] = ()
         done = taught = 0
@@ -171,12 +173,12 @@ class Models:
                 return taught
             for user in page:
                 if (number, user) not in known:
-                    self.context.store.write(partial(self._learn, number=number, user=user), locks=[user]).result()
+                    self.context.store.write(partial(self._fold_one, number=number, user=user), locks=[user]).result()
             last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
             if told is not None:
                 told(done, total)
 
-    def _learn(self, transaction: Transaction, number: int, user: str) -> None:
+    def _fold_one(self, transaction: Transaction, number: int, user: str) -> None:
         if transaction.get(Person, user) is None:
             return
         events = transaction.find(Event, user=user)
@@ -195,7 +197,7 @@ class Models:
                 transaction.put(replace(record, status=status))
         transaction.put(replace(current, model=number, building=0))
 
-    def _clear(self) -> None:
+    def _drop_retired_states(self) -> None:
         """States of models that are used no more."""
         with self.context.store.read() as reader:
             retired = [model.id for model in reader.find(Model) if model.status == RETIRED]

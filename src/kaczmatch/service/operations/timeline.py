@@ -10,7 +10,7 @@ from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Person, StoredDeck
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import record_change, require_person
+from kaczmatch.service.meeting.profiles import require_person, set_paused
 from kaczmatch.service.operations.overview import overview
 
 
@@ -61,7 +61,7 @@ class OperatorActions:
             if held:
                 transaction.put(HeldPerson(user=user, actor=actor))
                 if not person.paused:
-                    record_change(transaction, self.context, person, paused=True)
+                    set_paused(transaction, self.context, person, paused=True)
             else:
                 transaction.drop(HeldPerson, user)
             transaction.append(self._audit(actor, "held back" if held else "released", user))

@@ -76,7 +76,7 @@ class Erasure:
 
     context: Context
     scrubbing: Scrubbing
-    farewells: ErasedTokens
+    erased_tokens: ErasedTokens
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
@@ -109,7 +109,7 @@ class Erasure:
             transaction.drop(type(record), *record.identity())
             if isinstance(record, OutboxMessage):
                 transaction.drop(Delivery, record.id)
-        self.farewells.note(transaction, user)
+        self.erased_tokens.record_erasure(transaction, user)
         transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, cast, final
+from typing import cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import whole
+from kaczmatch.core.swipes import Seen
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import learner
-from kaczmatch.learners.state import State
 from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.indexed_states import IndexedStates
 from kaczmatch.recommend.policy import Experience, Policy
 from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SWIPED, EventFold
-from kaczmatch.service.domain.records import Event
-from kaczmatch.service.domain.sparse_features import packed
 from kaczmatch.simulation.market.town import START, Town
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
@@ -96,15 +94,12 @@ class _Market:
 
     def __init__(self, town: Town, pace: Pace, shared: Shared) -> None:
         self.town, self.pace, self.shared = town, pace, shared
-        dimensions = town.vocabulary.dimensions
-        self.fold = EventFold(1, shared.learner, neutral_prior(shared.learner, dimensions), lambda _: dimensions)
-        self.index = CandidateIndex(town.vocabulary, shared.learner, prior=self.fold.prior, schema=town.profiles[0].schema)
-        self.index.put(*town.profiles)
+        self.fold = EventFold(shared.learner, neutral_prior(shared.learner, town.vocabulary.dimensions))
+        self.people = IndexedStates(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
+        self.people.index.put(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
         self.appeal = Appeal().ledger()
-        self.features = [packed(profile.features) for profile in town.profiles]
-        self.tastes = [self.fold.start()] * len(town)
-        self.states: dict[Hashable, State] = {place: taste.state for place, taste in enumerate(self.tastes)}
+        self.tracked = [self.fold.start] * len(town)
         self.met: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
         self.admirers: list[set[Hashable]] = [set() for _ in town.profiles]
         self.matches: list[set[Hashable]] = [set() for _ in town.profiles]
@@ -116,29 +111,29 @@ class _Market:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
         town, now = self.town, START + number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
-        taste, appeal = self.tastes[viewer], self.appeal.of(viewer, None, now)
+        tracked, appeal = self.tracked[viewer], self.appeal.of(viewer, None, now)
         deck = self._dealing(policy).deck(
-            Viewer(town.profiles[viewer], self.shared.learner, taste.state, appeal),
+            Viewer(town.profiles[viewer], self.shared.learner, tracked.state, appeal),
             self.pace.deck,
             now=now,
             rng=np.random.default_rng([town.seed, 2, number, viewer]),
             blocked=self.matches[viewer],
             recent=self.met[viewer],
             admirers=self.admirers[viewer],
-            experience=Experience(taste.swipes, taste.stability),
+            experience=Experience(tracked.swipes, tracked.stability),
             exposure=self.exposure,
         )
         shown = [cast(int, card.id) for card in deck.cards]
         for card, candidate in zip(deck.cards, shown, strict=True):
             liked = bool(town.says[viewer, candidate])
-            taste = self.fold.step(taste, self._swiped(viewer, candidate, now, liked=liked))
+            seen = Seen(town.profiles[candidate].features, self.appeal.of(candidate, viewer, now))
+            tracked = self.fold.swipe(tracked, seen, 1 if liked else -1, now)
             matched = self._decided(viewer, candidate, now, liked=liked)
             self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
-        self.tastes[viewer] = self.fold.step(taste, _event(viewer, now, SESSION_ENDED))
-        self.states[viewer] = self.tastes[viewer].state
+        self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.shown(shown, now)
-        self.index.prefer({viewer: self.states[viewer]})
-        self.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
+        self.people.learn({viewer: self.tracked[viewer].state})
+        self.people.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
 
     def log(self) -> Log:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
@@ -148,18 +143,8 @@ class _Market:
     def _dealing(self, policy: Policy) -> Recommender:
         """One index deals for all policies."""
         if policy not in self._recommenders:
-            self._recommenders[policy] = Recommender(
-                index=self.index,
-                states=lambda ids: [self.states[one] for one in ids],
-                policy=policy,
-                fusion=self.shared.fusion,
-                private_order=True,
-            )
+            self._recommenders[policy] = self.people.recommender(policy, fusion=self.shared.fusion)
         return self._recommenders[policy]
-
-    def _swiped(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> Event:
-        appeal = self.appeal.of(candidate, viewer, at)
-        return _event(viewer, at, SWIPED, decision=LIKE if liked else PASS, features=self.features[candidate], appeal=appeal)
 
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
@@ -173,7 +158,3 @@ class _Market:
             self.matches[viewer].add(candidate)
             self.matches[candidate].add(viewer)
         return matched
-
-
-def _event(viewer: int, at: datetime, kind: str, **more: Any) -> Event:
-    return Event(user=str(viewer), id="", kind=kind, at=at, vocabulary=1, model=1, **more)

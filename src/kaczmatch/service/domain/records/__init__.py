@@ -2,7 +2,16 @@
 
 from kaczmatch.service.domain.records.access import AuditEntry, ErasedUser, ServiceKey, StoredConsoleSession
 from kaczmatch.service.domain.records.base import SINGLE_ROW, LogRecord, Record, SingletonRecord, columns
-from kaczmatch.service.domain.records.learning import ActiveVersions, Event, Model, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.records.learning import (
+    ActiveVersions,
+    Decision,
+    Event,
+    EventKind,
+    Model,
+    StoredPrior,
+    StoredState,
+    StoredVocabulary,
+)
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
 from kaczmatch.service.domain.records.people import HeldPerson, PendingErasure, Person, PersonCounters
@@ -57,11 +66,13 @@ __all__ = [
     "AuditEntry",
     "Block",
     "Change",
+    "Decision",
     "Delivery",
     "DeliveryProgress",
     "DemoStart",
     "ErasedUser",
     "Event",
+    "EventKind",
     "HeldPerson",
     "ImportProgress",
     "Impression",

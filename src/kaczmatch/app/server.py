@@ -13,7 +13,7 @@ import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
-from kaczmatch.app.composing import open_store
+from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.core.errors import InvalidInput
@@ -26,12 +26,14 @@ TURN_SECONDS = 0.0005  # requests and commits take turns; with Python's own five
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
-def serve(settings: Settings, told: Callable[[str], None]) -> None:
+def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Run until it is told to stop; requests in progress are answered first."""
     check(settings)
     settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     sys.setswitchinterval(TURN_SECONDS)
-    told(f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready")
+    announce(
+        f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready"
+    )
     options = {
         "host": settings.host,
         "port": settings.port,

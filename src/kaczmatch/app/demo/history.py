@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from kaczmatch.app.demo.population import Invented
+from kaczmatch.app.demo.population import DemoPopulation
 from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import Schema
-from kaczmatch.service.meeting.profiles import ProfileInput
+from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.meeting.swipes import Swipe
 
 _ACTIVE = 0.4  # share of people who swiped
@@ -20,7 +20,7 @@ _SESSIONS, _SWIPES = 3, 8  # of each of them, a session a day
 _COMPLAINTS = (("spam", "Sends the same message to everybody."), ("rude", "Was unkind when I said no."), ("fake", ""))
 
 
-def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterator[tuple[Swipe, datetime]]:
+def past_swipes(invented: DemoPopulation, seed: int, now: datetime, schema: Schema) -> Iterator[tuple[Swipe, datetime]]:
     """Swipes by their hidden tastes on people they could meet, long enough ago that nobody's cooldown hides anybody."""
     rng = np.random.default_rng([seed, 1])
     ids = list(invented.people)
@@ -31,7 +31,7 @@ def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterat
         fitting = np.flatnonzero(allowed(profiles[row], candidates, day))
         fitting = fitting[fitting != row]
         chosen = rng.permutation(fitting)[: _SESSIONS * _SWIPES]
-        odds = 1.0 / (1.0 + np.exp(-invented.likes(row, invented.tags[chosen])))
+        odds = 1.0 / (1.0 + np.exp(-invented.like_log_odds(row, invented.tags[chosen])))
         began = now - timedelta(days=float(rng.uniform(30, 60)) + _SESSIONS)
         for place, (other, liked) in enumerate(zip(chosen.tolist(), (rng.random(len(chosen)) < odds).tolist(), strict=True)):
             decision = "like" if liked else "pass"
@@ -39,7 +39,7 @@ def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterat
             yield swipe, began + timedelta(days=place // _SWIPES, seconds=7 * (place % _SWIPES))
 
 
-def complaints(swipes: Iterable[Swipe]) -> Iterator[tuple[str, str, str, str]]:
+def past_reports(swipes: Iterable[Swipe]) -> Iterator[tuple[str, str, str, str]]:
     """Who complains about whom, why and in which words: some about somebody they passed on."""
     passed = {swipe.user: swipe.candidate for swipe in swipes if swipe.decision == "pass"}
     for (user, other), said in zip(passed.items(), _COMPLAINTS, strict=False):
@@ -48,7 +48,6 @@ def complaints(swipes: Iterable[Swipe]) -> Iterator[tuple[str, str, str, str]]:
 
 def profile(identifier: str, about: ProfileInput, schema: Schema) -> Profile:
     """As the filters see somebody; their tags do not matter there."""
-    located = about.latitude is not None and about.longitude is not None
     return Profile(
         id=identifier,
         i_am=about.i_am,
@@ -56,7 +55,7 @@ def profile(identifier: str, about: ProfileInput, schema: Schema) -> Profile:
         born=about.born,
         features=np.zeros(1),
         ages=(about.youngest, about.oldest),
-        location=Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None,
+        location=None if about.location is None else Location.snapped(about.location.latitude, about.location.longitude),
         within_km=float("inf") if about.within_km is None else about.within_km,
         schema=schema,
     )

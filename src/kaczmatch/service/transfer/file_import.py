@@ -26,7 +26,7 @@ from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import Reader, StoreUnavailable
 
 T = TypeVar("T")
-Told = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
+ProgressListener = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
 
 MOST_PROBLEMS: Final = 100
 _AT_ONCE = 500
@@ -60,13 +60,13 @@ class ImportKind(Protocol[T]):
     def begin(self, reader: Reader) -> None:
         """Before a pass over the file."""
 
-    def means(self, column: str) -> bool:
+    def is_read(self, column: str) -> bool:
         """Whether a column beyond the fields is read, too."""
 
-    def parsed(self, row: int, values: Mapping[str, Any]) -> T:
+    def parse(self, row: int, values: Mapping[str, Any]) -> T:
         """One row on its own; raises InvalidInput."""
 
-    def checked(self, reader: Reader, items: Sequence[T]) -> list[InvalidInput | bool]:
+    def check(self, reader: Reader, items: Sequence[T]) -> list[InvalidInput | bool]:
         """Rows against the store: what is wrong, or whether there is anything to write."""
 
     def write(self, item: T) -> Future[bool]:
@@ -96,25 +96,25 @@ class _Tally:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Importing(Generic[T]):
+class FileImport(Generic[T]):
     """One kind of import."""
 
     context: Context
     target: ImportKind[T]
 
-    def run(self, asked: ImportRequest, told: Told = _silent) -> ImportResult:
+    def run(self, asked: ImportRequest, on_progress: ProgressListener = _silent) -> ImportResult:
         unknown = sorted(set(asked.columns) - set(self.target.fields))
         if unknown:
             raise InvalidInput("columns", f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
         found = _Tally()
-        for batch in self._batches(asked, found, told):
+        for batch in self._batches(asked, found, on_progress):
             del batch  # only what is wrong matters in this pass
         unread = tuple(sorted(one for one in found.columns if not self._read(asked, one)))
         if asked.dry_run or (found.bad and not asked.skip_bad):
             return ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
         digest = self._digest(asked)
         done, wrote = self._progress(digest), _Tally()
-        self._write(asked, wrote, digest, told, done, found)
+        self._write(asked, wrote, digest, on_progress, done, found)
         self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
         return ImportResult(
             rows=found.rows,
@@ -127,7 +127,7 @@ class Importing(Generic[T]):
             complete=True,
         )
 
-    def _write(self, asked: ImportRequest, tally: _Tally, name: str, told: Told, start: int, found: _Tally) -> None:
+    def _write(self, asked: ImportRequest, tally: _Tally, name: str, told: ProgressListener, start: int, found: _Tally) -> None:
         """Rows in order; the oldest is waited for before a new one starts, so a saved row number stands for all before it."""
         flying: deque[tuple[int, Future[bool]]] = deque()
         saved = start
@@ -166,7 +166,7 @@ class Importing(Generic[T]):
                 time.sleep(0.05)
 
     def _batches(
-        self, asked: ImportRequest, tally: _Tally, told: Told, start: int = 0, found: _Tally | None = None
+        self, asked: ImportRequest, tally: _Tally, told: ProgressListener, start: int = 0, found: _Tally | None = None
     ) -> Iterator[list[tuple[int, T]]]:
         """Rows beyond `start` that can be written and are not there yet; what is wrong with others goes into the tally.
 
@@ -182,7 +182,7 @@ class Importing(Generic[T]):
             good: list[tuple[int, T]] = []
             if parsed:
                 with self.context.store.read() as reader:
-                    verdicts = self.target.checked(reader, [item for _, item in parsed])
+                    verdicts = self.target.check(reader, [item for _, item in parsed])
                 for (row, item), verdict in zip(parsed, verdicts, strict=True):
                     if isinstance(verdict, InvalidInput):
                         tally.wrong(row, verdict.field, verdict.problem)
@@ -200,7 +200,7 @@ class Importing(Generic[T]):
             return None
         tally.columns.update(row.values)
         try:
-            return row.number, self.target.parsed(row.number, self._renamed(asked, row.values))
+            return row.number, self.target.parse(row.number, self._renamed(asked, row.values))
         except InvalidInput as error:
             tally.wrong(row.number, error.field, error.problem)
             return None
@@ -219,7 +219,7 @@ class Importing(Generic[T]):
 
     def _read(self, asked: ImportRequest, column: str) -> bool:
         ours = column in self.target.fields and column not in asked.columns
-        return ours or column in asked.columns.values() or self.target.means(column)
+        return ours or column in asked.columns.values() or self.target.is_read(column)
 
     def _digest(self, asked: ImportRequest) -> str:
         options = json.dumps([self.target.name, asked.kind, sorted(asked.columns.items())])

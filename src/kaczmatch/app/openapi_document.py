@@ -13,10 +13,10 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
 
-def document() -> str:
-    return json.dumps(openapi_of_a_fresh_service(), indent=2, ensure_ascii=False, sort_keys=True)
+def openapi_document() -> str:
+    return json.dumps(openapi_of_fresh_service(), indent=2, ensure_ascii=False, sort_keys=True)
 
 
-def openapi_of_a_fresh_service() -> dict[str, Any]:
+def openapi_of_fresh_service() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         return app_of(compose(Settings(data=Path(folder)), MemoryStore())).openapi()

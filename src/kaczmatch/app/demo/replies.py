@@ -8,16 +8,15 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.app.demo.population import Invented
+from kaczmatch.app.demo.population import DemoPopulation
 from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SWIPED
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
 
 _ADMIRERS = 12
 _LOOKED_AT = 400
@@ -25,24 +24,24 @@ _LOOKED_AT = 400
 
 @final
 @dataclass(slots=True)
-class Crowd:
+class DemoReplies:
     """A job that runs every few seconds."""
 
     context: Context
-    invented: Invented
+    invented: DemoPopulation
     rng: np.random.Generator
     _read_to: int | None = None
     _met: set[str] = field(default_factory=set)
 
-    def answer(self) -> int:
+    def reply(self) -> int:
         """Decide on everybody who has liked one of them since the last time; how many decisions that were."""
         with self.context.store.read() as reader:
             if self._read_to is None:
                 newest = reader.find(Event, newest=True, limit=1)
                 self._read_to = newest[0].number if newest else 0
             events = reader.find(Event, after=(self._read_to,), limit=1_000)
-            fresh = [one for one in events if one.kind == SWIPED and not one.imported]
-            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == LIKE]
+            fresh = [one for one in events if one.kind == EventKind.SWIPED and not one.imported]
+            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
             known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
             for user in {one.user for one in fresh} - self._met:
@@ -57,11 +56,11 @@ class Crowd:
         if other not in self.invented.people:
             return False
         tags = unpacked(visitor.features, len(self.invented.names))
-        odds = float(self.invented.likes(ids.index(other), tags[None, :])[0]) + 1.0
+        odds = float(self.invented.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
         decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
         swipe = Swipe(user=other, id=f"crowd-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
         try:
-            Swiping(self.context).imported(swipe, self.context.clock()).result()
+            Swipes(self.context).import_swipe(swipe, self.context.clock()).result()
         except Refusal:
             return False
         return True
@@ -69,7 +68,7 @@ class Crowd:
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""
         me = reader.get(Person, user)
-        if me is None or len(reader.find(LatestDecision, candidate=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+        if me is None or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
             return []
         version = self.context.catalogue.current(reader).vocabulary
         words, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema

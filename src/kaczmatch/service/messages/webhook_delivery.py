@@ -24,7 +24,7 @@ from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, OutboxMessage
 from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
-from kaczmatch.service.messages.feed import ERASED, Feed, concerned
+from kaczmatch.service.messages.feed import ERASED, Feed, people_named
 from kaczmatch.service.messages.sender import RetrySchedule, Sender, SendResult
 
 WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
@@ -36,7 +36,7 @@ _ROUND = 64  # messages between two looks at the lease
 
 @final
 @dataclass(slots=True)
-class _Letter:
+class _PendingMessage:
     message: OutboxMessage
     attempts: int
     due: datetime
@@ -44,20 +44,20 @@ class _Letter:
 
 @final
 @dataclass(slots=True)
-class Deliverer:
+class WebhookDelivery:
     """Call `step` again and again, or `drain`."""
 
     context: Context
     feed: Feed
     sender: Sender
     rng: np.random.Generator
-    persistence: RetrySchedule = field(default_factory=RetrySchedule)
+    retries: RetrySchedule = field(default_factory=RetrySchedule)
     concurrency: int = 8
     lease: Lease = field(init=False)
-    _lines: dict[str, deque[_Letter]] = field(default_factory=dict)
+    _queues: dict[str, deque[_PendingMessage]] = field(default_factory=dict)
     _loaded: int = 0
     _read_to: int = -1  # -1: nothing is known yet
-    _marked: int = -1
+    _saved_position: int = -1
     _loop: asyncio.Runner = field(default_factory=asyncio.Runner)
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Deliverer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def drain(self, stopping: Callable[[], bool]) -> None:
+    def deliver_due(self, stopping: Callable[[], bool]) -> None:
         """Send all that is due; after an outage of the store, what is known here may be out of date."""
         try:
             while not stopping() and self.step():
@@ -85,10 +85,10 @@ class Deliverer:
             return 0
         self._load()
         now = self.context.clock()
-        later = now + self.persistence.longest  # no pause is longer: what is due beyond it was written by a clock that was ahead
-        due = list(islice((line[0] for line in self._lines.values() if not now < line[0].due <= later), _ROUND))
+        later = now + self.retries.longest  # no pause is longer: what is due beyond it was written by a clock that was ahead
+        due = list(islice((line[0] for line in self._queues.values() if not now < line[0].due <= later), _ROUND))
         replies = self._loop.run(self._send(due)) if due else 0
-        self._mark()
+        self._save_position()
         return replies
 
     def close(self) -> None:
@@ -107,15 +107,15 @@ class Deliverer:
             with self.context.store.read() as reader:
                 if self._read_to < 0:
                     progress = reader.get(DeliveryProgress, SINGLE_ROW)
-                    self._read_to = self._marked = 0 if progress is None else progress.settled_to
+                    self._read_to = self._saved_position = 0 if progress is None else progress.settled_to
                 page = reader.find(OutboxMessage, posted=True, after=(self._read_to,), limit=_AT_ONCE)
                 states = reader.many(Delivery, [(one.id,) for one in page])
             for one in page:
                 known = states.get((one.id,))
                 if known is None or known.status == WAITING:
                     due = one.at if known is None or known.next is None else known.next
-                    letter = _Letter(one, 0 if known is None else known.attempts, due)
-                    self._lines.setdefault(one.user, deque()).append(letter)
+                    letter = _PendingMessage(one, 0 if known is None else known.attempts, due)
+                    self._queues.setdefault(one.user, deque()).append(letter)
                     self._loaded += 1
             if page:
                 self._read_to = page[-1].number
@@ -124,12 +124,12 @@ class Deliverer:
 
     def _forget(self) -> None:
         """Somebody else may deliver meanwhile: what is known here is worth nothing any more."""
-        self._lines, self._loaded, self._read_to, self._marked = {}, 0, -1, -1
+        self._queues, self._loaded, self._read_to, self._saved_position = {}, 0, -1, -1
 
-    async def _send(self, letters: list[_Letter]) -> int:
+    async def _send(self, letters: list[_PendingMessage]) -> int:
         few = asyncio.Semaphore(self.concurrency)
 
-        async def one(letter: _Letter) -> bool:
+        async def one(letter: _PendingMessage) -> bool:
             async with few:
                 return self.lease.running and await self._try(letter)
 
@@ -139,29 +139,29 @@ class Deliverer:
                 raise reply
         return sum(reply is True for reply in replies)
 
-    async def _try(self, letter: _Letter) -> bool:
+    async def _try(self, letter: _PendingMessage) -> bool:
         """One try with one message; False: it was not sent."""
         loop, message = asyncio.get_running_loop(), letter.message
-        if not await loop.run_in_executor(None, self._still_there, message.id):
-            self._settled(letter)
+        if not await loop.run_in_executor(None, self._is_kept, message.id):
+            self._finish(letter)
             return False
         try:
             reply = await self.sender.send(message, self.context.clock())
         except Exception as error:  # whatever is wrong with one message or its receiver, the others go on
             reply = SendResult(False, type(error).__name__)
         attempts, now = letter.attempts + 1, self.context.clock()
-        again = None if reply.accepted else self.persistence.next(message, attempts, reply, now, self.rng)
+        again = None if reply.accepted else self.retries.next(message, attempts, reply, now, self.rng)
         status = DELIVERED if reply.accepted else FAILED if again is None else WAITING
         delivery = Delivery(message=message.id, attempts=attempts, next=again, status=status)
         if not await asyncio.wrap_future(self._record(message, delivery)):
             self.lease.until = None  # somebody else has it now, and will send this once more
         elif again is None:
-            self._settled(letter)
+            self._finish(letter)
         else:
             letter.attempts, letter.due = attempts, again
         return True
 
-    def _still_there(self, identifier: str) -> bool:
+    def _is_kept(self, identifier: str) -> bool:
         """Acknowledged in the feed meanwhile, or about somebody who was erased: then it is not sent any more."""
         with self.context.store.read() as reader:
             return reader.get(OutboxMessage, identifier) is not None
@@ -178,21 +178,21 @@ class Deliverer:
                 transaction.put(delivery)
             return True
 
-        return self.context.store.write(work, locks=[self.lease.lock, SCRUB, *concerned([message])])
+        return self.context.store.write(work, locks=[self.lease.lock, SCRUB, *people_named([message])])
 
-    def _settled(self, letter: _Letter) -> None:
-        line = self._lines[letter.message.user]
+    def _finish(self, letter: _PendingMessage) -> None:
+        line = self._queues[letter.message.user]
         line.popleft()
         self._loaded -= 1
         if not line:
-            del self._lines[letter.message.user]
+            del self._queues[letter.message.user]
 
-    def _mark(self) -> None:
+    def _save_position(self) -> None:
         """Remember up to where nothing is left to do, so that the next process need not look there."""
         if self._read_to < 0 or not self.lease.running:
             return
-        first = min((line[0].message.number for line in self._lines.values()), default=self._read_to + 1)
-        if first - 1 == self._marked:
+        first = min((line[0].message.number for line in self._queues.values()), default=self._read_to + 1)
+        if first - 1 == self._saved_position:
             return
 
         def work(transaction: Transaction) -> bool:
@@ -202,4 +202,4 @@ class Deliverer:
             return held
 
         if self.context.store.write(work, locks=[self.lease.lock]).result():
-            self._marked = first - 1
+            self._saved_position = first - 1

@@ -19,14 +19,14 @@ GENERAL: Final = (
 )
 
 
-def first_words(settings: Settings) -> Vocabulary:
+def first_vocabulary(settings: Settings) -> Vocabulary:
     """From the file that the settings name, or a general list."""
     if settings.vocabulary is None:
         return Vocabulary.of(tags=GENERAL)
-    return read_words(settings.vocabulary)
+    return read_vocabulary(settings.vocabulary)
 
 
-def read_words(file: Path) -> Vocabulary:
+def read_vocabulary(file: Path) -> Vocabulary:
     """One name a line; `~` before it makes it a real-valued feature, `#` begins a remark."""
     try:
         lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]

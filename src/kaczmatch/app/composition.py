@@ -14,7 +14,7 @@ import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
-from kaczmatch.app.vocabulary import first_words
+from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
@@ -24,8 +24,8 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
-from kaczmatch.service.messages.delivery import Deliverer
 from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.messages.webhook_delivery import WebhookDelivery
 from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -59,7 +59,7 @@ def open_store(settings: Settings) -> SqlStore:
     return SqlStore(url, readers=settings.threads + TRANSFER_THREADS + 4)  # some for what runs in the background
 
 
-def rules_of(settings: Settings) -> ServiceConfig:
+def service_config_of(settings: Settings) -> ServiceConfig:
     return ServiceConfig(
         schema=Schema(settings.kinds, settings.minimum_age),
         cooldown=timedelta(days=settings.cooldown_days),
@@ -109,12 +109,12 @@ def experiment_of(settings: Settings) -> Experiment | None:
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
-    context = Context(store, rules_of(settings), clock, new_id)
-    Models(context).set_up(first_words(settings), settings.learner, settings.learner_settings)
+    context = Context(store, service_config_of(settings), clock, new_id)
+    Models(context).set_up(first_vocabulary(settings), settings.learner, settings.learner_settings)
     return context
 
 
-def access_of(settings: Settings, context: Context) -> Credentials:
+def credentials_of(settings: Settings, context: Context) -> Credentials:
     return Credentials(context, token_secret(settings))
 
 
@@ -126,21 +126,21 @@ def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
     return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
 
 
-def deliverer_of(settings: Settings, context: Context, feed: Feed) -> Deliverer:
+def webhook_delivery_of(settings: Settings, context: Context, feed: Feed) -> WebhookDelivery:
     """Who sends webhooks."""
     secret = "" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value()
     sender = WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
-    return Deliverer(context, feed, sender, fresh_rng())
+    return WebhookDelivery(context, feed, sender, fresh_rng())
 
 
 def token_secret(settings: Settings) -> bytes:
     """What signs user tokens: a setting, or made once and kept beside the database for its owner's eyes only."""
     if settings.token_secret is not None:
         return settings.token_secret.get_secret_value().encode()
-    return kept_secret(settings.data / "token-secret")
+    return read_or_create_secret(settings.data / "token-secret")
 
 
-def kept_secret(file: Path) -> bytes:
+def read_or_create_secret(file: Path) -> bytes:
     """The secret in a file, which is made if there is none; two processes that start together agree on one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

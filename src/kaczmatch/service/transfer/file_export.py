@@ -8,19 +8,18 @@ from typing import Any, Final
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Person
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Event, EventKind, Person
 from kaczmatch.service.meeting.profiles import tags_of
-from kaczmatch.service.transfer.profiles import FIELDS as PROFILE
-from kaczmatch.service.transfer.swipes import FIELDS as SWIPE
+from kaczmatch.service.transfer.rows import PROFILE_FIELDS, SWIPE_FIELDS
 
-COLUMNS: Final = {"profiles": PROFILE, "swipes": SWIPE}
+COLUMNS: Final = {"profiles": PROFILE_FIELDS, "swipes": SWIPE_FIELDS}
 _AT_ONCE = 500
 
 Batch = list[dict[str, Any]]
 
 
-def exported(context: Context, what: str) -> Iterator[Batch]:
+def export_batches(context: Context, what: str) -> Iterator[Batch]:
     return {"profiles": _profiles, "swipes": _swipes}[what](context)
 
 
@@ -72,12 +71,12 @@ def _swipes(context: Context) -> Iterator[Batch]:
                 {
                     "user": event.user,
                     "candidate": event.candidate,
-                    "decision": event.decision,
+                    "decision": None if event.decision is None else event.decision.value,
                     "at": event.at.isoformat().replace("+00:00", "Z"),
                     "id": event.id,
                 }
                 for event in events
-                if event.kind == SWIPED
+                if event.kind == EventKind.SWIPED
             ]
             if batch:
                 yield batch
