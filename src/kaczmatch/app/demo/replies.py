@@ -28,13 +28,13 @@ class DemoReplies:
     """A job that runs every few seconds."""
 
     context: Context
-    invented: DemoPopulation
+    population: DemoPopulation
     rng: np.random.Generator
     _read_to: int | None = None
     _met: set[str] = field(default_factory=set)
 
     def reply(self) -> int:
-        """Decide on everybody who has liked one of them since the last time; how many decisions that were."""
+        """Decide on everybody who has liked an invented person since the last call. Returns how many decisions that were."""
         with self.context.store.read() as reader:
             if self._read_to is None:
                 newest = reader.find(Event, newest=True, limit=1)
@@ -52,11 +52,11 @@ class DemoReplies:
         return sum(self._decide(other, people[user]) for other, user in answers if user in people)
 
     def _decide(self, other: str, visitor: Person) -> bool:
-        ids = list(self.invented.people)
-        if other not in self.invented.people:
+        ids = list(self.population.people)
+        if other not in self.population.people:
             return False
-        tags = unpacked(visitor.features, len(self.invented.names))
-        odds = float(self.invented.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
+        tags = unpacked(visitor.features, len(self.population.names))
+        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
         decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
         swipe = Swipe(user=other, id=f"demo-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
         try:
@@ -75,7 +75,7 @@ class DemoReplies:
             return []
         version = self.context.catalogue.current(reader).vocabulary
         vocabulary, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
-        ids = self.rng.permutation(list(self.invented.people))[:_LOOKED_AT].tolist()
+        ids = self.rng.permutation(list(self.population.people))[:_LOOKED_AT].tolist()
         apart = {match.other for match in reader.find(MatchSide, user=user)} | {user}
         found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
         if not found:

@@ -1,4 +1,4 @@
-"""The demo as part of a system: its people come before the service is ready, and answer while it runs."""
+"""The demo as part of a system: its people are added before the service is ready, and reply while it runs."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def fill_store(context: Context, population: DemoPopulation, seed: int) -> int:
     with context.store.read() as reader:
         if reader.find(Person, limit=1):
             return 0
-    people, swiping = Profiles(context), Swipes(context)
+    people, use_case = Profiles(context), Swipes(context)
     for waiting in _in_parts([(people.put, (user, about)) for user, about in population.people.items()]):
         _finish(waiting)
     swipes = list(past_swipes(population, seed, context.clock(), context.config.schema))
-    for waiting in _in_parts([(swiping.import_swipe, (swipe, at)) for swipe, at in swipes]):
+    for waiting in _in_parts([(use_case.import_swipe, (swipe, at)) for swipe, at in swipes]):
         _finish(waiting)
-    for complaint in past_reports(swipe for swipe, _ in swipes):
-        Safety(context).report(*complaint).result()
+    for report in past_reports(swipe for swipe, _ in swipes):
+        Safety(context).report(*report).result()
     log.info("demo", people=len(population.people), swipes=len(swipes))
     return len(population.people)
 

@@ -126,7 +126,7 @@ class Erasure:
 
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
-                return  # somebody else was at it too, and has told
+                return  # another process was at it too, and has announced it
             transaction.drop(PendingErasure, user)
             mark_for_scrubbing(transaction, self.context)
             announce(transaction, self.context, "profile.erased", user, {"user": user})
@@ -155,5 +155,5 @@ class Erasure:
             )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
-        if counters is not None:  # processes remember the state and appeal that were
+        if counters is not None:  # every process has the old state and appeal in memory
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
