@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.experiment import Arm
@@ -23,7 +23,7 @@ from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town
 from tables import add_out, tell
 
-ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", ServiceConfig().policy))
+ARMS = (Arm("chance", MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)), Arm("the service's default", ServiceConfig().policy))
 
 
 def main() -> None:

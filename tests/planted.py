@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Fault(
         "the other side's age range",
-        "recommend/filters.py",
+        "recommend/people/filters.py",
         "        & (own_age >= candidates.youngest)\n",
         "",
         "tests/unit/recommend/test_filters.py",
@@ -155,7 +155,7 @@ FAULTS = (
     ),
     Fault(
         "decks in the order of the viewer's side alone",
-        "recommend/recommender.py",
+        "recommend/decks/recommender.py",
         "private_order: bool = True",
         "private_order: bool = False",
         "tests/functional/abuse/test_trilateration.py",

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.app.demo.population import DemoPopulation
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
@@ -80,6 +80,6 @@ class DemoReplies:
         found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
         if not found:
             return []
-        candidates = CandidateColumns.of([profile_of(one, vocabulary, schema) for one in found], schema)
-        fits = allowed(profile_of(person, vocabulary, schema), candidates, self.context.clock().astimezone(UTC).date())
+        candidates = FilterColumns.from_profiles([profile_of(one, vocabulary, schema) for one in found], schema)
+        fits = passes_all_filters(profile_of(person, vocabulary, schema), candidates, self.context.clock().astimezone(UTC).date())
         return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

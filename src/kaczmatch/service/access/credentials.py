@@ -18,7 +18,7 @@ from typing import final
 
 import jwt
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, ErasedTokens
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import service_key_lock
@@ -75,7 +75,7 @@ class Credentials:
         """A new key and its text. The text cannot be shown again."""
         for scope in scopes:
             if scope not in SCOPES:
-                raise InvalidInput("scopes", f"there is no scope {scope!r}; {nearest(scope, SCOPES)}")
+                raise InvalidInput("scopes", f"there is no scope {scope!r}; {did_you_mean(scope, SCOPES)}")
         if not scopes:
             raise InvalidInput("scopes", f"at least one of {', '.join(SCOPES)}")
         identifier, secret = self.random(6).hex(), self.random(32).hex()

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.population.appeal import Appeal, count, evidence, log_odds
+from kaczmatch.learners.population.appeal import AppealModel, add_evidence, appeal_log_odds, decision_evidence
 from kaczmatch.service.domain.records import LatestDecision, PersonCounters
 
 HasAppeal = TypeVar("HasAppeal", PersonCounters, LatestDecision)
@@ -19,19 +19,19 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetime, settings: Appeal) -> float:
+def appeal_to(candidate: PersonCounters, own: LatestDecision | None, at: datetime, settings: AppealModel) -> float:
     """The candidate's appeal at a moment, without what the viewer has decided."""
     own_part = _NO_EVIDENCE if own is None or own.appeal_as_of is None else _evidence_of(own)
-    return log_odds(_evidence_of(candidate), own_part, _microseconds(at), settings.half_life, settings.spread)
+    return appeal_log_odds(_evidence_of(candidate), own_part, _microseconds(at), settings.half_life, settings.spread)
 
 
 def rating_evidence(rater: PersonCounters, *, liked: bool) -> tuple[float, float]:
     """What a decision of this rater says about the candidate: its excess and information."""
-    return evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
+    return decision_evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
 
 
 def without_decision(
-    rater: PersonCounters, candidate: PersonCounters, pair: LatestDecision, at: datetime, *, liked: bool, settings: Appeal
+    rater: PersonCounters, candidate: PersonCounters, pair: LatestDecision, at: datetime, *, liked: bool, settings: AppealModel
 ) -> tuple[PersonCounters, LatestDecision]:
     """Candidate and pair as if the rater's last decision, made `at`, had not been."""
     before = replace(rater, swipes=rater.swipes - 1, likes=rater.likes - liked)
@@ -41,28 +41,30 @@ def without_decision(
     )
 
 
-def without_evidence(counted: HasAppeal, excess: float, information: float, at: datetime, settings: Appeal) -> HasAppeal:
+def without_evidence(counted: HasAppeal, excess: float, information: float, at: datetime, settings: AppealModel) -> HasAppeal:
     """Without evidence that was counted `at`."""
     if counted.appeal_as_of is None:
         return counted
     part = np.array([excess, information, _microseconds(at)])
-    count(part, 0.0, 0.0, _microseconds(counted.appeal_as_of), settings.half_life)
+    add_evidence(part, 0.0, 0.0, _microseconds(counted.appeal_as_of), settings.half_life)
     return replace(counted, excess=counted.excess - part[0], information=max(0.0, counted.information - part[1]))
 
 
-def summed_evidence(pairs: Iterable[LatestDecision], candidate: PersonCounters | None, settings: Appeal) -> tuple[float, float]:
+def summed_evidence(
+    pairs: Iterable[LatestDecision], candidate: PersonCounters | None, settings: AppealModel
+) -> tuple[float, float]:
     """Excess and information of several raters' decisions, aged to the same moment as the candidate's own."""
     total = np.zeros(2)
     for pair in pairs:
         part = _evidence_of(pair)
         if candidate is not None and candidate.appeal_as_of is not None:
-            count(part, 0.0, 0.0, _microseconds(candidate.appeal_as_of), settings.half_life)
+            add_evidence(part, 0.0, 0.0, _microseconds(candidate.appeal_as_of), settings.half_life)
         total += part[:2]
     return float(total[0]), float(total[1])
 
 
 def with_rating(
-    counted: PersonCounters | LatestDecision | None, said: tuple[float, float], at: datetime, settings: Appeal
+    counted: PersonCounters | LatestDecision | None, said: tuple[float, float], at: datetime, settings: AppealModel
 ) -> tuple[float, float, datetime]:
     """Excess, information and the moment to which they are aged, with one more decision."""
     if counted is None or counted.appeal_as_of is None:
@@ -70,9 +72,9 @@ def with_rating(
     evidence_so_far, moment = _evidence_of(counted), max(at, counted.appeal_as_of)
     if moment > at:  # an import that comes late has aged
         late = np.array([*said, _microseconds(at)])
-        count(late, 0.0, 0.0, _microseconds(moment), settings.half_life)
+        add_evidence(late, 0.0, 0.0, _microseconds(moment), settings.half_life)
         said = float(late[0]), float(late[1])
-    count(evidence_so_far, *said, _microseconds(moment), settings.half_life)
+    add_evidence(evidence_so_far, *said, _microseconds(moment), settings.half_life)
     return float(evidence_so_far[0]), float(evidence_so_far[1]), moment
 
 

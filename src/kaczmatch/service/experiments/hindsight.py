@@ -14,10 +14,10 @@ from typing import final
 
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -96,7 +96,7 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._past_deck(deck, cards)
-            self._exposure.shown([card.candidate for card in cards], deck.at)
+            self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 

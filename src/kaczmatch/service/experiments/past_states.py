@@ -7,9 +7,9 @@ from typing import final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.indexed_states import IndexedStates
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Event, Person
@@ -30,7 +30,7 @@ class PastStates:
 
     def add_people(self, people: Iterable[Person]) -> None:
         new = list(people)
-        self._people.index.put(*(profile_of(person, self._vocabulary, self._schema) for person in new))
+        self._people.index.upsert(*(profile_of(person, self._vocabulary, self._schema) for person in new))
         self._changed.update(person.id for person in new if person.id in self._tracked)
 
     def remove_people(self, people: Collection[Person]) -> None:

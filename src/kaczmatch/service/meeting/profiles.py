@@ -16,11 +16,11 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
-from kaczmatch.recommend.profile import OLDEST, Profile, age_on
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
+from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
@@ -153,7 +153,7 @@ def new_person(
     paused: bool | None = None,
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
-    place = None if about.location is None else Location.snapped(about.location.latitude, about.location.longitude)
+    place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
     features = vocabulary.vector(about.tags, about.features)
     person = Person(
         id=user,
@@ -173,8 +173,8 @@ def new_person(
         changed=now,
     )
     profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
-    if age_on(about.born, today) > OLDEST:
-        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    if age_on(about.born, today) > MAX_AGE:
+        raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
@@ -202,22 +202,22 @@ def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     return features
 
 
-def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
+def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
     x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
-    return CandidateColumns(
+    return FilterColumns(
         schema,
         [person.id for person in people],
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
-        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([date_number(person.born) for person in people], np.int32),
         np.array([person.youngest for person in people], np.uint8),
         np.array([person.oldest for person in people], np.uint8),
         x,
         y,
         z,
-        np.array([reach(_within(person)) for person in people], np.float32),
+        np.array([max_squared_chord(_within(person)) for person in people], np.float32),
     )
 
 

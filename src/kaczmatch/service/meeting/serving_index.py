@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.indexed_states import IndexedStates
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
@@ -164,7 +164,7 @@ class ServingIndex:
 
     def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
         index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
-        index.put(*(profile_of(person, index.vocabulary, schema) for person in new))
+        index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
         self._update_states(reader, ids, fold, people)
         self._update_appeal(reader, ids, index)
 
@@ -188,7 +188,7 @@ class ServingIndex:
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
                 if card.candidate in self.recommender.index:
-                    self.exposure.shown([card.candidate], card.at)
+                    self.exposure.record([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 

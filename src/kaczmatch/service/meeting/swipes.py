@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.filters import allowed
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.context import Context
@@ -243,7 +243,9 @@ class Swipes:
             return True
         version = self.context.catalogue.current(transaction).vocabulary
         vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
-        return bool(allowed(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
+        return bool(
+            passes_all_filters(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())[0]
+        )
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate

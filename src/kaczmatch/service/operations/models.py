@@ -11,12 +11,12 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
@@ -109,7 +109,7 @@ class Models:
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
-        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def relearn(
         self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Callable[[int, int], None] | None = None
@@ -151,7 +151,7 @@ class Models:
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
-                sampler.belief(rule)
+                sampler.require_belief(rule)
 
     def _build(self, number: int, on_progress: Callable[[int, int], None] | None) -> None:
         while self._fold_everybody(number, on_progress):

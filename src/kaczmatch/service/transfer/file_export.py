@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Always, DeckPlan, PaperPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig
@@ -41,7 +41,7 @@ def market_policies() -> list[MarketPolicy]:
     compared = [
         MarketPolicy(DEFAULT, ServiceConfig().policy, ours),
         MarketPolicy(PAPER, PaperPolicy(), theirs),
-        MarketPolicy("paper, cosine at once", PaperPolicy(enough=0), theirs),
+        MarketPolicy("paper, cosine at once", PaperPolicy(cosine_from_swipes=0), theirs),
         MarketPolicy("paper, greedy at once", _always(sampler("greedy")), theirs),
         MarketPolicy("popularity", _always(Popularity()), ours),
     ]
@@ -57,4 +57,6 @@ _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", 
 
 
 def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False, floor: float = 0.0) -> Always:
-    return Always(deck_plan=DeckPlan(sampler=chosen, reason="compared", admirers=admirers, capped=capped, floor=floor))
+    return Always(
+        deck_plan=DeckPlan(sampler=chosen, reason="compared", admirer_quota=admirers, exposure_capped=capped, uniform_floor=floor)
+    )

@@ -12,7 +12,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.people.location import Location
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.simulation.market.engine import MarketLog, Pace, PolicyOf, play
 from kaczmatch.simulation.market.outcome import effective
@@ -35,7 +35,7 @@ class Regions:
         profiles = [
             replace(
                 profile,
-                location=Location.snapped(0.0, 10.0 * self.region(place)),
+                location=Location.from_coordinates(0.0, 10.0 * self.region(place)),
                 within_km=np.inf if travels[place] else _NEAR_KM,
             )
             for place, profile in enumerate(town.profiles)

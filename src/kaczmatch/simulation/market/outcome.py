@@ -8,7 +8,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.exposure import gini
+from kaczmatch.recommend.decks.exposure import gini
 from kaczmatch.simulation.market.engine import MarketLog
 from kaczmatch.simulation.market.town import Pairs, Town
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.simulation.market.town import DAY
 from kaczmatch.simulation.population import Rng
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
 from kaczmatch.simulation.market.designs import Regions, compare_designs
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import compatible
 
-CHANCE = MutualPolicy(floor=1.0, admirers=0.0)
+CHANCE = MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)
 
 
 def test_only_travellers_meet_people_of_other_regions() -> None:

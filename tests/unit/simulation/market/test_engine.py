@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, market_policies
