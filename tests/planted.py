@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Fault(
         "the other side's age range",
-        "recommend/filters.py",
+        "recommend/people/filters.py",
         "        & (own_age >= candidates.youngest)\n",
         "",
         "tests/unit/recommend/test_filters.py",
@@ -93,14 +93,14 @@ FAULTS = (
     Fault(
         "authorisation for another user's data",
         "api/authentication.py",
-        "    if found.may_act_for(user):\n",
-        "    if found.user or found.may_act_for(user):\n",
+        "    if caller.may_act_for(user):\n",
+        "    if caller.user or caller.may_act_for(user):\n",
         "tests/functional/api/test_access.py",
     ),
     Fault(
         "the scope of a key",
         "api/authentication.py",
-        "if not found.scopes.intersection(scopes):",
+        "if not caller.scopes.intersection(scopes):",
         "if False:",
         "tests/functional/api/test_access.py",
     ),
@@ -142,8 +142,8 @@ FAULTS = (
     Fault(
         "leaving one's own part out of an appeal",
         "service/domain/appeal.py",
-        "mine = _NOTHING if own is None or own.appeal_as_of is None else _parts(own)",
-        "mine = _NOTHING",
+        "own_part = _NO_EVIDENCE if own is None or own.appeal_as_of is None else _evidence_of(own)",
+        "own_part = _NO_EVIDENCE",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
@@ -155,9 +155,9 @@ FAULTS = (
     ),
     Fault(
         "decks in the order of the viewer's side alone",
-        "service/meeting/serving_index.py",
-        "            private_order=True,\n",
-        "",
+        "recommend/decks/recommender.py",
+        "private_order: bool = True",
+        "private_order: bool = False",
         "tests/functional/abuse/test_trilateration.py",
     ),
     Fault(

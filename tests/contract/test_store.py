@@ -27,7 +27,7 @@ from kaczmatch.service.domain.records import (
     StoredState,
 )
 from kaczmatch.service.domain.store import Store, StoreUnavailable, Transaction
-from kaczmatch.storage import MemoryStore, SqlStore, Taken, WrittenAlready
+from kaczmatch.storage import DuplicateKey, MemoryStore, SearchAfterWrite, SqlStore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
@@ -164,18 +164,18 @@ def test_a_work_cannot_search_once_it_has_written(store: Store) -> None:
         return transaction.count(HeldPerson)
 
     for work in (found, counted):
-        with pytest.raises(WrittenAlready):
+        with pytest.raises(SearchAfterWrite):
             store.write(work).result()
     assert held_by(store) == {}
 
 
 def test_a_line_is_appended_once(store: Store) -> None:
     put(store, event("ann", "1"))
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         put(store, HeldPerson(user="a", actor="1"), event("ann", "1", kind="other"))
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         put(store, event("ann", "2"), event("ann", "2"))
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         store.write(lambda tx: tx.append(event("ann", "1")), prefetch=[(Event, ("ann", "1"))]).result()
     put(store, event("bob", "1"))
     with store.read() as reader:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision, LogRecord, OutboxMessage, Record
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.storage import MemoryStore, SqlStore, Taken
+from kaczmatch.storage import DuplicateKey, MemoryStore, SqlStore
 from kaczmatch.storage.schema import TABLES
 
 KINDS: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, OutboxMessage)
@@ -99,7 +99,7 @@ def outcome(future: Any) -> Any:
 
 def same(found: Any, expected: Any) -> bool:
     """A line that is there already may be noticed at the end of a work, which has perhaps failed otherwise until then."""
-    return bool(found == expected or (expected is Taken and isinstance(found, type)))
+    return bool(found == expected or (expected is DuplicateKey and isinstance(found, type)))
 
 
 class Machine(RuleBasedStateMachine):

@@ -143,7 +143,7 @@ def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> 
         assert rows[name]["end_where_nothing_changed"] > rows[f"{name}, not looking"]["end_where_nothing_changed"] - 0.01
 
 
-def test_a_share_of_careless_swipes_is_learned_and_probabilities_come_true() -> None:
+def test_label_noise_is_learned_and_probabilities_come_true() -> None:
     table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
     errors = {(row["learner"], row["flip"], row["swipe"]): row["calibration_error"] for row in table.rows}
     for name in ("probit", "probit-diag"):

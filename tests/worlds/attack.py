@@ -28,7 +28,7 @@ EDITS = 20  # of tags, an account and day: the default of the service
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShownCandidate:
     """A row a look: the account's tags, the victim's place in the deck (1: first, 0: not in it), and what nobody is told."""
 
     tags: Matrix
@@ -89,7 +89,7 @@ class AttackedTown(Town):
             known = load_viewer_state(reader, self.context, VICTIM)
         return np.asarray(known.fold.learner.weights(known.state.cells, len(self.names)))
 
-    def watch(self, looks: int, size: int) -> Seen:
+    def watch(self, looks: int, size: int) -> ShownCandidate:
         """Edit the tags of one account after the other, and look at a deck of this size."""
         tags, places, probabilities = [], [], []
         for _ in range(looks):
@@ -105,7 +105,7 @@ class AttackedTown(Town):
             tags.append(has)
             places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
             probabilities.append(self._likes(account))
-        return Seen(np.array(tags), np.array(places), np.array(probabilities))
+        return ShownCandidate(np.array(tags), np.array(places), np.array(probabilities))
 
     def _likes(self, account: str) -> float:
         """The probability that the victim likes an account, which is told to nobody."""
@@ -122,13 +122,13 @@ def estimated(tags: Matrix, told: Vector, penalty: float) -> Vector:
     return np.asarray(np.linalg.solve(rows.T @ rows + penalty * np.eye(rows.shape[1]), rows.T @ told))
 
 
-def attacks(seen: Seen) -> dict[str, Vector]:
+def attacks(seen: ShownCandidate) -> dict[str, Vector]:
     """What each attacker is told, look by look."""
     z = ndtri(np.clip(seen.probability, 1e-9, 1.0 - 1e-9))
     return {"sees decks": seen.place, "sees high or low": np.sign(z - np.median(z)), "sees the probability": z}
 
 
-def cosines(seen: Seen, taste: Vector, looks: int) -> dict[str, float]:
+def cosines(seen: ShownCandidate, taste: Vector, looks: int) -> dict[str, float]:
     """How near each attacker has come after so many looks, with the luckiest choice of the penalty."""
     wanted, tags = unit(taste), seen.tags[:looks]
     return {

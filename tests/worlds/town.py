@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig

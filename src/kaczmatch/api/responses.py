@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import age_on
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import age_on
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas import preferences, profiles
 from kaczmatch.schemas.profiles import Coordinates, PersonSummary
 from kaczmatch.schemas.safety import Report

@@ -27,7 +27,7 @@ ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
-    """Run until it is told to stop; requests in progress are answered first."""
+    """Run until a signal stops it. Requests in progress are answered first."""
     check(settings)
     settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     sys.setswitchinterval(TURN_SECONDS)
@@ -57,7 +57,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 
 def check(settings: Settings) -> None:
-    """What must hold before it starts."""
+    """Refuse settings under which the service must not start."""
     if settings.workers > 1 and not settings.url.startswith("postgresql"):
         raise InvalidInput("workers", "more than one process needs PostgreSQL: a SQLite file has one writer")
     if settings.demo and settings.workers > 1:

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from kaczmatch.app.composition import fresh_rng, new_id, service_config_of
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context

@@ -19,7 +19,7 @@ from kaczmatch.evaluation.split import BY_USER
 from kaczmatch.evaluation.trial import TIMES, Protocol, Trial
 from kaczmatch.formats.configuration import read_configuration
 from kaczmatch.formats.swipe_table import ColumnNames, read_swipes
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.report.page import Page
 
@@ -38,7 +38,7 @@ class Request:
     protocol: Mapping[str, Any]
     at: str | None
 
-    def trial(self, appeal: Appeal, *others: str | None) -> Trial:
+    def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
         """The log, with the columns that are wanted beside the usual ones."""
         times = TIMES if self.at is None else _numbers("at", self.at)
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
@@ -77,7 +77,7 @@ def run(
         )
         with Watching() as watching:
             watching.stage("reading", 1)
-            trial = request.trial(Appeal() if found is None else Appeal(**found.appeal), side)
+            trial = request.trial(AppealModel() if found is None else AppealModel(**found.appeal), side)
             result = evaluate(trial, choices, watching)
             if out is not None:
                 watching.stage("writing", len(result.parts))

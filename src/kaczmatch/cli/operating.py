@@ -22,7 +22,7 @@ from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.settings.model import FILE, Settings
 from kaczmatch.settings.reading import read
-from kaczmatch.storage import OutOfDate, SqlStore
+from kaczmatch.storage import SchemaOutOfDate, SqlStore
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def plainly() -> Iterator[None]:
     with plain_errors():
         try:
             yield
-        except (OutOfDate, StoreUnavailable) as error:
+        except (SchemaOutOfDate, StoreUnavailable) as error:
             raise InvalidInput("database", str(error)) from None
         except Refusal as error:
             raise InvalidInput(error.code, error.problem) from None

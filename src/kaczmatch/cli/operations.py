@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from kaczmatch.app import backups
 from kaczmatch.app.composition import credentials_of, scrubbing_of
 from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settings_from
@@ -29,7 +30,7 @@ from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
 from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.settings.reading import without_password
-from kaczmatch.storage import backups, migrating
+from kaczmatch.storage import migrating
 
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}

@@ -23,14 +23,14 @@ def serve(config: Path | None, **chosen: Any) -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     _named(config)
-    from kaczmatch.app import server as serving
-    from kaczmatch.storage import OutOfDate
+    from kaczmatch.app import server
+    from kaczmatch.storage import SchemaOutOfDate
 
     with plain_errors():
         settings = read(**chosen)
         try:
-            serving.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
-        except OutOfDate as error:
+            server.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
+        except SchemaOutOfDate as error:
             raise InvalidInput("database", str(error)) from None
 
 

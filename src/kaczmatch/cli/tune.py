@@ -11,7 +11,7 @@ from kaczmatch.cli.session import plain_errors, show
 from kaczmatch.cli.watching import Watching
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.evaluation.tune import Tuning, tune
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.report.page import Page
 
 CONFIGURATION = "kaczmatch.toml"
@@ -21,7 +21,7 @@ def run(request: Request, slug: str, out: Path) -> None:
     with plain_errors():
         with Watching() as watching:
             watching.stage("reading", 1)
-            trial = request.trial(Appeal())
+            trial = request.trial(AppealModel())
             found = tune(trial, slug, watching)
             found.part.write(out)
             report = _page(trial, found, request.swipes.name, slug).write([found.part], out)

@@ -22,7 +22,7 @@ from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.standing import BootstrapScores
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.report.results import Table
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
@@ -68,9 +68,9 @@ def beside(
         peer.name: peer.show(trial, found.times, found.users, clock=clock, advance=progress.advance)
         for peer in [*map(as_peer, ours), *peers]
     }
-    log = trial.log.rows(trial.rows(found.users, 0, found.times[-1]))
+    log = trial.log.select(trial.rows(found.users, 0, found.times[-1]))
     said = {
-        each.name: progressive(each.learner, log, prior=each.prior)
+        each.name: progressive_predictions(each.learner, log, prior=each.prior)
         for each in ours
         if isinstance(each.learner, ProbabilisticLearner)
     }

@@ -12,8 +12,8 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.evaluation.trial import Trial, at_most
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.logs.threshold import calibrated_hinge
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
+from kaczmatch.learners.population.threshold import calibrated_hinge
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.hinge import HingeLearner
@@ -60,14 +60,14 @@ def contenders(
         found.append(Contender(slug, one, neutral))
         tick(slug)
         if isinstance(one, HingeLearner):
-            common = common or fit_population(one, fit, neutral=neutral)
+            common = common or fit_prior(one, fit, neutral=neutral)
             calibrated = replace(one, hinge=calibrated_hinge(fit, common))
             found.append(Contender(f"{slug} + population", calibrated, common))
         elif isinstance(one, ProbabilisticLearner):
-            found.append(Contender(f"{slug} + population", one, fit_population(one, fit, neutral=neutral)))
+            found.append(Contender(f"{slug} + population", one, fit_prior(one, fit, neutral=neutral)))
         if isinstance(one, GaussianLearner):
             weighing = replace(one, appeal=True)
-            found.append(Contender(f"{slug} + population + appeal", weighing, fit_population(weighing, fit, neutral=neutral)))
+            found.append(Contender(f"{slug} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
     return found
 
 
@@ -75,4 +75,4 @@ def fit_log(trial: Trial, most: int = MOST_FIT_USERS) -> SwipeLog:
     """Swipes of the fitted users, of so many at most, with appeal as they saw it."""
     users = np.flatnonzero(trial.fit & (np.diff(trial.begin) > 0))
     chosen = at_most(most, users)
-    return trial.log.rows(trial.rest_rows(chosen, 0))
+    return trial.log.select(trial.rest_rows(chosen, 0))

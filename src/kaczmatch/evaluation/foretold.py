@@ -17,7 +17,7 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE
 from kaczmatch.evaluation.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.report.results import Table
 
 WARM = 20  # swipes after which probabilities should be calibrated
@@ -43,12 +43,12 @@ class Foretold:
 def foretold(trial: Trial, contenders: Sequence[Contender], users: Places, *, advance: Callable[[], None]) -> Foretold:
     """Every contender that says probabilities, the user's own like rate so far, and that rate moved by appeal."""
     rows = trial.rest_rows(users, 0)
-    log = trial.log.rows(rows)
+    log = trial.log.select(rows)
     number = rows - trial.begin[trial.table.user[rows]]
     found: dict[str, Vector] = {}
     for each in contenders:
         if isinstance(each.learner, ProbabilisticLearner):
-            found[each.name] = progressive(each.learner, log, prior=each.prior)
+            found[each.name] = progressive_predictions(each.learner, log, prior=each.prior)
             advance()
     likes = np.concatenate([[0], np.cumsum(trial.table.like)])
     rate = (likes[rows] - likes[rows - number] + 1.0) / (number + 2.0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.ranking import auc, ndcg
+from kaczmatch.core.ranking_metrics import auc, ndcg
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.trial import Places, Trial
@@ -81,7 +81,7 @@ def rankings(
         for place, t in enumerate(times):
             rows = trial.rows(batch, done, t)
             if len(rows):
-                log = trial.log.rows(rows)
+                log = trial.log.select(rows)
                 learning = [
                     replay(each.learner, log, prior=each.prior, states=states)
                     for each, states in zip(contenders, learning, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.ranking import auc, precision, success
+from kaczmatch.core.ranking_metrics import auc, hit_rate, precision
 from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.mutual import MatchTest
@@ -75,7 +75,7 @@ def _a_viewer(scores: Matrix, match: NDArray[np.bool_], bounds: NDArray[np.int64
                 found[viewer, row] = auc(scores[row, part], match[part])
             else:
                 found[viewer, row] = precision(scores[row, part], match[part], k)
-                found[viewer, lists + row] = success(scores[row, part], match[part], k)
+                found[viewer, lists + row] = hit_rate(scores[row, part], match[part], k)
     return found
 
 

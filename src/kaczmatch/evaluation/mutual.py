@@ -165,7 +165,7 @@ class _Side:
     @cached_property
     def _log(self) -> SwipeLog:
         """What each stage has swiped so far, as if stages were users."""
-        log = self.trial.log.rows(self.trial.rows(self.user, 0, self.swipes))
+        log = self.trial.log.select(self.trial.rows(self.user, 0, self.swipes))
         log.user = np.repeat(np.arange(len(self.swipes)), self.swipes)
         return log
 

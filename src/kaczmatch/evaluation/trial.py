@@ -9,12 +9,12 @@ from typing import Literal, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import InvalidInput, nearest, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.split import BY_USER, fit_users
 from kaczmatch.formats.swipe_table import SwipeTable
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 
 AppealFrom = Literal["others", "fit"]
 AppealAt = Literal["split", "first"]
@@ -40,21 +40,21 @@ class Protocol:
     split: str = BY_USER
     appeal_from: AppealFrom = "others"
     appeal_at: AppealAt = "split"
-    appeal: Appeal = Appeal()
+    appeal: AppealModel = AppealModel()
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not self.times:
             raise InvalidInput("times", "name at least one number of swipes to learn on")
         for t in self.times:
-            whole("times", t, low=0, high=10**9)
+            check_integer("times", t, low=0, high=10**9)
         object.__setattr__(self, "times", tuple(sorted(set(self.times))))
-        whole("rest", self.rest, low=2, high=10**9)
-        whole("at_least", self.at_least, low=0, high=10**9)
+        check_integer("rest", self.rest, low=2, high=10**9)
+        check_integer("at_least", self.at_least, low=0, high=10**9)
         for name, known in (("appeal_from", get_args(AppealFrom)), ("appeal_at", get_args(AppealAt))):
             if getattr(self, name) not in known:
                 value = str(getattr(self, name))
-                raise InvalidInput(name, f"must be {' or '.join(known)}, got {value!r}; {nearest(value, known)}")
+                raise InvalidInput(name, f"must be {' or '.join(known)}, got {value!r}; {did_you_mean(value, known)}")
 
 
 @final
@@ -104,7 +104,7 @@ class Trial:
 
     def appeals(self, viewer: Places, candidate: Places, moments: Places) -> Vector:
         """What viewers could know of candidates at given moments."""
-        return self.protocol.appeal.known(
+        return self.protocol.appeal.at_moments(
             self._decisions, viewer=viewer, candidate=candidate, at=moments.astype("datetime64[us]")
         )
 

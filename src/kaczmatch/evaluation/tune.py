@@ -23,16 +23,16 @@ from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.trial import Places, Trial, at_most
 from kaczmatch.formats.configuration import Configuration
 from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.logs.progressive import progressive
-from kaczmatch.learners.population.appeal import Appeal
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.population.appeal import AppealModel
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, Part, Table
 
 MOST_USERS = 400  # in each of the groups
 MOST_SWIPES = 1_000  # of a user: the first ones matter
 GRID: Mapping[str, Sequence[float]] = {
-    "epsilon": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+    "label_noise": (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
     "alpha": (0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0),
     "half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),
     "appeal_half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),
@@ -48,7 +48,7 @@ class Setup:
     """A learner with its settings, and how appeal is counted."""
 
     learner: GaussianLearner
-    appeal: Appeal
+    appeal: AppealModel
 
     def value(self, setting: str) -> float:
         return self.appeal.half_life_days if setting == "appeal_half_life_days" else float(getattr(self.learner, setting))
@@ -134,9 +134,9 @@ def _losses(trial: Trial, setup: Setup, users: Places) -> Vector:
     """Each user's mean loss over the first swipes."""
     aged = trial if setup.appeal == trial.protocol.appeal else Trial(trial.table, replace(trial.protocol, appeal=setup.appeal))
     neutral = published_start(setup.learner, trial.table.features.shape[1])
-    prior = fit_population(setup.learner, fit_log(aged, MOST_USERS), neutral=neutral)
+    prior = fit_prior(setup.learner, fit_log(aged, MOST_USERS), neutral=neutral)
     rows = aged.rows(users, 0, MOST_SWIPES)
-    said = progressive(setup.learner, aged.log.rows(rows), prior=prior)
+    said = progressive_predictions(setup.learner, aged.log.select(rows), prior=prior)
     place = np.searchsorted(users, aged.table.user[rows])
     return np.asarray(np.bincount(place, losses(said, aged.table.like[rows])) / np.bincount(place))
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn, final
 
-import polars as pl
-
 from kaczmatch.core.errors import InvalidInput
 
 KINDS: Final = ("csv", "jsonl", "parquet")
@@ -144,6 +142,8 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
+    import polars as pl  # the service starts without it: few need Parquet
+
     try:
         frame = pl.scan_parquet(path, glob=False)
         total = int(frame.select(pl.len()).collect().item())

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix, problem_with, usable_rows
 from kaczmatch.formats.tables import read_table
@@ -118,7 +118,7 @@ def read_swipes(swipes: Path, candidates: Path, columns: ColumnNames | None = No
 def _require(frame: pl.DataFrame, name: str, path: Path) -> None:
     """The column is there, and full."""
     if name not in frame.columns:
-        known = ", ".join(frame.columns) if len(frame.columns) <= 12 else nearest(name, frame.columns)
+        known = ", ".join(frame.columns) if len(frame.columns) <= 12 else did_you_mean(name, frame.columns)
         raise InvalidInput(name, f"this column is missing from {path.name}, which has {known}")
     if frame[name].null_count():
         row = int(frame[name].is_null().arg_max() or 0) + 1

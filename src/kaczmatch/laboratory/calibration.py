@@ -27,9 +27,9 @@ def sayers() -> dict[str, ProbabilisticLearner]:
     """Everybody who says a probability, and both belief learners with ε as it was set."""
     return {
         "probit": learner("probit"),
-        "probit, fixed ε": learner("probit", epsilon_swipes=float("inf")),
+        "probit, fixed ε": learner("probit", label_noise_swipes=float("inf")),
         "probit-diag": learner("probit-diag"),
-        "probit-diag, fixed ε": learner("probit-diag", epsilon_swipes=float("inf")),
+        "probit-diag, fixed ε": learner("probit-diag", label_noise_swipes=float("inf")),
         "logistic": learner("logistic"),
     }
 

@@ -44,7 +44,7 @@ def _mathematics() -> list[Row]:
     test = "pytest tests/paper"
     nk = learner("nk", direction="unit", hinge=Hinge(theta=0.95, delta=0.05))
     log = {"user": [0] * 20, "features": np.eye(21)[1:], "label": [1] * 20}
-    weight = influence(nk, log, prior=np.eye(21)[0]).prior_weight
+    weight = influence(nk, log, prior=np.eye(21)[0]).prior_cosine
     tk = learner("tk", alpha=9.0, hinge=Hinge(theta=0.95, delta=0.05))
     step = float(np.linalg.norm(tk.swipe(tk.start(np.zeros(9)), np.ones(9), "like").cells))
     rng = np.random.default_rng(0)

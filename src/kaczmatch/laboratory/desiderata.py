@@ -112,7 +112,7 @@ def _influence(one: Learner, here: World) -> tuple[float, float]:
             "label": followed.labels[user, : len(shown)].astype(int),
             "session": np.arange(len(shown)) // here.condition.cards,
         }
-        turns.append(influence(one, log, prior=prior).turns)
+        turns.append(influence(one, log, prior=prior).angles)
     table = np.array(turns)
     return float(table[:, :10].mean()), float(table[:, -10:].mean())
 

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.charts.market import market_chart
-from kaczmatch.core.errors import InvalidInput, nearest, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.report.results import Figure, Part, Table
-from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, arms
+from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
@@ -46,10 +46,10 @@ class Comparison:
 
 def chosen(names: Sequence[str]) -> list[MarketPolicy]:
     """The policies of these names, or all."""
-    known = {arm.name: arm for arm in arms()}
+    known = {arm.name: arm for arm in market_policies()}
     for name in names:
         if name not in known:
-            raise InvalidInput("policy", f"there is no policy {name!r}; {nearest(name, known)}")
+            raise InvalidInput("policy", f"there is no policy {name!r}; {did_you_mean(name, known)}")
     return [known[name] for name in names] if names else list(known.values())
 
 
@@ -58,7 +58,7 @@ def compared(
 ) -> Comparison:
     """Every policy in the same towns."""
     outcomes: dict[str, list[MarketOutcome]] = {arm.name: [] for arm in policies}
-    for seed in range(whole("seeds", seeds, low=1, high=10_000)):
+    for seed in range(check_integer("seeds", seeds, low=1, high=10_000)):
         here = town(population, seed, census)
         for arm in policies:
             tick(f"{arm.name}, seed {seed}")

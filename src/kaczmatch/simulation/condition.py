@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, final, get_args
 
-from kaczmatch.core.errors import InvalidInput, checked, nearest
+from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean
 from kaczmatch.simulation.population import POPULATIONS
 
 Labels = Literal["raw-dot", "cosine", "calibrated"]
@@ -43,13 +43,15 @@ class Condition:
     def __post_init__(self) -> None:
         for name, kinds in (("labels", Labels), ("prior", PriorKind), ("sampling", Sampling)):
             if getattr(self, name) not in get_args(kinds):
-                raise InvalidInput(name, f"there is no {getattr(self, name)!r}; {nearest(getattr(self, name), get_args(kinds))}")
+                raise InvalidInput(
+                    name, f"there is no {getattr(self, name)!r}; {did_you_mean(getattr(self, name), get_args(kinds))}"
+                )
         if self.population not in POPULATIONS:
-            raise InvalidInput("population", f"there is no {self.population!r}; {nearest(self.population, POPULATIONS)}")
+            raise InvalidInput("population", f"there is no {self.population!r}; {did_you_mean(self.population, POPULATIONS)}")
         for name in ("flip", "like_rate", "prior_flip", "fatigue"):
-            checked(name, getattr(self, name), low=0.0, high=1.0)
+            check_number(name, getattr(self, name), low=0.0, high=1.0)
         for name, low in (("people", 2), ("tags", 2), ("users", 1), ("sessions", 1), ("deck", 2)):
-            checked(name, getattr(self, name), low=low)
+            check_number(name, getattr(self, name), low=low)
         if self.deck >= self.people:
             raise InvalidInput("deck", f"must be below the number of people, {self.people}, got {self.deck}")
         if self.users > self.people:

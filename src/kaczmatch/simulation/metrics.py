@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.ranking import auc as area
+from kaczmatch.core.ranking_metrics import auc as area
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.simulation.trace import Trace, priors_of

@@ -27,7 +27,7 @@ from kaczmatch.service.domain.records import RECORDS, Record, columns
 R = TypeVar("R", bound=Record)
 
 Row = tuple[Any, ...]
-Coder = Callable[[Any], Any]
+Convert = Callable[[Any], Any]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST = 2**63 - 1
@@ -90,7 +90,7 @@ def _from_tuple(value: str) -> tuple[Any, ...]:
     return () if value == "[]" else tuple(_loads(value))
 
 
-def _choice(kind: type[StrEnum]) -> Form:
+def _choice(kind: type[StrEnum]) -> ColumnForm:
     """Text that is one of a few; a plain string with such a value will do."""
     values = {member.value: member.value for member in kind}
     members = {member.value: member for member in kind}
@@ -100,28 +100,28 @@ def _choice(kind: type[StrEnum]) -> Form:
             raise ValueError(f"{kind.__name__} is one of {', '.join(values)}")
         return values[value]
 
-    return Form(encode, decode=members.__getitem__)
+    return ColumnForm(encode, decode=members.__getitem__)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Form:
-    """How values of a type are stored."""
+class ColumnForm:
+    """How values of a type become database values, and back."""
 
-    encode: Coder
-    odd: str = "True"  # whether a value has to go through `encode`; others are stored as they are
-    decode: Coder | None = None
+    encode: Convert
+    needs_encoding: str = "True"  # an expression over {v}; where it is false, the value is stored as it is
+    decode: Convert | None = None
 
 
-FORMS: dict[type, Form] = {
-    str: Form(text, "type({v}) is not str or '\\0' in {v} or not {v}.isascii()"),
-    int: Form(_whole, f"type({{v}}) is not int or not -{LARGEST} <= {{v}} <= {LARGEST}"),
-    float: Form(_real, "type({v}) is not float or {v} != {v}"),
-    bool: Form(bool, "{v} is not True and {v} is not False", bool),
-    bytes: Form(_bytes, "type({v}) is not bytes"),
-    datetime: Form(_moment, decode=_from_moment),
-    date: Form(_day, decode=date.fromisoformat),
-    tuple: Form(_tuple, decode=_from_tuple),
+FORMS: dict[type, ColumnForm] = {
+    str: ColumnForm(text, "type({v}) is not str or '\\0' in {v} or not {v}.isascii()"),
+    int: ColumnForm(_whole, f"type({{v}}) is not int or not -{LARGEST} <= {{v}} <= {LARGEST}"),
+    float: ColumnForm(_real, "type({v}) is not float or {v} != {v}"),
+    bool: ColumnForm(bool, "{v} is not True and {v} is not False", bool),
+    bytes: ColumnForm(_bytes, "type({v}) is not bytes"),
+    datetime: ColumnForm(_moment, decode=_from_moment),
+    date: ColumnForm(_day, decode=date.fromisoformat),
+    tuple: ColumnForm(_tuple, decode=_from_tuple),
 }
 
 
@@ -140,14 +140,14 @@ class Column:
     name: str
     type: type  # of what the database keeps
     optional: bool
-    form: Form
+    form: ColumnForm
 
     def encode(self, value: Any) -> Any:
         """A value to compare with; None is meant as such."""
         return None if value is None else self.form.encode(value)
 
 
-def described(kind: type[Record]) -> tuple[Column, ...]:
+def columns_of(kind: type[Record]) -> tuple[Column, ...]:
     """The columns of a kind, from its annotations."""
     hints = get_type_hints(kind)
     found = []
@@ -164,27 +164,27 @@ def described(kind: type[Record]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def _encoder(columns: Sequence[Column]) -> Coder:
+def _encoder(columns: Sequence[Column]) -> Convert:
     """A function from a record to its row."""
     lines = ["def encode(record):"]
     for place, column in enumerate(columns):
         lines += [f" v{place} = record.{column.name}", _encoded(place, column)]
-    return _made([*lines, f" return ({_places(columns)})"], "encode", _encoders(columns))
+    return _compiled([*lines, f" return ({_places(columns)})"], "encode", _encoders(columns))
 
 
-def _key_encoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
+def _key_encoder(kind: type[Record], columns: Sequence[Column]) -> Convert:
     """A function from a key to how it is stored."""
     lines = ["def encode(key):", f" if len(key) != {len(columns)}: refuse(key)", f" {_places(columns)} = key"]
     lines += [_encoded(place, column) for place, column in enumerate(columns)]
 
     def refuse(key: tuple[Any, ...]) -> None:
-        raise TypeError(f"{kind.__name__} is told apart by {', '.join(kind.key)}; {len(key)} values were given")
+        raise TypeError(f"{kind.__name__} is identified by {', '.join(kind.key)}; {len(key)} values were given")
 
-    return _made([*lines, f" return ({_places(columns)})"], "encode", {"refuse": refuse, **_encoders(columns)})
+    return _compiled([*lines, f" return ({_places(columns)})"], "encode", {"refuse": refuse, **_encoders(columns)})
 
 
 def _encoded(place: int, column: Column) -> str:
-    odd = column.form.odd.format(v=f"v{place}")
+    odd = column.form.needs_encoding.format(v=f"v{place}")
     some = f"v{place} is not None and " if column.optional else ""
     return f" if {some}({odd}): v{place} = f{place}(v{place})"
 
@@ -197,7 +197,7 @@ def _places(columns: Sequence[Column]) -> str:
     return "".join(f"v{place}, " for place in range(len(columns)))
 
 
-def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
+def _decoder(kind: type[Record], columns: Sequence[Column]) -> Convert:
     """A function from a row to a record."""
     names: dict[str, Any] = {"kind": kind}
     values = []
@@ -207,12 +207,12 @@ def _decoder(kind: type[Record], columns: Sequence[Column]) -> Coder:
             names[f"f{place}"] = decode
             value = f"f{place}({value})" + (f" if {value} is not None else None" if column.optional else "")
         values.append(f"{column.name}={value}")
-    return _made(["def decode(row):", f" {_places(columns)} = row", f" return kind({', '.join(values)})"], "decode", names)
+    return _compiled(["def decode(row):", f" {_places(columns)} = row", f" return kind({', '.join(values)})"], "decode", names)
 
 
-def _made(lines: Sequence[str], name: str, names: dict[str, Any]) -> Coder:
+def _compiled(lines: Sequence[str], name: str, names: dict[str, Any]) -> Convert:
     exec("\n".join(lines), names)  # noqa: S102, made of the names of our own fields
-    made: Coder = names[name]
+    made: Convert = names[name]
     return made
 
 
@@ -222,7 +222,7 @@ class Codec(Generic[R]):
 
     def __init__(self, kind: type[R]) -> None:
         self.kind = kind
-        self.columns = described(kind)
+        self.columns = columns_of(kind)
         self.names = tuple(column.name for column in self.columns)
         self._by_name = dict(zip(self.names, self.columns, strict=True))
         self.row: Callable[[R], Row] = _encoder(self.columns)

@@ -78,13 +78,13 @@ def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
     me = {"name": "Newcomer", "born": "1993-01-01", "i_am": ["woman"], "i_look_for": ["man", "woman", "non-binary"]}
     place = {"location": {"latitude": 48.1, "longitude": 11.6}, "tags": ["jazz", "climbing", "cooking", "dogs"]}
     demo.ok("PUT", "/people/newcomer", json=me | place)
-    crowd = next(job for _, name, job in demo.system.jobs if name == "crowd")
+    replies = next(job for _, name, job in demo.system.jobs if name == "demo replies")
     for deck in range(3):
         cards = demo.deck("newcomer", json={"size": 20})
         for place_, card in enumerate(cards["cards"]):
             body = {"candidate": card["id"], "decision": "like", "deck": cards["id"]}
             demo.ok("PUT", f"/people/newcomer/swipes/s{deck}-{place_}", json=body)
-        crowd()
+        replies()
     assert demo.ok("GET", "/people/newcomer/matches")["items"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.recommend.deck import Reason
+from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.meeting.card_reasons import disclosed_reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction

@@ -7,7 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.core import ranking
+from kaczmatch.core import ranking_metrics as ranking
 from kaczmatch.evaluation.advice import advice
 from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.contenders import Contender, contenders, published_start
@@ -45,7 +45,7 @@ def test_one_user_by_live_calls(trial: Trial, among: list[Contender], found: Fro
         for column, each in enumerate(among):
             state = each.learner.start(each.prior)
             for row in rows[:t]:
-                seen = kaczmatch.Seen(table.features[table.candidate[row]], float(trial.seen[row]))
+                seen = kaczmatch.ShownCandidate(table.features[table.candidate[row]], float(trial.seen[row]))
                 state = each.learner.swipe(state, seen, "like" if table.like[row] else "pass")
             appeal = trial.appeals(table.user[rest], table.candidate[rest], np.full(len(rest), moment))
             scores = np.round(each.learner.score(state, table.features[table.candidate[rest]], appeal), 12)

@@ -26,7 +26,9 @@ def decided(table: SwipeTable, noise: float) -> SwipeTable:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.02, 20.0), "epsilon": (0.01, 0.2), "appeal_half_life_days": (1825.0, 9.0)})
+    monkeypatch.setattr(
+        tuning, "GRID", {"alpha": (0.02, 20.0), "label_noise": (0.01, 0.2), "appeal_half_life_days": (1825.0, 9.0)}
+    )
 
 
 @pytest.mark.usefixtures("quick")
@@ -39,17 +41,17 @@ def test_the_defaults_are_kept_where_nothing_is_better() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_people_who_never_err_ask_for_less_carelessness(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_who_never_err_ask_for_less_label_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = Trial(decided(small_table(1, users=160, swipes=30), 0.0), Protocol())
     found = tune(trial, "probit-diag", Unwatched())
     assert not found.changed
-    assert "real but too small to matter (below 0.01): epsilon = 0.01" in found.words[1]
+    assert "real but too small to matter (below 0.01): label_noise = 0.01" in found.words[1]
     monkeypatch.setattr(tuning, "MATTERS", 0.0)
     found = tune(trial, "probit-diag", Unwatched())
     assert found.changed
-    assert found.words[0] == "Change probit-diag: epsilon = 0.01."
-    assert found.configuration.settings["epsilon"] == 0.01
-    best = [row for row in found.part.tables[0].rows if row["role"] == "best" and row["setting"] == "epsilon"]
+    assert found.words[0] == "Change probit-diag: label_noise = 0.01."
+    assert found.configuration.settings["label_noise"] == 0.01
+    best = [row for row in found.part.tables[0].rows if row["role"] == "best" and row["setting"] == "label_noise"]
     assert best[0]["difference"] < 0.0
 
 

@@ -30,7 +30,7 @@ def test_a_log_survives_its_files(files: tuple[Path, Path]) -> None:
     assert log.label.tolist() == LABELS.ravel().tolist()
     assert log.session is not None
     assert log.session.tolist() == [0, 0, 1, 1] * 2
-    assert np.array_equal([log.seen(row).features for row in range(8)], TAGS[SHOWN.ravel()])
+    assert np.array_equal([log.shown_candidate(row).features for row in range(8)], TAGS[SHOWN.ravel()])
     assert len(kaczmatch.replay(kaczmatch.learner("block-nk"), log)) == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 from kaczmatch import InvalidInput
 from kaczmatch.laboratory.market import Comparison, chosen, compared, market_part
 from kaczmatch.recommend.samplers.registry import SAMPLERS
-from kaczmatch.simulation.market.arms import arms
+from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
@@ -36,12 +36,12 @@ def comparison(**matches: list[float]) -> Comparison:
 
 
 def test_every_sampler_is_compared_with_and_without_each_safeguard() -> None:
-    names = [arm.name for arm in arms()]
+    names = [arm.name for arm in market_policies()]
     assert len(names) == len(set(names))
     for slug in SAMPLERS:
         assert {slug, f"{slug} + quota", f"{slug} + cap", f"{slug} + quota + cap"} <= set(names)
     assert {"default", "paper", "popularity"} <= set(names)
-    decisions = {arm.name: arm.policy.decision for arm in arms() if arm.name.startswith("mutual")}  # type: ignore[attr-defined]
+    decisions = {arm.name: arm.policy.decision for arm in market_policies() if arm.name.startswith("mutual")}  # type: ignore[attr-defined]
     assert [(one.admirers > 0.0, one.capped) for one in decisions.values()] == [
         (False, False),
         (True, False),

@@ -151,7 +151,7 @@ def test_a_token_ends_with_its_person_and_a_later_one_is_another(access: Credent
     assert access.caller(old).may_act_for("m0")
     erasing.erase("m0")
     town.wait(seconds=1)
-    with pytest.raises(Unauthenticated, match="left"):
+    with pytest.raises(Unauthenticated, match="erased"):
         access.caller(old)
     with pytest.raises(Unauthenticated):
         Credentials(town.context, SECRET).caller(old)

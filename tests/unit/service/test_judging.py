@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight
@@ -112,7 +112,7 @@ def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Sim
         truth = town.truth(policy, deals=3)
         assert found.ips.covers(truth)
         assert found.doubly_robust.covers(truth)
-    other = judge(town, PaperPolicy(enough=0), learner=learner("tk"))
+    other = judge(town, PaperPolicy(cosine_from_swipes=0), learner=learner("tk"))
     assert 0.0 < other.snips.value < 1.0
 
 

@@ -20,8 +20,8 @@ from sqlalchemy.exc import OperationalError
 
 from kaczmatch.service.domain.records import Change, HeldPerson, OutboxMessage, PersonCounters
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable, Transaction
-from kaczmatch.storage import SqlStore, Taken
-from kaczmatch.storage.group import CROWD
+from kaczmatch.storage import DuplicateKey, SqlStore
+from kaczmatch.storage.group import LARGE_COMMIT
 from kaczmatch.storage.postgres import MOST_LOCKS
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -133,7 +133,7 @@ def test_works_of_one_commit_see_each_other_in_turn(store: SqlStore) -> None:
     found = line.result()
     assert found is not None
     assert found.number > 0
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         again.result()
     gone.result()
     assert nobody.result() == (None, {})
@@ -154,7 +154,7 @@ def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> No
         ]
     for i, future in enumerate(futures):
         if i == 5:
-            with pytest.raises(Taken):
+            with pytest.raises(DuplicateKey):
                 future.result()
         else:
             future.result()
@@ -366,12 +366,12 @@ def crowd(store: SqlStore, size: int) -> None:
 
 def test_as_many_as_were_just_answered_are_waited_for(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 30.0)
-    crowd(store, CROWD)
+    crowd(store, LARGE_COMMIT)
     with commits(store) as done:
         works = [store.write(put("first"))]
         while store.waiting() != 1:
             time.sleep(0.001)
-        works += [store.write(put(f"{place}")) for place in range(CROWD - 1)]
+        works += [store.write(put(f"{place}")) for place in range(LARGE_COMMIT - 1)]
         for work in works:
             work.result(30)
     assert len(done) == 1
@@ -381,7 +381,7 @@ def test_few_wait_for_nobody_and_a_crowd_that_does_not_come_back_is_given_up(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 0.05)
-    crowd(store, CROWD)
+    crowd(store, LARGE_COMMIT)
     store.write(put("alone")).result(30)
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
     for place in range(3):
@@ -392,7 +392,7 @@ def test_few_wait_for_nobody_and_a_crowd_that_does_not_come_back_is_given_up(
 def test_closing_does_not_wait_for_those_who_might_come(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
     kept = SqlStore(url, together=100)
-    crowd(kept, CROWD)
+    crowd(kept, LARGE_COMMIT)
     last = kept.write(put("last"))
     kept.close()
     assert last.done()

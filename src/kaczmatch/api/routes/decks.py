@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 
 from kaczmatch.api.authentication import ActingUser, Cases, UserPath, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
-from kaczmatch.recommend.profile import age_on
+from kaczmatch.recommend.people.profile import age_on
 from kaczmatch.schemas.decks import (
     Card,
     Deck,

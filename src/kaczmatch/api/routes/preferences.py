@@ -85,8 +85,8 @@ def explain_candidate(user: ActingUser, candidate: Id, cases: Cases) -> Candidat
     """Why a candidate was shown, from the viewer's side alone."""
     explained = cases.ranking.why(user, candidate)
     return CandidateExplanation(
-        fits=_contributions(explained.explanation.fits),
-        misfits=_contributions(explained.explanation.misfits),
+        fits=_contributions(explained.explanation.raising),
+        misfits=_contributions(explained.explanation.lowering),
         swipes=tuple(
             SwipeContribution(swipe=event.id, candidate=event.candidate, decision=event.decision, contribution=contribution)
             for event, contribution in explained.swipes

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 
 from kaczmatch.api.authentication import AnyCaller, Cases, scoped
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.vocabulary import ProfileVocabulary, VocabularyChangeRequest, VocabularyTerm
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.domain.context import Context

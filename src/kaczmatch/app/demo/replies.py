@@ -1,4 +1,4 @@
-"""Invented people answer: whoever a visitor likes decides in turn, and newcomers find admirers."""
+"""Invented people reply: a person whom a visitor likes decides on the visitor, and newcomers get admirers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.app.demo.population import DemoPopulation
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
@@ -28,13 +28,13 @@ class DemoReplies:
     """A job that runs every few seconds."""
 
     context: Context
-    invented: DemoPopulation
+    population: DemoPopulation
     rng: np.random.Generator
     _read_to: int | None = None
     _met: set[str] = field(default_factory=set)
 
     def reply(self) -> int:
-        """Decide on everybody who has liked one of them since the last time; how many decisions that were."""
+        """Decide on everybody who has liked an invented person since the last call. Returns how many decisions that were."""
         with self.context.store.read() as reader:
             if self._read_to is None:
                 newest = reader.find(Event, newest=True, limit=1)
@@ -52,13 +52,13 @@ class DemoReplies:
         return sum(self._decide(other, people[user]) for other, user in answers if user in people)
 
     def _decide(self, other: str, visitor: Person) -> bool:
-        ids = list(self.invented.people)
-        if other not in self.invented.people:
+        ids = list(self.population.people)
+        if other not in self.population.people:
             return False
-        tags = unpacked(visitor.features, len(self.invented.names))
-        odds = float(self.invented.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
+        tags = unpacked(visitor.features, len(self.population.names))
+        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
         decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
-        swipe = Swipe(user=other, id=f"crowd-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
+        swipe = Swipe(user=other, id=f"demo-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
         try:
             Swipes(self.context).import_swipe(swipe, self.context.clock()).result()
         except Refusal:
@@ -67,16 +67,19 @@ class DemoReplies:
 
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""
-        me = reader.get(Person, user)
-        if me is None or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+        person = reader.get(Person, user)
+        if (
+            person is None
+            or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS
+        ):
             return []
         version = self.context.catalogue.current(reader).vocabulary
-        words, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
-        ids = self.rng.permutation(list(self.invented.people))[:_LOOKED_AT].tolist()
+        vocabulary, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
+        ids = self.rng.permutation(list(self.population.people))[:_LOOKED_AT].tolist()
         apart = {match.other for match in reader.find(MatchSide, user=user)} | {user}
         found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
         if not found:
             return []
-        candidates = CandidateColumns.of([profile_of(one, words, schema) for one in found], schema)
-        fits = allowed(profile_of(me, words, schema), candidates, self.context.clock().astimezone(UTC).date())
+        candidates = FilterColumns.from_profiles([profile_of(one, vocabulary, schema) for one in found], schema)
+        fits = passes_all_filters(profile_of(person, vocabulary, schema), candidates, self.context.clock().astimezone(UTC).date())
         return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

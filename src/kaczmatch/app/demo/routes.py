@@ -82,8 +82,8 @@ def demo_router(invented: DemoPopulation, host: Caller) -> APIRouter:
         check_local(request)
         if x_kaczmatch_demo != "1":
             raise Forbidden("the demo's own pages send a header with this")
-        minted, expires = cases.credentials.create_user_token(host, user, _LIFE)
-        return UserToken(token=minted, expires=expires)
+        token, expires = cases.credentials.create_user_token(host, user, _LIFE)
+        return UserToken(token=token, expires=expires)
 
     @router.get("/people/{user}/taste", response_model=DemoTaste)
     def taste(request: Request, user: UserPath) -> DemoTaste:

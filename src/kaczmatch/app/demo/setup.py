@@ -1,4 +1,4 @@
-"""The demo as part of a system: its people come before the service is ready, and answer while it runs."""
+"""The demo as part of a system: its people are added before the service is ready, and reply while it runs."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ log = structlog.stdlib.get_logger("kaczmatch")
 
 
 def add_demo(system: System) -> tuple[APIRouter, ...]:
-    """Invite the people before it is ready, let them answer while it runs; the demo's own routes."""
+    """Add the demo's people before the system is ready, and let them reply while it runs. Returns the demo's routes."""
     context, settings = system.context, system.settings
     day = _first_day(context)
     with context.store.read() as reader:
-        words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-    names = [name.name for name in words.terms if name.is_tag and not name.retired]
-    invented = draw_population(settings.demo_people, settings.demo_seed, names, day, context.config.schema)
-    system.before_ready.append(lambda: fill_store(context, invented, settings.demo_seed))
-    crowd = DemoReplies(context, invented, np.random.default_rng([settings.demo_seed, 2]))
-    system.jobs.append((REPLY_SECONDS, "crowd", crowd.reply))
-    access = system.use_cases.credentials
-    return (demo_router(invented, access.caller(demo_key(access, settings.data / "demo-key"))),)
+        vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+    names = [name.name for name in vocabulary.terms if name.is_tag and not name.retired]
+    population = draw_population(settings.demo_people, settings.demo_seed, names, day, context.config.schema)
+    system.before_ready.append(lambda: fill_store(context, population, settings.demo_seed))
+    replies = DemoReplies(context, population, np.random.default_rng([settings.demo_seed, 2]))
+    system.jobs.append((REPLY_SECONDS, "demo replies", replies.reply))
+    credentials = system.use_cases.credentials
+    return (demo_router(population, credentials.caller(demo_key(credentials, settings.data / "demo-key"))),)
 
 
-def fill_store(context: Context, invented: DemoPopulation, seed: int) -> int:
+def fill_store(context: Context, population: DemoPopulation, seed: int) -> int:
     """Put everybody and their past into an empty store; one with people in it is left as it is."""
     with context.store.read() as reader:
         if reader.find(Person, limit=1):
             return 0
-    people, swiping = Profiles(context), Swipes(context)
-    for waiting in _in_parts([(people.put, (user, about)) for user, about in invented.people.items()]):
+    people, use_case = Profiles(context), Swipes(context)
+    for waiting in _in_parts([(people.put, (user, about)) for user, about in population.people.items()]):
         _finish(waiting)
-    swipes = list(past_swipes(invented, seed, context.clock(), context.config.schema))
-    for waiting in _in_parts([(swiping.import_swipe, (swipe, at)) for swipe, at in swipes]):
+    swipes = list(past_swipes(population, seed, context.clock(), context.config.schema))
+    for waiting in _in_parts([(use_case.import_swipe, (swipe, at)) for swipe, at in swipes]):
         _finish(waiting)
-    for complaint in past_reports(swipe for swipe, _ in swipes):
-        Safety(context).report(*complaint).result()
-    log.info("demo", people=len(invented.people), swipes=len(swipes))
-    return len(invented.people)
+    for report in past_reports(swipe for swipe, _ in swipes):
+        Safety(context).report(*report).result()
+    log.info("demo", people=len(population.people), swipes=len(swipes))
+    return len(population.people)
 
 
 def _in_parts(calls: list[tuple[Any, tuple[Any, ...]]], size: int = 1_000) -> Any:

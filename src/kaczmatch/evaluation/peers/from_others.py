@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kaczmatch.core.ranking import auc
+from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.evaluation.frozen import to_rounding
 from kaczmatch.evaluation.peers.contract import Advance, Clock, Showing

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.ranking import auc
+from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.frozen import to_rounding
 from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, Showing

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.peers.individual import IndividualPeer
@@ -24,10 +24,10 @@ class OwnModel:
         self._state = contender.learner.start(contender.prior)
         self._appeal = appeal
 
-    def form(self, features: Vector) -> Seen:
-        return Seen(features[:-1], float(features[-1])) if self._appeal else Seen(features)
+    def form(self, features: Vector) -> ShownCandidate:
+        return ShownCandidate(features[:-1], float(features[-1])) if self._appeal else ShownCandidate(features)
 
-    def learn(self, candidate: Seen, like: bool) -> None:
+    def learn(self, candidate: ShownCandidate, like: bool) -> None:
         self._state = self._learner.swipe(self._state, candidate, 1 if like else -1)
 
     def scores(self, features: Matrix) -> Vector:

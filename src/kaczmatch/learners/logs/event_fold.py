@@ -11,7 +11,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector, cosine
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
@@ -48,7 +48,7 @@ class EventFold:
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", TrackedState(self.learner.start(self.prior)))
 
-    def swipe(self, before: TrackedState, seen: Seen, label: int, at: datetime) -> TrackedState:
+    def swipe(self, before: TrackedState, seen: ShownCandidate, label: int, at: datetime) -> TrackedState:
         """After a like (+1) or a pass (-1)."""
         state, at = self._brought_to(before, at, len(seen.features))
         state = self.learner.swipe(state, seen, label)

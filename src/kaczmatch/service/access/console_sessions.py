@@ -1,4 +1,4 @@
-"""Sessions of operators who use a browser: begun with a key, ended by leaving, by time, or with the key."""
+"""Sessions of operators in a browser. A session begins with a key. It ends by logging out, after an hour, or with the key."""
 
 from __future__ import annotations
 

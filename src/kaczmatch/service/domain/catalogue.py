@@ -12,7 +12,7 @@ from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.vocabulary import Term, Vocabulary
+from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
 from kaczmatch.service.domain.store import Reader, RecordKey

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import final
 
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.prior import Prior
@@ -44,7 +44,7 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            seen = Seen(unpacked(event.features or b"", dimensions), event.appeal)
+            seen = ShownCandidate(unpacked(event.features or b"", dimensions), event.appeal)
             return self.fold.swipe(before, seen, 1 if event.decision == Decision.LIKE else -1, event.at)
         if event.kind == EventKind.SESSION_ENDED:
             return self.fold.end_session(before, event.at, dimensions)

@@ -14,10 +14,10 @@ from typing import final
 
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -57,7 +57,7 @@ class PastDeck:
 
 @final
 class Hindsight:
-    """Walks through the log once; occasions come with a recommender that deals by `policy`.
+    """Walks through the log once; past decks come with a recommender that deals by `policy`.
 
     With a `learner`, everybody is taken to have been learned by it, from a neutral start; otherwise by the model in use then.
     """
@@ -96,35 +96,35 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._past_deck(deck, cards)
-            self._exposure.shown([card.candidate for card in cards], deck.at)
+            self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 
     def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
-        minds, user, rules = self._states_at(deck), deck.user, self._context.config
+        states, user, rules = self._states_at(deck), deck.user, self._context.config
         profile = profile_of(self._people[user], self._vocabulary, rules.schema)
-        taste = minds.tracked_state(user)
+        tracked = states.tracked_state(user)
         return PastDeck(
             deck,
             cards,
-            Viewer(profile, minds.fold.learner, minds.state(user), self._appeal(user, deck.at)),
-            Experience(taste.swipes, taste.stability),
+            Viewer(profile, states.fold.learner, states.state(user), self._appeal(user, deck.at)),
+            Experience(tracked.swipes, tracked.stability),
             frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
             {other: at for other, at in self._last_decided[user].items() if at > deck.at - rules.cooldown},
             tuple(reversed(self._admirers[user]))[:MOST_ADMIRERS],
-            minds.recommender,
+            states.recommender,
             self._exposure,
         )
 
     def _states_at(self, deck: StoredDeck) -> PastStates:
-        """Everybody's mind at the moment of a deck."""
-        minds = self._past_states
-        if minds is None or (self._other is None and minds.fold.model != deck.model):
+        """Everybody's state at the moment of a deck."""
+        states = self._past_states
+        if states is None or (self._other is None and states.fold.model != deck.model):
             fold = self._other or self._context.catalogue.fold(self._reader, deck.model)
-            minds = self._past_states = PastStates(self._context.config, self._vocabulary, fold, self._policy)
-            minds.add_people(self._here.values())
+            states = self._past_states = PastStates(self._context.config, self._vocabulary, fold, self._policy)
+            states.add_people(self._here.values())
             for event in self._past:
-                minds.apply_event(event)
+                states.apply_event(event)
             self._appeal_changed.update(self._here)
         come, gone = (
             _until(self._coming, lambda one: one.created, deck.at),
@@ -134,11 +134,11 @@ class Hindsight:
         self._appeal_changed.update(person.id for person in come)
         for person in gone:
             self._here.pop(person.id, None)
-        minds.add_people(come)
-        minds.remove_people(gone)
-        minds.update_index({user: self._appeal(user, deck.at) for user in self._appeal_changed})
+        states.add_people(come)
+        states.remove_people(gone)
+        states.update_index({user: self._appeal(user, deck.at) for user in self._appeal_changed})
         self._appeal_changed.clear()
-        return minds
+        return states
 
     def _apply(self, event: Event) -> None:
         self._past.append(event)

@@ -10,9 +10,9 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
-from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
+from kaczmatch.inference.off_policy import OffPolicyEstimate, estimate_off_policy
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.recommend.policy import Policy
+from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Decision
 from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
@@ -45,7 +45,7 @@ class OffPolicyEvaluation:
         watch: Callable[[int, int], None] | None = None,
     ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
-        return judged(self.logged_cards(target, rng, since=since, watch=watch))
+        return estimate_off_policy(self.logged_cards(target, rng, since=since, watch=watch))
 
     def logged_cards(
         self,
@@ -55,46 +55,46 @@ class OffPolicyEvaluation:
         since: datetime | None = None,
         watch: Callable[[int, int], None] | None = None,
     ) -> DealtDecks:
-        """What `judge` concludes from."""
+        """The cards that were dealt, with what `evaluate` needs to know about each."""
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
-            for occasion in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
-                open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
-                if not open_still and (since is None or occasion.deck.at >= since):
-                    rows.add(occasion, rng)
+            for past in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+                open_still = past.deck.expires > now and any(card.swipe is None for card in past.cards)
+                if not open_still and (since is None or past.deck.at >= since):
+                    rows.add(past, rng)
         return rows.logged_cards()
 
 
 @final
 class _Rows:
-    """Decks and their cards, as they are gathered."""
+    """Collects decks and their cards."""
 
     def __init__(self) -> None:
         self._decks: list[tuple[str, int, float, float]] = []
         self._cards: list[tuple[int, bool, float, float]] = []
 
-    def add(self, occasion: PastDeck, rng: np.random.Generator) -> None:
-        deck, cards = occasion.deck, occasion.cards
+    def add(self, past: PastDeck, rng: np.random.Generator) -> None:
+        deck, cards = past.deck, past.cards
         asked = [card.candidate for card in cards]
-        knows = isinstance(occasion.viewer.learner, BeliefLearner)
+        knows = isinstance(past.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
         for _ in range(DEALS):
-            seen = occasion.recommender.simulate(
-                occasion.viewer,
+            seen = past.recommender.simulate(
+                past.viewer,
                 len(cards),
                 asked,
                 now=deck.at,
                 rng=rng,
-                blocked=occasion.matched_or_blocked,
-                recent=occasion.last_decided,
-                admirers=occasion.admirers,
-                experience=occasion.experience,
-                exposure=occasion.exposure,
+                blocked=past.matched_or_blocked,
+                recent=past.last_decided,
+                admirers=past.admirers,
+                experience=past.experience,
+                exposure=past.exposure,
             )
-            chances += seen.chances / DEALS
+            chances += seen.propensities / DEALS
             # What a belief expects of a card is known before its answer; other learners have no probabilities.
-            foreseen += float(seen.shown_likes.sum()) / DEALS if knows else 0.0
-        guesses = seen.likes if knows else np.zeros(len(cards))
+            foreseen += float(seen.shown_forward.sum()) / DEALS if knows else 0.0
+        guesses = seen.forward if knows else np.zeros(len(cards))
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
@@ -105,12 +105,12 @@ class _Rows:
         return DealtDecks(
             user=decks[0],
             size=decks[1].astype(np.float64),
-            least=decks[2].astype(np.float64),
-            foreseen=decks[3].astype(np.float64),
+            min_propensity=decks[2].astype(np.float64),
+            expected_likes=decks[3].astype(np.float64),
             deck=cards[0].astype(np.int64),
             like=cards[1].astype(np.float64),
             weight=cards[2].astype(np.float64),
-            guess=cards[3].astype(np.float64),
+            predicted=cards[3].astype(np.float64),
         )
 
 

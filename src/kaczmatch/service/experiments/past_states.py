@@ -7,9 +7,9 @@ from typing import final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.indexed_states import IndexedStates
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Event, Person
@@ -19,18 +19,18 @@ from kaczmatch.service.meeting.serving_index import grown_state
 
 @final
 class PastStates:
-    """Nobody yet; people enter, events are told in their order, and `recommender` deals as of what was told."""
+    """Begins empty. Add people and apply events in their order; `recommender` deals as of the last `update_index`."""
 
     def __init__(self, config: ServiceConfig, vocabulary: Vocabulary, fold: ModelFold, policy: Policy) -> None:
         self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
         self._tracked: dict[str, TrackedState] = {}
         self._changed: set[str] = set()
         self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
-        self.recommender = self._people.recommender(policy, fusion=config.fusion, cooldown=config.cooldown)
+        self.recommender = self._people.recommender(policy, cooldown=config.cooldown)
 
     def add_people(self, people: Iterable[Person]) -> None:
         new = list(people)
-        self._people.index.put(*(profile_of(person, self._vocabulary, self._schema) for person in new))
+        self._people.index.upsert(*(profile_of(person, self._vocabulary, self._schema) for person in new))
         self._changed.update(person.id for person in new if person.id in self._tracked)
 
     def remove_people(self, people: Collection[Person]) -> None:
@@ -47,7 +47,7 @@ class PastStates:
         return grown_state(self.fold, self.tracked_state(user).state, self._vocabulary)
 
     def update_index(self, appeal: dict[Hashable, float]) -> None:
-        """Bring the index up to what was told."""
+        """Bring the index up to date with the applied events."""
         self._people.learn({user: self.tracked_state(user).state for user in self._changed})
         self._people.index.set_appeal(appeal)
         self._changed.clear()

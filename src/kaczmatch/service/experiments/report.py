@@ -11,8 +11,7 @@ from typing import final
 import numpy as np
 from scipy.stats import chisquare
 
-from kaczmatch.inference import sequential
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference import clustered, sequential
 from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, IntervalEstimate, OutcomeEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
@@ -101,7 +100,7 @@ class ExperimentReports:
             decks=sum(unit.decks for unit in assigned),
             cards=sum(unit.cards for unit in assigned),
             outcomes=tuple(
-                OutcomeEstimate(outcome=outcome, mean=_interval(sequential.mean(_rates(counted, place)).last()))
+                OutcomeEstimate(outcome=outcome, mean=_interval(sequential.mean_sequence(_rates(counted, place)).last()))
                 for place, outcome in enumerate(OUTCOMES)
             ),
         )
@@ -132,7 +131,9 @@ def _rates(units: Sequence[_Unit], outcome: int) -> np.ndarray[tuple[int], np.dt
 
 def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: float) -> Contrast:
     both = [one for one in done if one.arm in (arm, first)]
-    course = sequential.difference(_rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha)
+    course = sequential.difference_sequence(
+        _rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha
+    )
     known = np.flatnonzero(~np.isnan(course.value))
     shown = known[np.unique(np.linspace(0, len(known) - 1, _POINTS).astype(np.int64))] if len(known) else known
     points = tuple(
@@ -142,7 +143,7 @@ def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: 
     return Contrast(arm=arm, outcome=OUTCOMES[outcome], difference=_interval(course.last()), course=points)
 
 
-def _interval(estimate: Estimate | None) -> IntervalEstimate | None:
+def _interval(estimate: clustered.IntervalEstimate | None) -> IntervalEstimate | None:
     return None if estimate is None else IntervalEstimate(value=estimate.value, low=estimate.low, high=estimate.high)
 
 

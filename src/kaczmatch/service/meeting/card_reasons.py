@@ -9,7 +9,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector, unit
-from kaczmatch.recommend.deck import Reason
+from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.preferences import surely_liked
 from kaczmatch.service.meeting.profiles import features_of

@@ -9,11 +9,11 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import whole
-from kaczmatch.recommend.deck import Deck, FilterHint
-from kaczmatch.recommend.filters import allowed
-from kaczmatch.recommend.policy import Experience
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.core.errors import check_integer
+from kaczmatch.recommend.decks.deck import Deck, FilterHint
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
@@ -74,7 +74,7 @@ class Decks:
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
-        wanted = whole("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         for _ in range(_TRIES):
             deck = self._open_or_new(user, wanted)
             if deck is not None:
@@ -150,7 +150,7 @@ class Decks:
             return {}
         schema = self.context.config.schema
         profile = profile_of(known.person, known.vocabulary, schema)
-        passes = allowed(profile, columns_of(there, schema), now.astimezone(UTC).date())
+        passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
         return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
 
     def _store(
@@ -213,7 +213,7 @@ class Decks:
         kept = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch).result()
         if not kept:
             return None
-        self.serving_index.exposure.shown([card.candidate for card in kept], now)
+        self.serving_index.exposure.record([card.candidate for card in kept], now)
         return OpenDeck(deck, _with_reasons(known, kept, people))
 
 

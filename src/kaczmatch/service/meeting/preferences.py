@@ -14,7 +14,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
@@ -47,16 +47,16 @@ class Preferences:
             if reader.get(Person, user) is None:
                 raise nobody(user)
             current = self.context.catalogue.current(reader)
-            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
+            vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = without_undone(reader.find(Event, user=user))
-        taste: TrackedState = fold.start()
-        start, steps = grown_state(fold, taste.state, words), []
+        tracked: TrackedState = fold.start()
+        start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
-            taste = fold.step(taste, event)
+            tracked = fold.step(tracked, event)
             if place >= len(events) - last:
-                state = grown_state(fold, taste.state, words)
-                steps.append((event, preference_in_words(fold.learner, state, start, taste.swipes, words, most)))
+                state = grown_state(fold, tracked.state, vocabulary)
+                steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
@@ -74,12 +74,14 @@ class Preferences:
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
 
 
-def preference_in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
+def preference_in_words(
+    learner: Learner, state: State, start: State, swipes: int, vocabulary: Vocabulary, most: int
+) -> Preference:
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [
         _weight(term.name, weight, None if spreads is None else float(spreads[place]))
-        for place, (term, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
+        for place, (term, weight) in enumerate(zip(vocabulary.terms, weights.tolist(), strict=True))
         if not term.retired and weight != 0.0
     ]
     by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))

@@ -16,21 +16,21 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
-from kaczmatch.recommend.profile import OLDEST, Profile, age_on
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
+from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import EDITS, spend
 from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
@@ -71,10 +71,10 @@ class Profiles:
             if known is None and transaction.get(PendingErasure, user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(transaction)
-            words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
+            vocabulary = self.context.catalogue.vocabulary(transaction, current.vocabulary)
             if paused is False:
                 self._check_not_held(transaction, user)
-            person = new_person(user, about, words, self.context.config.schema, now, known, paused=paused)
+            person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
             if limited and known is not None and known.features != person.features:
                 mine = counters_of(transaction, user)
                 transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
@@ -145,7 +145,7 @@ def _save(transaction: Transaction, context: Context, person: Person) -> None:
 def new_person(
     user: str,
     about: ProfileInput,
-    words: Vocabulary,
+    vocabulary: Vocabulary,
     schema: Schema,
     now: datetime,
     known: Person | None,
@@ -153,8 +153,8 @@ def new_person(
     paused: bool | None = None,
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
-    place = None if about.location is None else Location.snapped(about.location.latitude, about.location.longitude)
-    features = words.vector(about.tags, about.features)
+    place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
+    features = vocabulary.vector(about.tags, about.features)
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
@@ -172,22 +172,22 @@ def new_person(
         created=now if known is None else known.created,
         changed=now,
     )
-    profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
-    if age_on(about.born, today) > OLDEST:
-        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
+    if age_on(about.born, today) > MAX_AGE:
+        raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
 
 
-def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
+def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profile:
     """A stored profile as the recommender sees it."""
     return Profile(
         id=person.id,
         i_am=frozenset(person.i_am),
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
-        features=features_of(person, words),
+        features=features_of(person, vocabulary),
         ages=(person.youngest, person.oldest),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
@@ -195,29 +195,29 @@ def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
     )
 
 
-def features_of(person: Person, words: Vocabulary) -> Vector:
+def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, words.dimensions)
-    features[[place for place, name in enumerate(words.terms) if name.retired]] = 0.0
+    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 
 
-def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
+def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
     x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
-    return CandidateColumns(
+    return FilterColumns(
         schema,
         [person.id for person in people],
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
-        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([date_number(person.born) for person in people], np.int32),
         np.array([person.youngest for person in people], np.uint8),
         np.array([person.oldest for person in people], np.uint8),
         x,
         y,
         z,
-        np.array([reach(_within(person)) for person in people], np.float32),
+        np.array([max_squared_chord(_within(person)) for person in people], np.float32),
     )
 
 
@@ -230,17 +230,11 @@ def _within(person: Person) -> float:
     return math.inf if person.within_km is None else person.within_km
 
 
-def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
+def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
-    values = features_of(person, words)
-    used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    values = features_of(person, vocabulary)
+    used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
-
-
-def checked_id(identifier: str) -> str:
-    if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
-        raise InvalidInput("id", "must be 1 to 64 letters, digits or any of _ . : @ -, and begin with a letter or digit")
-    return identifier
 
 
 def _checked_name(name: str) -> str:

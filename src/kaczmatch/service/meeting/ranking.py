@@ -10,8 +10,8 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.recommend.decks.rank import RankedCandidates, rank
 from kaczmatch.recommend.explanation import Explanation, explain
-from kaczmatch.recommend.rank import Ranking, rank
 from kaczmatch.schemas.decks import MOST_RANKED
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
@@ -43,7 +43,7 @@ class CandidateRanking:
     context: Context
     fresh_rng: Callable[[], np.random.Generator]
 
-    def rank(self, user: str, candidates: Sequence[str]) -> Ranking:
+    def rank(self, user: str, candidates: Sequence[str]) -> RankedCandidates:
         """Who of these may be shown to `user`, the best first, and why not the others. Scores are for operators and apps only."""
         if len(candidates) > MOST_RANKED:
             raise InvalidInput("candidates", f"at most {MOST_RANKED:,} at a time, got {len(candidates):,}")
@@ -67,7 +67,6 @@ class CandidateRanking:
             states,
             now=now,
             rng=self.fresh_rng(),
-            fused_by=self.context.config.fusion or None,
             appeal=appeals,
             blocked=around.matched_or_blocked,
             recent=around.last_decided,
@@ -77,7 +76,7 @@ class CandidateRanking:
         gone = {other for (other,) in keys} - {person.id for person in people}
         gone |= {str(other) for other, reasons in ranking.left_out if "blocked" in reasons}
         left_out = [(other, reasons) for other, reasons in ranking.left_out if other not in gone]
-        return Ranking(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
+        return RankedCandidates(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
 
     def why(self, user: str, other: str) -> ExplainedCandidate:
         """Which tags and which of one's own swipes speak for somebody one was shown, or matched with."""

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.indexed_states import IndexedStates
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
@@ -67,7 +67,7 @@ class _LogFollower:
 
 @final
 class ServingIndex:
-    """Made by `load`; kept up to date by calling `follow` again and again."""
+    """Filled by `load`. Kept up to date by calling `follow` again and again."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -101,7 +101,7 @@ class ServingIndex:
         self._load_exposure(reader)
 
     def follow(self) -> int:
-        """Bring in what has changed in the store since; says how many people that concerned."""
+        """Load what has changed in the store since the last call. Returns how many people that concerned."""
         with self._following, self.context.store.read() as reader:
             now = self.context.clock()
             if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
@@ -122,7 +122,7 @@ class ServingIndex:
             return len(changed | swiped | judged)
 
     def serving(self, current: ActiveVersions) -> Recommender | None:
-        """Who deals under this model and vocabulary, if they have just changed too; None: they are history already."""
+        """The recommender for these versions. It follows first if they are new; None: they are out of date already."""
         if not self._serves(current):
             self.follow()
         served, recommender = self._served
@@ -145,9 +145,9 @@ class ServingIndex:
         context, rules = self.context, self.context.config
         current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
-        words = context.catalogue.vocabulary(reader, current.vocabulary)
-        people = IndexedStates(words, fold.learner, fold.prior, rules.schema)
-        recommender = people.recommender(rules.policy, fusion=rules.fusion, cooldown=rules.cooldown)
+        vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
+        people = IndexedStates(vocabulary, fold.learner, fold.prior, rules.schema)
+        recommender = people.recommender(rules.policy, cooldown=rules.cooldown)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
             self._add(reader, page, fold, people)
@@ -164,22 +164,22 @@ class ServingIndex:
 
     def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
         index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
-        index.put(*(profile_of(person, index.vocabulary, schema) for person in new))
+        index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
         self._update_states(reader, ids, fold, people)
         self._update_appeal(reader, ids, index)
 
     def _update_states(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
-        """What people like by now."""
+        """Load the states of people again."""
         for some in _in_parts(users):
             stored = reader.many(StoredState, [(fold.model, user) for user in some])
             people.learn({user: fold.decode(one).state for (_, user), one in stored.items() if user in people.index})
 
     def _update_appeal(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
-        """How others take to people by now."""
+        """Load the appeal of people again."""
         now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
-            standings = reader.many(PersonCounters, [(user,) for user in some])
-            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
+            counters = reader.many(PersonCounters, [(user,) for user in some])
+            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
 
     def _load_exposure(self, reader: Reader) -> None:
         """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
@@ -188,7 +188,7 @@ class ServingIndex:
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
                 if card.candidate in self.recommender.index:
-                    self.exposure.shown([card.candidate], card.at)
+                    self.exposure.record([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
@@ -196,8 +196,8 @@ def _same_versions(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
-def grown_state(fold: ModelFold, state: State, words: Vocabulary) -> State:
-    return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
+def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:
+    return state if state.dimensions == vocabulary.dimensions else fold.learner.grow(state, vocabulary.dimensions)
 
 
 def _in_parts(people: Sequence[str]) -> Iterator[Sequence[str]]:

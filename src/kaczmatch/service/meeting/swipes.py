@@ -1,4 +1,4 @@
-"""A swipe: event, new state, match and message in one commit; its undoing; the end of a session."""
+"""Swipes: event, new state, match and message in one commit. And the end of a session."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Final, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.filters import allowed
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import SWIPES, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -30,7 +31,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
-from kaczmatch.service.meeting.profiles import checked_id, columns_of, counters_of, profile_of, require_person
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
 
 
 @final
@@ -77,14 +78,14 @@ class Swipes:
 
         def work(transaction: Transaction) -> bool:
             require_person(transaction, user)
-            standing = transaction.get(PersonCounters, user)
-            if standing is None or not standing.in_session:
+            counters = transaction.get(PersonCounters, user)
+            if counters is None or not counters.in_session:
                 return False
-            if at is not None and standing.last_swipe_at > at:
+            if at is not None and counters.last_swipe_at > at:
                 return False
-            moment = self.context.clock() if at is None else standing.last_swipe_at + self.context.config.session_silence
-            self._end_session(transaction, standing, moment)
-            transaction.put(replace(standing, in_session=False))
+            moment = self.context.clock() if at is None else counters.last_swipe_at + self.context.config.session_silence
+            self._end_session(transaction, counters, moment)
+            transaction.put(replace(counters, in_session=False))
             return True
 
         return self.context.store.write(
@@ -195,10 +196,10 @@ class Swipes:
                 body = {"match": match, "user": user, "other": other}
                 announce(transaction, self.context, "match.created", user, body, other=other)
 
-    def _end_session(self, transaction: Transaction, standing: PersonCounters, at: datetime) -> None:
+    def _end_session(self, transaction: Transaction, counters: PersonCounters, at: datetime) -> None:
         current = self.context.catalogue.current(transaction)
         event = Event(
-            user=standing.user,
+            user=counters.user,
             id=f"~end:{self.context.new_id()}",  # no client can choose such an id
             kind=EventKind.SESSION_ENDED,
             at=at,
@@ -241,8 +242,10 @@ class Swipes:
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
         version = self.context.catalogue.current(transaction).vocabulary
-        words, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
-        return bool(allowed(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
+        vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
+        return bool(
+            passes_all_filters(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())[0]
+        )
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate

@@ -6,9 +6,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.service.domain.appeal import less, without_decision
+from kaczmatch.service.domain.appeal import without_decision, without_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import decisions, recounted
+from kaczmatch.service.domain.counting import recounted, standing_decisions
 from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -77,7 +77,7 @@ class Undo:
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
-            current, standing = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            current, counters = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
@@ -88,8 +88,8 @@ class Undo:
             )
             events = transaction.find(Event, user=user)
             transaction.append(event)
-            if standing is not None:
-                transaction.put(replace(standing, in_session=False))
+            if counters is not None:
+                transaction.put(replace(counters, in_session=False))
             refold(transaction, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, locks=[user])
@@ -97,7 +97,7 @@ class Undo:
     def _undecide(self, transaction: Transaction, event: Event, events: list[Event]) -> None:
         """Everything that followed from the swipe, as it was before it."""
         user, other = event.user, event.candidate or ""
-        earlier = decisions(events).get(other)
+        earlier = standing_decisions(events).get(other)
         pair, mine, theirs = (
             transaction.get(LatestDecision, user, other),
             transaction.get(PersonCounters, user),
@@ -106,9 +106,9 @@ class Undo:
         if pair is not None and mine is not None and theirs is not None and event.decision != Decision.SKIP:
             how = self.context.config.appeal
             if earlier is None and pair.appeal_as_of is not None:  # all that they ever said of the other
-                theirs = less(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
+                theirs = without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
             else:
-                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == Decision.LIKE, how=how)
+                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == Decision.LIKE, settings=how)
             transaction.put(theirs)
             transaction.append(
                 Change(id=self.context.new_id(), user=other, at=self.context.clock())

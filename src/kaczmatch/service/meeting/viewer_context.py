@@ -9,8 +9,8 @@ from typing import Final, final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import FEED, SCRUB
@@ -34,15 +34,15 @@ class Feed:
 
     def read(self, after: int = 0, limit: int = 100) -> list[OutboxMessage]:
         """Messages beyond a number, in order. Whoever goes on from the last number misses none."""
-        start = whole("after", after, low=0, high=_LAST)
-        most = whole("limit", limit, low=1, high=LARGEST_PAGE)
+        start = check_integer("after", after, low=0, high=_LAST)
+        most = check_integer("limit", limit, low=1, high=LARGEST_PAGE)
         self.post()
         with self.context.store.read() as reader:
             return reader.find(OutboxMessage, posted=True, after=(start,), limit=most)
 
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""
-        last = whole("upto", upto, low=0, high=_LAST)
+        last = check_integer("upto", upto, low=0, high=_LAST)
         gone = 0
         while True:
             with self.context.store.read() as reader:

@@ -1,7 +1,7 @@
-"""Webhooks: every message is sent at least once, and what concerns one person in order.
+"""Webhooks: every message is sent at least once, and the messages about one person in order.
 
-One process delivers. It keeps a line for each person and sends the head of each line; a message that fails holds up its own line
-only. What a reply came to is written after the reply, so a crash between the two sends a message twice, under the same id.
+One process delivers. It keeps one queue per person and sends the first message of each queue. A message that fails holds up its
+own queue only. The outcome is stored after the reply, so a crash between the two sends a message twice, under the same id.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _PendingMessage:
 @final
 @dataclass(slots=True)
 class WebhookDelivery:
-    """Call `step` again and again, or `drain`."""
+    """Call `deliver_due` again and again."""
 
     context: Context
     feed: Feed
@@ -70,7 +70,7 @@ class WebhookDelivery:
         self.close()
 
     def deliver_due(self, stopping: Callable[[], bool]) -> None:
-        """Send all that is due; after an outage of the store, what is known here may be out of date."""
+        """Send everything that is due. After an outage of the store, the queues are loaded again."""
         try:
             while not stopping() and self.step():
                 pass
@@ -79,7 +79,7 @@ class WebhookDelivery:
             raise
 
     def step(self) -> int:
-        """Send what is due, at most a round of it; says how many replies came, 0 where another process delivers."""
+        """Send one round of what is due. Returns how many replies came: 0 where another process delivers."""
         if not self.lease.take():
             self._forget()
             return 0
@@ -123,7 +123,7 @@ class WebhookDelivery:
                 return
 
     def _forget(self) -> None:
-        """Somebody else may deliver meanwhile: what is known here is worth nothing any more."""
+        """Another process may deliver now, so the queues of this one are out of date."""
         self._queues, self._loaded, self._read_to, self._saved_position = {}, 0, -1, -1
 
     async def _send(self, letters: list[_PendingMessage]) -> int:
@@ -162,7 +162,7 @@ class WebhookDelivery:
         return True
 
     def _is_kept(self, identifier: str) -> bool:
-        """Acknowledged in the feed meanwhile, or about somebody who was erased: then it is not sent any more."""
+        """Whether a message is still to be sent: not acknowledged in the feed, and not about an erased person."""
         with self.context.store.read() as reader:
             return reader.get(OutboxMessage, identifier) is not None
 

@@ -9,9 +9,9 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.service.domain.appeal import summed
+from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import decisions, recounted
+from kaczmatch.service.domain.counting import recounted, standing_decisions
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import (
     Decision,
@@ -47,27 +47,27 @@ class ConsistencyCheck:
     def problems(self) -> Iterator[str]:
         pairs = {pair.candidate: pair for pair in self.reader.find(LatestDecision, user=self.user)}
         matches = {match.other: match for match in self.reader.find(MatchSide, user=self.user)}
-        standing = self.reader.get(PersonCounters, self.user)
+        counters = self.reader.get(PersonCounters, self.user)
         self.seen.update(
-            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(standing is not None)}
+            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
-        yield from self._counters(standing)
+        yield from self._counters(counters)
         yield from self._decisions(pairs)
         yield from self._cards()
         yield from self._matches(matches)
         yield from self._unmatched(pairs)
 
-    def _counters(self, standing: PersonCounters | None) -> Iterator[str]:
-        if standing is None or standing != recounted(standing, self.log):
+    def _counters(self, counters: PersonCounters | None) -> Iterator[str]:
+        if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.reader.find(LatestDecision, candidate=self.user)
-        excess, information = summed(raters, standing, self.context.config.appeal)
-        held = (0.0, 0.0) if standing is None else (standing.excess, standing.information)
+        excess, information = summed_evidence(raters, counters, self.context.config.appeal)
+        held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
-        stands = decisions(self.log)
+        stands = standing_decisions(self.log)
         for other in sorted({*stands, *pairs}):
             event, pair = stands.get(other), pairs.get(other)
             said = None if event is None else (event.decision, event.at, event.id)

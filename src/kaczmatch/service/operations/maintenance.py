@@ -28,7 +28,7 @@ from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.swipes import Swipes
 
-Aging = TypeVar("Aging", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
+Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
 
 _AT_ONCE = 1_000
 _CHANGES_KEPT = timedelta(minutes=5)  # every process reads them within two seconds; one that was away loads everybody again
@@ -68,7 +68,7 @@ class Maintenance:
             if not now_ended:
                 return ended
 
-    def _drop_before(self, kind: type[Aging], limit: datetime) -> int:
+    def _drop_before(self, kind: type[Dated], limit: datetime) -> int:
         """Records older than that; they are listed by age."""
         dropped = 0
         while True:

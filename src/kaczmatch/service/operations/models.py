@@ -11,12 +11,12 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
@@ -51,17 +51,17 @@ class Models:
 
     context: Context
 
-    def set_up(self, words: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
+    def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self._check(slug, settings)
-        prior = neutral_prior(learner(slug, **settings), words.dimensions)
+        prior = neutral_prior(learner(slug, **settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
             if known is not None:
                 return known
             now = self.context.clock()
-            transaction.put(StoredVocabulary(version=1, terms=terms_json(words), at=now))
+            transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
@@ -83,10 +83,10 @@ class Models:
             changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
             if changed.dimensions > MOST_NAMES:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
-            words = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=words.version, terms=terms_json(words), at=self.context.clock()))
-            transaction.put(replace(current, vocabulary=words.version))
-            return words
+            vocabulary = Vocabulary(changed.terms, current.vocabulary + 1)
+            transaction.put(StoredVocabulary(version=vocabulary.version, terms=terms_json(vocabulary), at=self.context.clock()))
+            transaction.put(replace(current, vocabulary=vocabulary.version))
+            return vocabulary
 
         return self.context.store.write(work, locks=[MODELS]).result()
 
@@ -109,7 +109,7 @@ class Models:
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
-        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def relearn(
         self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Callable[[int, int], None] | None = None
@@ -137,7 +137,7 @@ class Models:
         return number
 
     def resume_relearning(self, on_progress: Callable[[int, int], None] | None = None) -> int:
-        """Finish building what was interrupted; 0 where nothing was."""
+        """Finish a relearning that was interrupted. Returns its model, or 0 if there was none."""
         with self.context.store.read() as reader:
             building = self.context.catalogue.current(reader).building
         if building:
@@ -151,16 +151,16 @@ class Models:
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
-                sampler.belief(rule)
+                sampler.require_belief(rule)
 
-    def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
-        while self._fold_everybody(number, told):
+    def _build(self, number: int, on_progress: Callable[[int, int], None] | None) -> None:
+        while self._fold_everybody(number, on_progress):
             pass  # who has come meanwhile
         self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
         self._drop_retired_states()
 
-    def _fold_everybody(self, number: int, told: Callable[[int, int], None] | None) -> int:
-        """Everybody's log to those who have no state under a model yet; says how many that were."""
+    def _fold_everybody(self, number: int, on_progress: Callable[[int, int], None] | None) -> int:
+        """Fold the events of everybody who has no state under a model yet. Returns how many there were."""
         last: tuple[str, ...] = ()
         done = taught = 0
         with self.context.store.read() as reader:
@@ -175,8 +175,8 @@ class Models:
                 if (number, user) not in known:
                     self.context.store.write(partial(self._fold_one, number=number, user=user), locks=[user]).result()
             last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
-            if told is not None:
-                told(done, total)
+            if on_progress is not None:
+                on_progress(done, total)
 
     def _fold_one(self, transaction: Transaction, number: int, user: str) -> None:
         if transaction.get(Person, user) is None:
@@ -198,7 +198,7 @@ class Models:
         transaction.put(replace(current, model=number, building=0))
 
     def _drop_retired_states(self) -> None:
-        """States of models that are used no more."""
+        """Drop the states of models that are not used any more."""
         with self.context.store.read() as reader:
             retired = [model.id for model in reader.find(Model) if model.status == RETIRED]
         for number in retired:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from kaczmatch.learners.logs.monitors import gram_condition
-from kaczmatch.recommend.exposure import gini, top_share
+from kaczmatch.recommend.decks.exposure import gini, top_share
 from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import (

@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.appeal import less
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
 from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -34,7 +35,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import being_erased, checked_id
+from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
@@ -125,7 +126,7 @@ class Erasure:
 
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
-                return  # somebody else was at it too, and has told
+                return  # another process was at it too, and has announced it
             transaction.drop(PendingErasure, user)
             mark_for_scrubbing(transaction, self.context)
             announce(transaction, self.context, "profile.erased", user, {"user": user})
@@ -139,18 +140,20 @@ class Erasure:
         events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]
-        given, standing = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
+        given, counters = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
         for event in events:
             if event.id in gone or event.undoes in gone:
                 transaction.drop(Event, *event.identity())
         if gone:
             refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
-        if gone and standing is not None:
-            standing = recounted(standing, kept)
-            transaction.put(standing)
-        if given is not None and given.appeal_as_of is not None and standing is not None:
-            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+        if gone and counters is not None:
+            counters = recounted(counters, kept)
+            transaction.put(counters)
+        if given is not None and given.appeal_as_of is not None and counters is not None:
+            transaction.put(
+                without_evidence(counters, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
+            )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
-        if standing is not None:  # processes remember the state and appeal that were
+        if counters is not None:  # every process has the old state and appeal in memory
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))

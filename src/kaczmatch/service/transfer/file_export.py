@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person
@@ -29,20 +29,20 @@ def _pages(context: Context) -> Iterator[tuple[list[Person], Vocabulary]]:
     while True:
         with context.store.read() as reader:
             page = reader.find(Person, after=last, limit=_AT_ONCE)
-            words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+            vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         if not page:
             return
-        yield page, words
+        yield page, vocabulary
         last = (page[-1].id,)
 
 
 def _profiles(context: Context) -> Iterator[Batch]:
-    for page, words in _pages(context):
-        yield [_profile(person, words) for person in page]
+    for page, vocabulary in _pages(context):
+        yield [_profile(person, vocabulary) for person in page]
 
 
-def _profile(person: Person, words: Vocabulary) -> dict[str, Any]:
-    tags, features = tags_of(person, words)
+def _profile(person: Person, vocabulary: Vocabulary) -> dict[str, Any]:
+    tags, features = tags_of(person, vocabulary)
     place = None if person.row is None or person.column is None else Location(person.row, person.column)
     return {
         "id": person.id,

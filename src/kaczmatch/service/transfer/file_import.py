@@ -35,7 +35,7 @@ _SAVED_EVERY = 5_000
 _PATIENCE = 30.0  # seconds, while the store is too busy
 
 
-def _silent(stage: str, done: int, total: int) -> None:
+def _no_progress(stage: str, done: int, total: int) -> None:
     del stage, done, total
 
 
@@ -102,40 +102,42 @@ class FileImport(Generic[T]):
     context: Context
     target: ImportKind[T]
 
-    def run(self, asked: ImportRequest, on_progress: ProgressListener = _silent) -> ImportResult:
-        unknown = sorted(set(asked.columns) - set(self.target.fields))
+    def run(self, request: ImportRequest, on_progress: ProgressListener = _no_progress) -> ImportResult:
+        unknown = sorted(set(request.columns) - set(self.target.fields))
         if unknown:
             raise InvalidInput("columns", f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
-        found = _Tally()
-        for batch in self._batches(asked, found, on_progress):
+        checking = _Tally()
+        for batch in self._batches(request, checking, on_progress):
             del batch  # only what is wrong matters in this pass
-        unread = tuple(sorted(one for one in found.columns if not self._read(asked, one)))
-        if asked.dry_run or (found.bad and not asked.skip_bad):
-            return ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
-        digest = self._digest(asked)
-        done, wrote = self._progress(digest), _Tally()
-        self._write(asked, wrote, digest, on_progress, done, found)
+        unread = tuple(sorted(one for one in checking.columns if not self._read(request, one)))
+        if request.dry_run or (checking.bad and not request.skip_bad):
+            return ImportResult(rows=checking.rows, bad=checking.bad, problems=checking.first(), unread=unread)
+        digest = self._digest(request)
+        done, writing = self._progress(digest), _Tally()
+        self._write(request, writing, digest, on_progress, done, checking)
         self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
         return ImportResult(
-            rows=found.rows,
-            written=wrote.written,
-            unchanged=wrote.unchanged,
-            bad=found.bad + wrote.bad,
-            problems=(*found.first(), *wrote.first())[:MOST_PROBLEMS],
+            rows=checking.rows,
+            written=writing.written,
+            unchanged=writing.unchanged,
+            bad=checking.bad + writing.bad,
+            problems=(*checking.first(), *writing.first())[:MOST_PROBLEMS],
             unread=unread,
             resumed=done,
             complete=True,
         )
 
-    def _write(self, asked: ImportRequest, tally: _Tally, name: str, told: ProgressListener, start: int, found: _Tally) -> None:
-        """Rows in order; the oldest is waited for before a new one starts, so a saved row number stands for all before it."""
-        flying: deque[tuple[int, Future[bool]]] = deque()
+    def _write(
+        self, request: ImportRequest, tally: _Tally, name: str, on_progress: ProgressListener, start: int, checking: _Tally
+    ) -> None:
+        """Write rows in order. Waits for the oldest before it starts a new one, so all before a saved number are written."""
+        waiting: deque[tuple[int, Future[bool]]] = deque()
         saved = start
 
-        def land(most: int) -> None:
+        def finish(most: int) -> None:
             nonlocal saved
-            while len(flying) > most:
-                row, future = flying.popleft()
+            while len(waiting) > most:
+                row, future = waiting.popleft()
                 try:
                     changed = future.result()
                     tally.written, tally.unchanged = tally.written + changed, tally.unchanged + (not changed)
@@ -146,15 +148,15 @@ class FileImport(Generic[T]):
                     self._save(name, row)
 
         try:
-            for batch in self._batches(asked, tally, told, start, found):
+            for batch in self._batches(request, tally, on_progress, start, checking):
                 for row, item in batch:
-                    land(_IN_FLIGHT - 1)
-                    flying.append((row, self._submit(item, land)))
+                    finish(_IN_FLIGHT - 1)
+                    waiting.append((row, self._submit(item, finish)))
         finally:
-            land(0)
+            finish(0)
 
-    def _submit(self, item: T, land: Callable[[int], None]) -> Future[bool]:
-        """Give it to the store, which may have its hands full for a while."""
+    def _submit(self, item: T, finish: Callable[[int], None]) -> Future[bool]:
+        """Hand a row to the store. If the store is too busy, wait and try again."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -162,23 +164,23 @@ class FileImport(Generic[T]):
             except StoreUnavailable:
                 if time.monotonic() > until:
                     raise
-                land(0)
+                finish(0)
                 time.sleep(0.05)
 
     def _batches(
-        self, asked: ImportRequest, tally: _Tally, told: ProgressListener, start: int = 0, found: _Tally | None = None
+        self, request: ImportRequest, tally: _Tally, on_progress: ProgressListener, start: int = 0, checking: _Tally | None = None
     ) -> Iterator[list[tuple[int, T]]]:
         """Rows beyond `start` that can be written and are not there yet; what is wrong with others goes into the tally.
 
-        `found` is the tally of the first pass: rows that were wrong then are not looked at again.
+        `checking` is the tally of the first pass: rows that were wrong then are not looked at again.
         """
-        bad, total = (found.wrong_rows, found.rows) if found is not None else (set[int](), 0)
+        bad, total = (checking.wrong_rows, checking.rows) if checking is not None else (set[int](), 0)
         with self.context.store.read() as reader:
             self.target.begin(reader)
-        rows = iter(read_rows(asked.path, asked.kind))
+        rows = iter(read_rows(request.path, request.kind))
         while page := list(islice(rows, _AT_ONCE)):
             here = [row for row in page if row.number > start and row.number not in bad]
-            parsed = [one for row in here if (one := self._parsed(asked, row, tally)) is not None]
+            parsed = [one for row in here if (one := self._parsed(request, row, tally)) is not None]
             good: list[tuple[int, T]] = []
             if parsed:
                 with self.context.store.read() as reader:
@@ -192,38 +194,38 @@ class FileImport(Generic[T]):
                         tally.unchanged += 1
             tally.rows = page[-1].number
             yield good
-            told("importing" if total else "checking", page[-1].number, total)
+            on_progress("importing" if total else "checking", page[-1].number, total)
 
-    def _parsed(self, asked: ImportRequest, row: Row, tally: _Tally) -> tuple[int, T] | None:
+    def _parsed(self, request: ImportRequest, row: Row, tally: _Tally) -> tuple[int, T] | None:
         if row.problem:
             tally.wrong(row.number, "row", row.problem)
             return None
         tally.columns.update(row.values)
         try:
-            return row.number, self.target.parse(row.number, self._renamed(asked, row.values))
+            return row.number, self.target.parse(row.number, self._renamed(request, row.values))
         except InvalidInput as error:
             tally.wrong(row.number, error.field, error.problem)
             return None
 
-    def _renamed(self, asked: ImportRequest, values: Mapping[str, Any]) -> dict[str, Any]:
-        if not asked.columns:
+    def _renamed(self, request: ImportRequest, values: Mapping[str, Any]) -> dict[str, Any]:
+        if not request.columns:
             return dict(values)
-        back = {column: ours for ours, column in asked.columns.items()}
+        back = {column: ours for ours, column in request.columns.items()}
         missing = next((column for column in back if column not in values), None)
         if missing is not None:
             raise InvalidInput(back[missing], f"there is no column {missing!r}")
-        # A column of ours by name that another one stands for is not meant.
+        # If another column is mapped to one of our fields, a column with that field's own name is not read.
         return {
-            back.get(column, column): value for column, value in values.items() if column in back or column not in asked.columns
+            back.get(column, column): value for column, value in values.items() if column in back or column not in request.columns
         }
 
-    def _read(self, asked: ImportRequest, column: str) -> bool:
-        ours = column in self.target.fields and column not in asked.columns
-        return ours or column in asked.columns.values() or self.target.is_read(column)
+    def _read(self, request: ImportRequest, column: str) -> bool:
+        ours = column in self.target.fields and column not in request.columns
+        return ours or column in request.columns.values() or self.target.is_read(column)
 
-    def _digest(self, asked: ImportRequest) -> str:
-        options = json.dumps([self.target.name, asked.kind, sorted(asked.columns.items())])
-        with asked.path.open("rb") as file:
+    def _digest(self, request: ImportRequest) -> str:
+        options = json.dumps([self.target.name, request.kind, sorted(request.columns.items())])
+        with request.path.open("rb") as file:
             return hashlib.sha256(options.encode() + hashlib.file_digest(file, "sha256").digest()).hexdigest()
 
     def _progress(self, digest: str) -> int:

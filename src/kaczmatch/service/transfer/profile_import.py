@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader

@@ -10,17 +10,17 @@ from typing import cast, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import whole
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.errors import check_integer
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.indexed_states import IndexedStates
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.simulation.market.town import START, Town
@@ -44,8 +44,8 @@ class Pace:
     between: timedelta = timedelta(days=1)
 
     def __post_init__(self) -> None:
-        whole("rounds", self.rounds, low=1, high=10_000)
-        whole("deck", self.deck, low=1, high=10_000)
+        check_integer("rounds", self.rounds, low=1, high=10_000)
+        check_integer("deck", self.deck, low=1, high=10_000)
 
     @property
     def cards(self) -> int:
@@ -54,7 +54,7 @@ class Pace:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class MarketSettings:
     """What is one for the whole market, whatever policy deals: how people are learned, and the rules of the service."""
 
     learner: Learner = field(default_factory=service_learner)
@@ -64,7 +64,7 @@ class Shared:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Log:
+class MarketLog:
     """Every card in the order of time, a value each."""
 
     round: NDArray[np.int32]
@@ -72,15 +72,15 @@ class Log:
     candidate: NDArray[np.int32]
     liked: NDArray[np.bool_]  # as was said
     matched: NDArray[np.bool_]  # whether this swipe made a match
-    chance: NDArray[np.float64]  # that the deck had for the card
+    propensity: NDArray[np.float64]  # that the deck had for the card
 
     def __len__(self) -> int:
         return len(self.viewer)
 
 
-def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: Shared | None = None) -> Log:  # noqa: B008
+def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSettings | None = None) -> MarketLog:  # noqa: B008
     """The log of a market. The same town, policies and pace give the same log."""
-    market = _Market(town, pace, shared or Shared())
+    market = _Market(town, pace, shared or MarketSettings())
     order = np.random.default_rng([town.seed, 1])
     for number in range(pace.rounds):
         for viewer in order.permutation(len(town)).tolist():
@@ -92,13 +92,13 @@ def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: Shared | 
 class _Market:
     """Where everybody stands."""
 
-    def __init__(self, town: Town, pace: Pace, shared: Shared) -> None:
+    def __init__(self, town: Town, pace: Pace, shared: MarketSettings) -> None:
         self.town, self.pace, self.shared = town, pace, shared
         self.fold = EventFold(shared.learner, neutral_prior(shared.learner, town.vocabulary.dimensions))
         self.people = IndexedStates(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
-        self.people.index.put(*town.profiles)
+        self.people.index.upsert(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
-        self.appeal = Appeal().ledger()
+        self.appeal = AppealModel().tracker()
         self.tracked = [self.fold.start] * len(town)
         self.met: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
         self.admirers: list[set[Hashable]] = [set() for _ in town.profiles]
@@ -107,16 +107,16 @@ class _Market:
         self._turns = 0
         self._cards: list[tuple[int, int, int, bool, bool, float]] = []
 
-    def turn(self, viewer: int, number: int, policy: Policy) -> None:
+    def turn(self, viewer: int, round_number: int, policy: Policy) -> None:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
-        town, now = self.town, START + number * self.pace.between + timedelta(seconds=self._turns)
+        town, now = self.town, START + round_number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
-        tracked, appeal = self.tracked[viewer], self.appeal.of(viewer, None, now)
-        deck = self._dealing(policy).deck(
+        tracked, appeal = self.tracked[viewer], self.appeal.appeal_of(viewer, None, now)
+        deck = self._recommender(policy).deck(
             Viewer(town.profiles[viewer], self.shared.learner, tracked.state, appeal),
             self.pace.deck,
             now=now,
-            rng=np.random.default_rng([town.seed, 2, number, viewer]),
+            rng=np.random.default_rng([town.seed, 2, round_number, viewer]),
             blocked=self.matches[viewer],
             recent=self.met[viewer],
             admirers=self.admirers[viewer],
@@ -126,21 +126,21 @@ class _Market:
         shown = [cast(int, card.id) for card in deck.cards]
         for card, candidate in zip(deck.cards, shown, strict=True):
             liked = bool(town.says[viewer, candidate])
-            seen = Seen(town.profiles[candidate].features, self.appeal.of(candidate, viewer, now))
+            seen = ShownCandidate(town.profiles[candidate].features, self.appeal.appeal_of(candidate, viewer, now))
             tracked = self.fold.swipe(tracked, seen, 1 if liked else -1, now)
             matched = self._decided(viewer, candidate, now, liked=liked)
-            self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
+            self._cards.append((round_number, viewer, candidate, liked, matched, card.propensity))
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
-        self.exposure.shown(shown, now)
+        self.exposure.record(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})
-        self.people.index.set_appeal({candidate: self.appeal.of(candidate, None, now) for candidate in shown})
+        self.people.index.set_appeal({candidate: self.appeal.appeal_of(candidate, None, now) for candidate in shown})
 
-    def log(self) -> Log:
+    def log(self) -> MarketLog:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
         kinds = np.int32, np.int32, np.int32, np.bool_, np.bool_, np.float64
-        return Log(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+        return MarketLog(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
 
-    def _dealing(self, policy: Policy) -> Recommender:
+    def _recommender(self, policy: Policy) -> Recommender:
         """One index deals for all policies."""
         if policy not in self._recommenders:
             self._recommenders[policy] = self.people.recommender(policy, fusion=self.shared.fusion)
@@ -149,7 +149,7 @@ class _Market:
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
         self.met[viewer][candidate] = at
-        self.appeal.swiped(viewer, candidate, 1 if liked else -1, at)
+        self.appeal.record(viewer, candidate, 1 if liked else -1, at)
         if not liked:
             return False
         self.admirers[candidate].add(viewer)

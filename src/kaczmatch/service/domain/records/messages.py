@@ -12,7 +12,7 @@ from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRe
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxMessage(LogRecord):
-    """Something to tell the app: by webhook, and in the feed until it is acknowledged."""
+    """A message to the app: sent by webhook, and listed in the feed until it is acknowledged."""
 
     table = "outbox"
     key = ("id",)

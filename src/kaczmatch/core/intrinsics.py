@@ -1,4 +1,4 @@
-"""Two instructions that neither Python nor numpy has a word for, for compiled code."""
+"""Processor instructions for compiled code that neither Python nor numpy offers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _popcount(_typing: Any, word: Any) -> Any:  # noqa: ARG001
     return types.uint64(types.uint64), lower
 
 
-def _next_turn(_typing: Any, turns: Any) -> Any:
+def _fetch_and_increment(_typing: Any, turns: Any) -> Any:
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         proxy: Any = cgutils.create_struct_proxy
         array = proxy(signature.args[0])(context, builder, arguments[0])
@@ -26,7 +26,7 @@ def _next_turn(_typing: Any, turns: Any) -> Any:
 
 
 popcount: Any = intrinsic(_popcount)
-"""``popcount(word)``: how many bits of a word are set; a processor counts several words at a time."""
+"""``popcount(word)``: the number of bits set in a 64-bit word."""
 
-next_turn: Any = intrinsic(_next_turn)
+fetch_and_increment: Any = intrinsic(_fetch_and_increment)
 """``next_turn(turns)``: the number in an array of one int64, one higher from then on. No two threads get the same."""

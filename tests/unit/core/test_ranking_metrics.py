@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.core import ranking
+from kaczmatch.core import ranking_metrics as ranking
 
 # Few different scores, so that most lists have ties.
 LISTS = st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=6)
@@ -46,7 +46,7 @@ def test_the_top_of_a_list_is_the_average_over_all_orders_that_ties_allow(pairs:
     ideal = discounts[: min(k, likes.sum())].sum()
     assert ranking.ndcg(scores, likes, k) == pytest.approx(np.mean(gains) / ideal if likes.any() else np.nan, nan_ok=True)
     assert ranking.precision(scores, likes, k) == pytest.approx(np.mean(shares))
-    assert ranking.success(scores, likes, k) == pytest.approx(np.mean(any_found))
+    assert ranking.hit_rate(scores, likes, k) == pytest.approx(np.mean(any_found))
 
 
 def test_nobody_to_rank() -> None:
@@ -55,6 +55,6 @@ def test_nobody_to_rank() -> None:
         ranking.auc(nothing, none),
         ranking.ndcg(nothing, none, 3),
         ranking.precision(nothing, none, 3),
-        ranking.success(nothing, none, 3),
+        ranking.hit_rate(nothing, none, 3),
     ):
         assert np.isnan(value)

@@ -9,12 +9,12 @@ from typing import final
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.cooldown import COOLDOWN
+from kaczmatch.recommend.decks.eligible import COOLDOWN
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 
 @final
@@ -40,7 +40,7 @@ class IndexedStates:
     def learn(self, states: Mapping[Hashable, State]) -> None:
         """What people were found to like by now."""
         grown = {identifier: self._grown(state) for identifier, state in states.items()}
-        self.index.prefer(grown)
+        self.index.set_states(grown)
         self._states.update(grown)
 
     def forget(self, *ids: Hashable) -> None:

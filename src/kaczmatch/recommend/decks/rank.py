@@ -1,4 +1,4 @@
-"""Order people the caller brings, from its own retrieval, with every filter applied."""
+"""Ranks candidates that the caller brings from its own retrieval, with every filter applied."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.filters import CandidateColumns, passing
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.samplers.contract import in_order
-from kaczmatch.recommend.scoring import fusion
-from kaczmatch.recommend.viewer import Viewer, usual_fusion
+from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
+from kaczmatch.recommend.people.filters import FilterColumns, all_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.samplers.contract import descending
+from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """Who may be shown, with both-way scores, the best first; and who may not, with every reason."""
+class RankedCandidates:
+    """Eligible candidates with mutual scores, the best first; and the others, each with every reason."""
 
     ranked: tuple[tuple[Hashable, float], ...]
     left_out: tuple[tuple[Hashable, tuple[str, ...]], ...]
@@ -42,16 +41,16 @@ def rank(
     blocked: Collection[Hashable] = (),
     recent: Mapping[Hashable, datetime] | None = None,
     cooldown: timedelta = COOLDOWN,
-) -> Ranking:
-    """Score and order `candidates`, whose states come in the same order. Equal scores come in random order."""
+) -> RankedCandidates:
+    """Score and order `candidates`, whose states come in the same order. Ties are broken at random."""
     if len(states) != len(candidates):
         raise InvalidInput("states", f"there are {len(states)} for {len(candidates)} candidates")
-    fuse = fusion(fused_by or usual_fusion(viewer.learner))
+    fuse = fusion(fused_by or default_fusion(viewer.learner))
     if not candidates:
-        return Ranking((), ())
-    cool = set(cooling(recent or {}, now, cooldown))
-    flags = passing(
-        viewer.profile, CandidateColumns.of(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked)
+        return RankedCandidates((), ())
+    cool = set(in_cooldown(recent or {}, now, cooldown))
+    flags = all_filters(
+        viewer.profile, FilterColumns.from_profiles(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked)
     )
     flags["cooldown"] = np.array([profile.id not in cool for profile in candidates], np.bool_)
     ok = np.logical_and.reduce(list(flags.values()))
@@ -61,11 +60,11 @@ def rank(
     ]
     rows = np.flatnonzero(ok).tolist()
     if not rows:
-        return Ranking((), tuple(left_out))
+        return RankedCandidates((), tuple(left_out))
     appeals = np.zeros(len(candidates)) if appeal is None else as_vector(appeal, "appeal")
     if len(appeals) != len(candidates):
         raise InvalidInput("appeal", f"has {len(appeals)} values for {len(candidates)} candidates")
     features = np.array([candidates[row].features for row in rows])
     scores = fuse(viewer.forward(features, appeals[rows]), viewer.backward([states[row] for row in rows]))
-    order = in_order(scores, rng).tolist()
-    return Ranking(tuple((candidates[rows[i]].id, float(scores[i])) for i in order), tuple(left_out))
+    order = descending(scores, rng).tolist()
+    return RankedCandidates(tuple((candidates[rows[i]].id, float(scores[i])) for i in order), tuple(left_out))

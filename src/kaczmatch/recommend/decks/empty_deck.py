@@ -6,32 +6,32 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from kaczmatch.recommend.deck import FilterHint
-from kaczmatch.recommend.eligible import Eligible
-from kaczmatch.recommend.profile import OLDEST
+from kaczmatch.recommend.decks.deck import FilterHint
+from kaczmatch.recommend.decks.eligible import EligiblePeople
+from kaczmatch.recommend.people.profile import MAX_AGE
 
 
-def explain_empty(who: Eligible) -> tuple[str, tuple[FilterHint, ...]]:
-    """The reason, and what each of the viewer's own filters costs; all of them together if none alone helps.
+def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]]:
+    """The reason, and how many people each of the viewer's own filters costs; all of them together if none alone helps.
 
-    Whether somebody is blocked, or blocked the viewer, makes no difference to the words.
+    The text never depends on who blocked whom.
     """
-    profile = who.profile
-    if not profile.old_enough(who.day):
+    profile = eligible.profile
+    if not profile.old_enough(eligible.day):
         return f"one must be {profile.schema.minimum_age} to take part", ()
-    if not len(who.view) or who.view.ids(who.view.all()) == [profile.id]:
+    if not len(eligible.view) or eligible.view.ids(eligible.view.all_numbers()) == [profile.id]:
         return "there is nobody else here yet", ()
     wider: dict[str, dict[str, Any]] = {
         "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
-        "age": {"ages": (0, OLDEST)},
+        "age": {"ages": (0, MAX_AGE)},
         "distance": {"within_km": math.inf},
     }
 
     def people(change: dict[str, Any]) -> int:
-        return len(who.everybody_with(replace(profile, **change)))
+        return len(eligible.everybody_for(replace(profile, **change)))
 
     single = [FilterHint(name, people(change)) for name, change in wider.items()]
-    helpful = sorted((one for one in single if one.people), key=lambda one: -one.people)
+    helpful = sorted((hint for hint in single if hint.people), key=lambda hint: -hint.people)
     if helpful:
         return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
     together = people({name: value for change in wider.values() for name, value in change.items()})

@@ -12,8 +12,8 @@ from scipy.stats import beta
 
 import kaczmatch
 from kaczmatch import BeliefLearner
+from kaczmatch.learners.belief.behaviour import initial_behaviour, update_behaviour, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.belief.habits import after, at_first, note
 
 D = 10
 
@@ -25,29 +25,29 @@ def belief(slug: str, **settings: float) -> BeliefLearner:
 
 
 @given(st.floats(0.01, 0.49), st.floats(1.0, 1e4), st.floats(0.0, 1.0))
-def test_one_answer_matches_the_moments_of_the_exact_posterior(epsilon: float, swipes: float, mass: float) -> None:
+def test_one_answer_matches_the_moments_of_the_exact_posterior(label_noise: float, swipes: float, mass: float) -> None:
     """The likelihood is (c/2) + (1 − c)Φ, so that moments of the beta distribution up to the third give the posterior's."""
-    careless, weight, _, _ = after(at_first(epsilon, swipes), 1.0, mass)
-    a, b = 2 * epsilon * swipes, (1 - 2 * epsilon) * swipes
+    random_share, weight, _, _ = updated_behaviour(initial_behaviour(label_noise, swipes), 1.0, mass)
+    a, b = 2 * label_noise * swipes, (1 - 2 * label_noise) * swipes
     raw = [1.0, *(float(beta(a, b).moment(order)) for order in (1, 2, 3))]
     evidence, mean, square = (mass * raw[order] + (0.5 - mass) * raw[order + 1] for order in range(3))
     mean, square = mean / evidence, square / evidence
-    assert careless == pytest.approx(mean, rel=1e-9)
-    variance = careless * (1 - careless) / (weight + 1)
+    assert random_share == pytest.approx(mean, rel=1e-9)
+    variance = random_share * (1 - random_share) / (weight + 1)
     assert variance == pytest.approx(square - mean**2, rel=1e-5)
 
 
-def test_an_answer_of_even_odds_says_nothing_about_carelessness() -> None:
-    assert after(at_first(0.2, 10.0), 1.0, 0.5)[:2] == pytest.approx([0.4, 10.0])
-    assert after(at_first(0.2, math.inf), 1.0, 0.01)[:2].tolist() == [0.4, math.inf]
+def test_an_answer_of_even_odds_says_nothing_about_label_noise() -> None:
+    assert updated_behaviour(initial_behaviour(0.2, 10.0), 1.0, 0.5)[:2] == pytest.approx([0.4, 10.0])
+    assert updated_behaviour(initial_behaviour(0.2, math.inf), 1.0, 0.01)[:2].tolist() == [0.4, math.inf]
 
 
 @given(st.floats(0.01, 0.49), st.floats(1.0, 1e6), st.floats(0.0, 1.0), st.sampled_from([1.0, -1.0]))
-def test_the_kernel_does_the_same(epsilon: float, swipes: float, mass: float, y: float) -> None:
-    habits = at_first(epsilon, swipes)
-    expected = after(habits, y, mass)
-    note(habits, y, mass)
-    assert habits == pytest.approx(expected, rel=1e-9)
+def test_the_kernel_does_the_same(label_noise: float, swipes: float, mass: float, y: float) -> None:
+    behaviour = initial_behaviour(label_noise, swipes)
+    expected = updated_behaviour(behaviour, y, mass)
+    update_behaviour(behaviour, y, mass)
+    assert behaviour == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("slug", ["probit", "probit-diag"])
@@ -61,8 +61,8 @@ def test_a_users_own_share_of_flips_is_found(slug: str, flip: float) -> None:
     state = kaczmatch.replay(
         learner, {"user": np.zeros(3_000, int), "features": features, "label": np.where(likes, 1, -1)}, prior=np.zeros(D)
     )[0]
-    assert learner.carelessness(learner.start(np.zeros(D))) == 0.2
-    assert learner.carelessness(state) == pytest.approx(flip, abs=0.04)
+    assert learner.estimated_label_noise(learner.start(np.zeros(D))) == 0.2
+    assert learner.estimated_label_noise(state) == pytest.approx(flip, abs=0.04)
 
 
 def swiping(learner: GaussianLearner, rng: np.random.Generator, swipes: int) -> int:
@@ -72,9 +72,9 @@ def swiping(learner: GaussianLearner, rng: np.random.Generator, swipes: int) -> 
     for _ in range(swipes):
         a = (rng.random(D) < 0.5).astype(float)
         felt = taste @ learner.coordinates(a) + math.sqrt(learner.alpha) * rng.normal() > 0
-        before = learner.swiped(state.cells, kaczmatch.Seen(a), 1 if felt ^ (rng.random() < 0.2) else -1)
-        alarms += learner.noticed(before)
-        state = learner.state(learner.initial(state.prior) if learner.noticed(before) else before, D, state.prior)
+        before = learner.reference_swipe(state.cells, kaczmatch.ShownCandidate(a), 1 if felt ^ (rng.random() < 0.2) else -1)
+        alarms += learner.change_detected(before)
+        state = learner.state(learner.initial_cells(state.prior) if learner.change_detected(before) else before, D, state.prior)
     return alarms
 
 

@@ -26,7 +26,7 @@ def test_readers_never_see_half_a_change(crowd: Callable[..., Any]) -> None:
     pair = [replace(base, id=name, i_am={"woman"}, i_look_for={"woman"}, within_km=np.inf, ages=(0, 150)) for name in ("a", "b")]
     hidden = [replace(profile, i_am={"man"}) for profile in pair]
     index = CandidateIndex(people.index.vocabulary, people.learner)
-    index.put(pair[0], hidden[1])
+    index.upsert(pair[0], hidden[1])
     me = replace(pair[0], id="me", i_look_for={"woman"})
     seen: list[int] = []
     stop = threading.Event()
@@ -34,13 +34,13 @@ def test_readers_never_see_half_a_change(crowd: Callable[..., Any]) -> None:
     def read() -> None:
         while not stop.is_set():
             with index.reading() as view:
-                seen.append(len(view.everybody(view.sought(me, TODAY))))
+                seen.append(len(view.everybody(view.search_filter(me, TODAY))))
 
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:
         reader.start()
     for turn in range(400):
-        index.put(pair[turn % 2], hidden[1 - turn % 2])
+        index.upsert(pair[turn % 2], hidden[1 - turn % 2])
     stop.set()
     for reader in readers:
         reader.join()

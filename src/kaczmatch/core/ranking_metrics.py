@@ -1,4 +1,4 @@
-"""How good an order is: what everybody who ranks is judged by. Ties count as if broken at random, in expectation, exactly."""
+"""Ranking metrics. Ties count as if broken at random: each metric is the exact expectation over their orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kaczmatch.core.vectors import Vector
 
 @compiled
 def auc(scores: Vector, likes: NDArray[np.bool_]) -> float:
-    """Chance that a liked candidate scores above a passed one, ties halved; NaN where one kind is missing."""
+    """The probability that a liked candidate scores above a passed one, ties halved; NaN where there is no like or no pass."""
     liked, passed = np.sort(scores[likes]), np.sort(scores[~likes])
     if len(liked) == 0 or len(passed) == 0:
         return np.nan
@@ -30,7 +30,7 @@ def auc(scores: Vector, likes: NDArray[np.bool_]) -> float:
 
 @compiled
 def ndcg(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
-    """Discounted gain of the first k over the best possible; NaN where nothing is liked."""
+    """NDCG@k: the discounted gain of the first k over the best possible; NaN where nothing is liked."""
     liked = int(np.count_nonzero(likes))
     if liked == 0:
         return np.nan
@@ -50,7 +50,7 @@ def ndcg(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
 
 @compiled
 def precision(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
-    """Share of likes among the first k, or among all where there are fewer."""
+    """Precision@k: the share of likes among the first k, or among all where there are fewer."""
     order = np.argsort(-scores)
     size = min(k, len(order))
     found = 0.0
@@ -63,8 +63,8 @@ def precision(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
 
 
 @compiled
-def success(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
-    """Chance that at least one of the first k is liked."""
+def hit_rate(scores: Vector, likes: NDArray[np.bool_], k: int) -> float:
+    """Hit rate@k: the probability that at least one of the first k is liked."""
     order = np.argsort(-scores)
     size = min(k, len(order))
     none = 1.0

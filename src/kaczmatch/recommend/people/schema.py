@@ -1,4 +1,4 @@
-"""What people can be and look for: genders by default, or mentor and mentee, or founder and engineer."""
+"""The kinds of people that there are: genders by default, or mentor and mentee, or founder and engineer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, nearest, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The kinds there are, at most 32, and the least age anybody may have."""
+    """At most 32 kinds, and the minimum age."""
 
     kinds: tuple[str, ...]
     minimum_age: int = 18
@@ -22,16 +22,16 @@ class Schema:
             raise InvalidInput("kinds", f"must be several texts, got the text {self.kinds!r}")
         if not 1 <= len(self.kinds) <= 32 or len(set(self.kinds)) != len(self.kinds):
             raise InvalidInput("kinds", f"must be 1 to 32 different texts, got {self.kinds!r}")
-        whole("minimum_age", self.minimum_age, low=0, high=120)
+        check_integer("minimum_age", self.minimum_age, low=0, high=120)
 
     def mask(self, kinds: Iterable[str], field: str) -> int:
-        """A set of kinds as bits; at least one."""
+        """A non-empty set of kinds as bits."""
         if isinstance(kinds, str):
             raise InvalidInput(field, f"must be a set of kinds, got the text {kinds!r}")
         bits = 0
         for kind in kinds:
             if kind not in self.kinds:
-                raise InvalidInput(field, f"there is no {kind!r}; {nearest(str(kind), self.kinds)}")
+                raise InvalidInput(field, f"there is no {kind!r}; {did_you_mean(str(kind), self.kinds)}")
             bits |= 1 << self.kinds.index(kind)
         if not bits:
             raise InvalidInput(field, "must name at least one kind")
