@@ -35,8 +35,8 @@ FAULTS = (
     Fault(
         "the lock on both people of a pair (PostgreSQL)",
         "storage/postgres.py",
-        "if 0 < len(locks) <= MOST_LOCKS:",
-        "if not locks:",
+        "if 0 < len(numbers) <= MOST_LOCKS:",
+        "if not numbers:",
         "tests/contract/test_races.py -k postgres",
     ),
     Fault(

@@ -143,7 +143,7 @@ def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: 
     return Contrast(arm=arm, outcome=OUTCOMES[outcome], difference=_interval(course.last()), course=points)
 
 
-def _interval(estimate: clustered.IntervalEstimate | None) -> IntervalEstimate | None:
+def _interval(estimate: clustered.RatioEstimate | None) -> IntervalEstimate | None:
     return None if estimate is None else IntervalEstimate(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
