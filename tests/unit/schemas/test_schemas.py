@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kaczmatch.recommend import profile
+from kaczmatch.recommend.people import profile
 from kaczmatch.schemas.profiles import OLDEST, ProfileInput
 from kaczmatch.schemas.swipes import SwipeRequest, SwipeResult
 
