@@ -49,4 +49,4 @@ def test_a_profile_out_of_bounds_is_refused(field: str, value: object) -> None:
 
 
 def test_nobody_is_older_than_the_recommender_knows() -> None:
-    assert OLDEST == profile.OLDEST
+    assert OLDEST == profile.MAX_AGE
