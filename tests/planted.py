@@ -1,6 +1,6 @@
 """Does the suite find bugs? Takes one safeguard away at a time, in a copy, and shows which test notices.
 
-python tests/planted.py            all of them, and the table of docs/planted-faults.md
+python tests/planted.py            all of them, and the table of docs/guarantees.md
 python tests/planted.py fsync      only those whose name has this in it
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "planted-faults.md"
+PAGE = ROOT / "docs" / "guarantees.md"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from kaczmatch.service.domain.records import (
     RECORDS,
     AbuseReport,
     Block,
+    Decision,
     Event,
+    EventKind,
     HeldPerson,
     LatestDecision,
     LogRecord,
@@ -172,7 +174,7 @@ def test_a_work_cannot_search_once_it_has_written(store: Store) -> None:
 def test_a_line_is_appended_once(store: Store) -> None:
     put(store, event("ann", "1"))
     with pytest.raises(DuplicateKey):
-        put(store, HeldPerson(user="a", actor="1"), event("ann", "1", kind="other"))
+        put(store, HeldPerson(user="a", actor="1"), event("ann", "1", kind="reset"))
     with pytest.raises(DuplicateKey):
         put(store, event("ann", "2"), event("ann", "2"))
     with pytest.raises(DuplicateKey):
@@ -387,3 +389,14 @@ def test_integer_keys(store: Store) -> None:
     with store.read() as reader:
         assert [model.id for model in reader.find(Model)] == [1, 2, 3]
         assert reader.get(Model, 2) is not None
+
+
+def test_a_value_that_is_none_of_its_kind_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="EventKind is one of swiped, session-ended, undone, reset"):
+        put(store, event("ann", "1", kind="other"))
+    put(store, event("ann", "1", kind="reset", decision="like"))
+    with store.read() as reader:
+        [found] = reader.find(Event, decision=Decision.LIKE)
+        assert (found.kind, found.decision) == (EventKind.RESET, Decision.LIKE) == ("reset", "like")
+        if not isinstance(store, MemoryStore):
+            assert isinstance(found.decision, Decision)

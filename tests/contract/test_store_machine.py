@@ -20,6 +20,8 @@ from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import DuplicateKey, MemoryStore, SqlStore
 from kaczmatch.storage.schema import TABLES
 
+pytestmark = pytest.mark.slow  # many random histories
+
 KINDS: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, OutboxMessage)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -180,6 +182,6 @@ def test_postgres_is_like_memory(postgres_url: str, postgres: Any) -> None:
 
 def test_the_machine_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that forgets drops is found out."""
-    monkeypatch.setattr("kaczmatch.storage.batch.Batch.drop", lambda *_: None)
+    monkeypatch.setattr("kaczmatch.storage.batch.CommitBatch.drop", lambda *_: None)
     with pytest.raises(AssertionError):
         run_on_sqlite(tmp_path, 200)

@@ -124,7 +124,7 @@ def lab_router(site: Site, report: ReproductionReport, local: Callable[[Request]
 
 @lru_cache(maxsize=8)
 def _world(condition: str, noise: float, seed: int, people: int) -> World:
-    return world(replace(CONDITIONS[condition], flip=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
+    return world(replace(CONDITIONS[condition], label_noise=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
 
 
 @lru_cache(maxsize=64)  # worlds compare by identity, so runs of a forgotten world are never found

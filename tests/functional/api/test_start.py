@@ -109,7 +109,7 @@ def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     system.wait_started()
     why = system.status.not_ready_reason()
     system.stop()
-    assert "the settings do not fit what people said: i_am: there is no 'woman'" in why
+    assert "the settings do not fit the stored profiles: i_am: there is no 'woman'" in why
     assert "ann" not in why
 
 

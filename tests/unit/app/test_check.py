@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kaczmatch.cli.serve import check
+from kaczmatch.cli.operate.serve import check
 from kaczmatch.settings.model import PREFIX
 
 

@@ -33,7 +33,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (search_threads, view_module):
         monkeypatch.setattr(module, "CORES", 4)
     monkeypatch.setattr(search_threads, "idle_cores", lambda: 3)
-    monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(view_module, "_CHUNKS_PER_THREAD", 1)
 
 
 def wide(people: Any, taste: float = 1.0) -> Viewer:
@@ -54,7 +54,7 @@ def test_threads_share_a_search_and_find_the_same(crowd: Callable[..., Any], tas
         for seed in range(60):
             found = []
             for worth in (1, 1000):
-                monkeypatch.setattr(view_module, "_WORTH_A_THREAD", worth)
+                monkeypatch.setattr(view_module, "_CHUNKS_PER_THREAD", worth)
                 found.append(view.search(sought, weights, 30, np.random.default_rng(seed)))
                 assert view.everybody(sought).tolist() == view.everybody(sought).tolist()
             assert found[0].best.tolist() == found[1].best.tolist()

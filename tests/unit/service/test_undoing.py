@@ -160,6 +160,7 @@ def test_a_reset_forgets_the_taste_and_keeps_decisions(town: Town) -> None:
     assert verify(town.context).problems == ()
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["like", "pass", "skip", "undo", "end", "reset", "wait"]), max_size=25))
 def test_any_history_replays_to_the_state(steps: list[str]) -> None:
     town = Town(MemoryStore(), settings={"half_life_days": 1.0, "appeal": True})

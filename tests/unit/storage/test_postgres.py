@@ -62,7 +62,7 @@ def test_nobody_is_told_a_guess(store: SqlStore, monkeypatch: pytest.MonkeyPatch
         raise psycopg.OperationalError("the connection is lost")
 
     monkeypatch.setattr(store.database.writer.dialect, "do_commit", cut)
-    monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.survived", lambda _: None)
+    monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.was_committed", lambda _: None)
     with pytest.raises(OutcomeUnknown):
         store.write(rise).result(30)
 

@@ -18,11 +18,11 @@ from starlette.responses import Response, StreamingResponse
 
 from kaczmatch.api.authentication import Cases, scoped
 from kaczmatch.api.problems import problem
+from kaczmatch.formats.columns import column_mapping
 from kaczmatch.formats.writing import pieces
 from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.transfer.column_mapping import column_mapping
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
 from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport

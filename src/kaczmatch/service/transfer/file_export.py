@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kaczmatch.formats.columns import PROFILE_COLUMNS, SWIPE_COLUMNS, time_text
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person
 from kaczmatch.service.meeting.profiles import tags_of
-from kaczmatch.service.transfer.rows import PROFILE_FIELDS, SWIPE_FIELDS
 
-COLUMNS: Final = {"profiles": PROFILE_FIELDS, "swipes": SWIPE_FIELDS}
+COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
 _AT_ONCE = 500
 
 Batch = list[dict[str, Any]]
@@ -72,7 +72,7 @@ def _swipes(context: Context) -> Iterator[Batch]:
                     "user": event.user,
                     "candidate": event.candidate,
                     "decision": None if event.decision is None else event.decision.value,
-                    "at": event.at.isoformat().replace("+00:00", "Z"),
+                    "at": time_text(event.at),
                     "id": event.id,
                 }
                 for event in events

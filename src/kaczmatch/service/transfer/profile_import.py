@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import PROFILE_COLUMNS
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import Profiles, new_person
-from kaczmatch.service.transfer.rows import PROFILE_FIELDS, ProfileRow, profile_row
+from kaczmatch.service.transfer.rows import ProfileRow, profile_row
 
 
 @final
@@ -23,7 +24,7 @@ class ProfileImport:
 
     context: Context
     name: str = "profiles"
-    fields: Sequence[str] = PROFILE_FIELDS
+    fields: Sequence[str] = PROFILE_COLUMNS
     _vocabulary: Vocabulary | None = None
     _terms: dict[str, bool] = field(default_factory=dict)  # tags and features: whether it is a tag
     _rows: dict[str, int] = field(default_factory=dict)  # the row of each id
@@ -31,7 +32,7 @@ class ProfileImport:
     def begin(self, reader: Reader) -> None:
         self._vocabulary = self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
         terms = self._vocabulary.terms
-        self._terms = {term.name: term.is_tag for term in terms if not term.retired and term.name not in PROFILE_FIELDS}
+        self._terms = {term.name: term.is_tag for term in terms if not term.retired and term.name not in PROFILE_COLUMNS}
 
     def is_read(self, column: str) -> bool:
         return column in self._terms

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import from_json
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import PROFILE_COLUMNS, SWIPE_COLUMNS
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.profiles import FeatureValue, ProfileInput
 
@@ -90,11 +91,6 @@ class SwipeRow(_FileRow):
     id: TextId | None = None
 
 
-PROFILE_FIELDS: Final[tuple[str, ...]] = (
-    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags", "features",
-    "paused",
-)  # fmt: skip
-SWIPE_FIELDS: Final = tuple(SwipeRow.model_fields)
 _SHAPED: Final = {"name": _text, "born": _day, "i_am": _list, "i_look_for": _list, "tags": _list, "features": _object}
 _FLAG: Final = TypeAdapter(bool)
 _NUMBER: Final = TypeAdapter(FeatureValue)
@@ -103,7 +99,8 @@ _NUMBER: Final = TypeAdapter(FeatureValue)
 def profile_row(cells: Mapping[str, Any], terms: Mapping[str, bool]) -> ProfileRow:
     """A row as a profile. A column can also be named like a tag or a feature; `terms` says which of the two it is."""
     given = {name: cell for name, cell in cells.items() if not is_empty(cell)}
-    profile = {name: _shaped(name, given[name]) for name in PROFILE_FIELDS if name in given and name in ProfileInput.model_fields}
+    known = [name for name in PROFILE_COLUMNS if name in given and name in ProfileInput.model_fields]
+    profile: dict[str, Any] = {name: _shaped(name, given[name]) for name in known}
     location = {name: given[name] for name in ("latitude", "longitude") if name in given}
     columns = [name for name in terms if name in given]
     tags = {name for name in columns if terms[name] and _read(_FLAG, name, given[name])}
@@ -119,7 +116,7 @@ def profile_row(cells: Mapping[str, Any], terms: Mapping[str, bool]) -> ProfileR
 
 
 def swipe_row(cells: Mapping[str, Any]) -> SwipeRow:
-    return _validated(SwipeRow, {name: cells[name] for name in SWIPE_FIELDS if not is_empty(cells.get(name))}, cells)
+    return _validated(SwipeRow, {name: cells[name] for name in SWIPE_COLUMNS if not is_empty(cells.get(name))}, cells)
 
 
 def is_empty(cell: Any) -> bool:
@@ -146,7 +143,7 @@ def _validated(model: type[Row], shaped: Mapping[str, Any], cells: Mapping[str, 
         return model.model_validate(shaped)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
-        known = [str(part) for part in first["loc"] if part in PROFILE_FIELDS or part in SWIPE_FIELDS]
+        known = [str(part) for part in first["loc"] if part in PROFILE_COLUMNS or part in SWIPE_COLUMNS]
         field = known[0] if known else "row"
         if first["type"] == "missing":
             raise InvalidInput(field, "is missing" if field in cells else "is missing: there is no such column") from None

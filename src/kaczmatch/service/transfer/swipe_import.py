@@ -10,11 +10,12 @@ from hashlib import blake2b
 from typing import Any, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import SWIPE_COLUMNS
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
-from kaczmatch.service.transfer.rows import SWIPE_FIELDS, swipe_row
+from kaczmatch.service.transfer.rows import swipe_row
 
 
 @final
@@ -24,7 +25,7 @@ class SwipeImport:
 
     context: Context
     name: str = "swipes"
-    fields: Sequence[str] = SWIPE_FIELDS
+    fields: Sequence[str] = SWIPE_COLUMNS
     _last: dict[str, tuple[datetime, int]] = field(default_factory=dict)
     _people: dict[str, bool] = field(default_factory=dict)
 

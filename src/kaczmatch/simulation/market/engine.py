@@ -55,7 +55,7 @@ class Pace:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketSettings:
-    """What is one for the whole market, whatever policy deals: how people are learned, and the rules of the service."""
+    """What is one for the check_integer market, whatever policy deals: how people are learned, and the rules of the service."""
 
     learner: Learner = field(default_factory=service_learner)
     fusion: str = ""  # the usual one of the learner
