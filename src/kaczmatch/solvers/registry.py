@@ -1,0 +1,34 @@
+"""Every solver under its slug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.solvers.block import Block
+from kaczmatch.solvers.contract import Solver
+from kaczmatch.solvers.cyclic import Cyclic
+from kaczmatch.solvers.damped import Damped
+from kaczmatch.solvers.extended import RandomisedExtended
+from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
+from kaczmatch.solvers.randomised import Randomised
+from kaczmatch.solvers.regularised import Regularised
+
+SOLVERS: Mapping[str, type[Solver]] = MappingProxyType(
+    {rule.slug: rule for rule in (Cyclic, Randomised, Damped, Regularised, Block, RandomisedExtended, KaczmarzPlusPlus)}
+)
+
+
+def solver(slug: str, **settings: Any) -> Solver:
+    """The solver called `slug`, with its defaults where no setting says otherwise."""
+    rule = SOLVERS.get(slug) if isinstance(slug, str) else None
+    if rule is None:
+        raise InvalidInput("slug", f"there is no solver {slug!r}; {nearest(str(slug), SOLVERS)}")
+    known = [field.name for field in fields(rule)]
+    for name in settings:
+        if name not in known:
+            raise InvalidInput(name, f"{slug} has no such setting; {nearest(name, known)}" if known else f"{slug} has no settings")
+    return rule(**settings)
