@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
     from kaczmatch.recommend.schema import DATING, MENTORING, Schema
     from kaczmatch.recommend.vocabulary import Vocabulary
+    from kaczmatch.solvers.registry import SOLVERS, solver
+    from kaczmatch.solvers.trace import Solution
 
 __version__ = "0.1.0"
 
@@ -66,8 +68,10 @@ _HOMES = {
     "Profile": "recommend.profile",
     "Recommender": "recommend.deck",
     "SAMPLERS": "recommend.samplers.registry",
+    "SOLVERS": "solvers.registry",
     "Schema": "recommend.schema",
     "Seen": "core.swipes",
+    "Solution": "solvers.trace",
     "State": "learners.state",
     "States": "learners.replay",
     "SwipeLog": "core.swipes",
@@ -84,6 +88,7 @@ _HOMES = {
     "rank": "recommend.rank",
     "replay": "learners.replay",
     "sampler": "recommend.samplers.registry",
+    "solver": "solvers.registry",
     "top_share": "recommend.exposure",
     "watch": "learners.monitors",
 }
@@ -93,6 +98,7 @@ __all__ = [
     "LEARNERS",
     "MENTORING",
     "SAMPLERS",
+    "SOLVERS",
     "Always",
     "Appeal",
     "BeliefLearner",
@@ -117,6 +123,7 @@ __all__ = [
     "Recommender",
     "Schema",
     "Seen",
+    "Solution",
     "State",
     "States",
     "SwipeLog",
@@ -133,6 +140,7 @@ __all__ = [
     "rank",
     "replay",
     "sampler",
+    "solver",
     "top_share",
     "watch",
 ]

@@ -11,7 +11,8 @@ import pytest
 import kaczmatch
 
 PACKAGE = Path(kaczmatch.__file__).parent
-MATHEMATICS = sorted(path for layer in ("core", "inference", "learners", "recommend") for path in (PACKAGE / layer).rglob("*.py"))
+LAYERS = ("core", "inference", "learners", "recommend", "solvers")
+MATHEMATICS = sorted(path for layer in LAYERS for path in (PACKAGE / layer).rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", MATHEMATICS, ids=lambda path: f"{path.parent.name}/{path.stem}")

@@ -1,7 +1,7 @@
-"""Draws from fixed weights in a time that does not grow with their number: Walker's alias table (1977), built as Vose does (1991).
+"""Draws from fixed weights in constant time: Walker's alias table (1977), built as Vose does (1991).
 
-Each of m boxes of equal size holds at most two of the m outcomes: box i its own with probability `share[i]`, otherwise `other[i]`.
-One uniform number picks the box by its integer part and the outcome by the rest.
+Each of m boxes of equal size holds at most two of the m outcomes. Box i gives i with probability `share[i]`, else `other[i]`. One
+uniform number picks the box by its integer part and the outcome by the rest.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     x ← x + A_τᵀ(A_τA_τᵀ + αI)⁻¹ (b_τ - A_τ x),    τ a block of rows, drawn uniformly;    α = 0: A_τ⁺(b_τ - A_τ x)
 
-D. Needell, J. A. Tropp (2014), Paved with good intentions: analysis of a randomized block Kaczmarz method, Linear Algebra Appl. 441.
-For a partition into M blocks with ‖A_τ‖² ≤ β for all of them, α = 0 and a consistent system:
+D. Needell, J. A. Tropp (2014), Paved with good intentions: analysis of a randomized block Kaczmarz method, Linear Algebra
+Appl. 441. For a partition into M blocks with ‖A_τ‖² ≤ β for all of them, α = 0 and a consistent system:
 
     E‖x_k - x*‖² ≤ (1 - σ_min²/(β M))^k ‖x₀ - x*‖².
 

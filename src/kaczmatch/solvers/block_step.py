@@ -13,7 +13,7 @@ from kaczmatch.solvers.system import LinearSystem
 
 BlockStep = Callable[[Vector], Vector]
 
-# Below this share of its row's length a pivot of the factor has lost half its digits: the rows depend on each other.
+# Below this share of its row's length a pivot of the factor has few digits left: the rows depend on each other.
 _SMALLEST_PIVOT = 1e-6
 
 

@@ -84,7 +84,9 @@ class Solver(ABC):
         if rng is None and not self.draws:
             return np.random.default_rng(0)  # nothing is drawn from it
         if not isinstance(rng, np.random.Generator):
-            raise InvalidInput("rng", f"{self.slug} draws rows: must be a generator, such as numpy.random.default_rng(1), got {rng!r}")
+            raise InvalidInput(
+                "rng", f"{self.slug} draws rows: must be a generator, such as numpy.random.default_rng(1), got {rng!r}"
+            )
         return rng
 
 

@@ -8,8 +8,8 @@ row is projected onto with relaxation ωᵢ = ‖aᵢ‖²/(‖aᵢ‖² + α) <
 
     E‖x_k - x*‖² ≤ (1 - min_i ωᵢ(2 - ωᵢ) σ_min²/‖A‖_F²)^k ‖x₀ - x*‖²,
 
-and an inconsistent one ends nearer to a weighted least-squares solution: weights 1/(‖aᵢ‖² + α) in place of 1/‖aᵢ‖², times how often
-the row is drawn.
+and on an inconsistent one the iterate wanders around the least-squares solution weighted by P(i)/(‖aᵢ‖² + α), less far than
+without α.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     z ← z - (cⱼ·z)/‖cⱼ‖² cⱼ,                       P(j) = ‖cⱼ‖²/‖A‖_F²,  cⱼ the columns of A,  z₀ = b
     x ← x + (bᵢ - zᵢ - aᵢ·x)/‖aᵢ‖² aᵢ,             P(i) = ‖aᵢ‖²/‖A‖_F²
 
-z goes to the part of b that no x can explain, and rows are projected onto what is left. A. Zouzias, N. M. Freris (2013), Randomized
-extended Kaczmarz for solving least squares, SIAM J. Matrix Anal. Appl. 34, from x₀ = 0 (κ = σ_max/σ_min over the non-zero ones):
+z goes to the part of b that no x can explain, and rows are projected onto what is left. A. Zouzias, N. M. Freris (2013),
+Randomized extended Kaczmarz for solving least squares, SIAM J. Matrix Anal. Appl. 34, from x₀ = 0 and with κ = σ_max/σ_min:
 
     E‖x_k - x*‖² ≤ (1 - σ_min²/‖A‖_F²)^⌊k/2⌋ (1 + 2κ²) ‖x*‖².
 

@@ -3,14 +3,14 @@
     w ← A_τᵀ(A_τA_τᵀ + λI)⁻¹ (A_τ x - b_τ)                       τ: k rows of the mixed system (`mixing`)
     z ← (1-ρ)/(1+ρ) (z + w),    x ← x - w - η z                   η = k/(2n)
 
-ρ is how much a step contracts, taken from the run itself: windows of h = 1 + n/k steps, in pairs; with s the sum of ‖A_τ x - b_τ‖² of
-the second by that of the first, q ← the mean of min(1, s) so far, later pairs weighing more (weights grow as c^ln c), ρ = 1 - q^(1/h). Until
-the first pair is over, η = 0. A new block is drawn at step t with probability min(1, n ln n/(k t)); otherwise one of those drawn before
-is taken again, with its Cholesky factor.
+ρ is how much a step contracts. It is estimated from the run itself, over pairs of windows of h = 1 + n/k steps: s is the sum of
+‖A_τ x - b_τ‖² over the second window by that over the first, q the weighted mean of min(1, s) over the pairs so far (the weight
+of all pairs up to the c-th grows as c^ln c), and ρ = 1 - q^(1/h). Until the first pair is over, η = 0. At step t a new block is
+drawn with probability min(1, n ln n/(k t)). Otherwise a block drawn before is taken again, with its Cholesky factor.
 
-M. Dereziński, D. Needell, E. Rebrova, J. Yang (2025), Randomized Kaczmarz methods with beyond-Krylov convergence, arXiv 2501.11673.
-For consistent systems. They show that l outlying singular values cost no more than blocks of size O(l): the rate is that of the
-rest of the spectrum, and momentum takes its square root. Simplified here:
+M. Dereziński, D. Needell, E. Rebrova, J. Yang (2025), Randomized Kaczmarz methods with beyond-Krylov convergence,
+arXiv 2501.11673. For consistent systems. They show that blocks of O(l) rows remove the effect of l outlying singular values: the
+rate is that of the rest of the spectrum, and momentum improves it like a square root. Simplified here:
 - the inner system is solved exactly, by its Cholesky factor, where the authors also allow a few steps of preconditioned LSQR;
 - λ is a share of the mean squared row length, so that it does not depend on the units of A;
 - a sparse A is not mixed, which would make it dense: their analysis does not cover rows of very different weight then.
@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy import sparse
 
 from kaczmatch.core.errors import checked, whole
 from kaczmatch.core.vectors import Vector
@@ -31,7 +30,7 @@ from kaczmatch.solvers.block_step import BlockStep, cholesky_step
 from kaczmatch.solvers.contract import Advance, Solver
 from kaczmatch.solvers.mixing import mixed
 from kaczmatch.solvers.rows import Places, residual_at
-from kaczmatch.solvers.system import LinearSystem
+from kaczmatch.solvers.system import LinearSystem, is_sparse
 
 
 @final
@@ -53,7 +52,7 @@ class KaczmarzPlusPlus(Solver):
         checked("damping", self.damping, low=0.0, high=1e100)
 
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
-        if self.mixing and not sparse.issparse(system.matrix):
+        if self.mixing and not is_sparse(system.matrix):
             system = mixed(system, rng)
         size = min(self.size, *system.shape)
         blocks = _Blocks(system, size, self.damping * float(system.squared.mean()), self.memory, rng)

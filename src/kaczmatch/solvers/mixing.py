@@ -13,7 +13,7 @@ import numpy as np
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.solvers.system import LinearSystem, linear_system
+from kaczmatch.solvers.system import LinearSystem, assembled
 
 
 def mixed(system: LinearSystem, rng: np.random.Generator) -> LinearSystem:
@@ -25,7 +25,7 @@ def mixed(system: LinearSystem, rng: np.random.Generator) -> LinearSystem:
     both[:m] *= rng.choice(np.array([-1.0, 1.0]), m)[:, None]
     _transform(both)
     both /= math.sqrt(order)
-    return linear_system(np.ascontiguousarray(both[:, :n]), np.ascontiguousarray(both[:, n]))
+    return assembled(np.ascontiguousarray(both[:, :n]), np.ascontiguousarray(both[:, n]))
 
 
 @compiled

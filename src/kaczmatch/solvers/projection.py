@@ -8,9 +8,7 @@ from kaczmatch.solvers.rows import Places, Rows, row_add, row_dot
 
 
 @compiled
-def project_rows(
-    rows: Rows, b: Vector, squared: Vector, order: Places, relaxation: float, alpha: float, x: Vector
-) -> None:
+def project_rows(rows: Rows, b: Vector, squared: Vector, order: Places, relaxation: float, alpha: float, x: Vector) -> None:
     """x += ω (bᵢ - aᵢ·x)/(‖aᵢ‖² + α) aᵢ for each i of the order; a row of zeros says nothing and is passed over."""
     for k in range(order.shape[0]):
         i = order[k]

@@ -6,9 +6,10 @@ T. Strohmer, R. Vershynin (2009), A randomized Kaczmarz algorithm with exponenti
 
     E‖x_k - x*‖² ≤ (1 - σ_min²/‖A‖_F²)^k ‖x₀ - x*‖²    for ω = 1 and a consistent system.
 
-Where there is no solution, D. Needell (2010, BIT 50) adds a floor that no number of steps goes below. The draw by length is what
-makes the rate one number of A: equations may be scaled at will, and it undoes the scaling. Uniform draws have the rate of the
-matrix whose rows were all made unit vectors.
+Where there is no solution, D. Needell (2010, BIT 50) adds a floor of ‖b - Ax*‖²/σ_min², which no number of steps goes below.
+Multiplying an equation by a number changes how often it is drawn and nothing else: its projection stays. Uniform draws therefore
+have the rate of the matrix whose rows were made unit vectors, which may be better or worse (Y. Censor, G. T. Herman, M. Jiang
+2009, J. Fourier Anal. Appl. 15).
 """
 
 from __future__ import annotations

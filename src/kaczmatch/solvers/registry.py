@@ -30,5 +30,7 @@ def solver(slug: str, **settings: Any) -> Solver:
     known = [field.name for field in fields(rule)]
     for name in settings:
         if name not in known:
-            raise InvalidInput(name, f"{slug} has no such setting; {nearest(name, known)}" if known else f"{slug} has no settings")
+            raise InvalidInput(
+                name, f"{slug} has no such setting; {nearest(name, known)}" if known else f"{slug} has no settings"
+            )
     return rule(**settings)

@@ -2,8 +2,8 @@
 
     (A  √α I)(x; v) = b,    so a step is    c = (bᵢ - aᵢ·x - √α vᵢ)/(‖aᵢ‖² + α),    x ← x + c aᵢ,    vᵢ ← vᵢ + √α c
 
-with P(i) ∝ ‖aᵢ‖² + α. Its solution nearest to (start; 0) has the x of min ‖Ax - b‖² + α‖x - start‖². Strohmer and Vershynin's rate
-holds for the extended matrix, whose smallest squared singular value is α where A has more rows than columns.
+with P(i) ∝ ‖aᵢ‖² + α. Its solution nearest to (start; 0) has the x of min ‖Ax - b‖² + α‖x - start‖². Strohmer's and Vershynin's
+rate holds for the extended matrix, whose smallest squared singular value is α where A has more rows than columns.
 
 G. T. Herman, A. Lent, H. Hurwitz (1980), A storage-efficient algorithm for finding the regularized solution of a large,
 inconsistent system of equations, J. Inst. Math. Appl. 25. A. A. Ivanov, A. I. Zhdanov (2013), Appl. Math. E-Notes 13, take the

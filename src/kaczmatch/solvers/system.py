@@ -50,17 +50,22 @@ class LinearSystem:
         """A_τ A_τᵀ for the picked rows τ."""
         block = self.matrix[picked]
         product = block @ block.T
-        return np.asarray(product.toarray() if sparse.issparse(product) else product)
+        return np.asarray(product.toarray() if is_sparse(product) else product)
 
     def dense(self, picked: Places) -> Matrix:
         """The picked rows as a dense matrix of their own."""
         block = self.matrix[picked]
-        return np.asarray(block.toarray() if sparse.issparse(block) else block)
+        return np.asarray(block.toarray() if is_sparse(block) else block)
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether this is one of scipy's sparse matrices or arrays."""
+    return bool(sparse.issparse(matrix))
 
 
 def linear_system(A: Any, b: ArrayLike) -> LinearSystem:
     """The system, or what is wrong with it. Float64 input is read where it lies; anything else is copied."""
-    matrix = _sparse_matrix(A) if sparse.issparse(A) else _dense_matrix(A)
+    matrix = _sparse_matrix(A) if is_sparse(A) else _dense_matrix(A)
     m, n = matrix.shape
     if m == 0 or n == 0:
         raise InvalidInput("A", f"must have at least one row and one column, got {m} x {n}")
@@ -68,10 +73,15 @@ def linear_system(A: Any, b: ArrayLike) -> LinearSystem:
     if len(right) != m:
         raise InvalidInput("b", f"must have one entry per row of A, {m:,}, got {len(right):,}")
     finite(right, "b")
-    squared = _squared(matrix)
-    if not squared.any():
+    system = assembled(matrix, right)
+    if not system.squared.any():
         raise InvalidInput("A", "has no entry but 0, so no row says anything about x")
-    return LinearSystem(matrix, _rows_of(matrix), _read_only(right), _read_only(squared))
+    return system
+
+
+def assembled(matrix: Any, b: Vector) -> LinearSystem:
+    """The system of a matrix and a right side that are known to be sound."""
+    return LinearSystem(matrix, _rows_of(matrix), _read_only(b), _read_only(_squared(matrix)))
 
 
 def start_of(start: ArrayLike | None, columns: int, field: str) -> Vector:
@@ -97,7 +107,7 @@ def _sparse_matrix(A: Any) -> Any:
         raise InvalidInput("A", f"must be a matrix, one row each, got {A.ndim} dimensions")
     if A.dtype.kind not in "biuf":
         raise InvalidInput("A", f"must be numbers, got {A.dtype}")
-    # A copy where the caller's rows hold an entry twice or out of order: adding them up in place would change the caller's matrix.
+    # A copy where rows hold an entry twice or out of order: adding them up in place would change the caller's matrix.
     matrix = sparse.csr_array(A, dtype=np.float64, copy=A.format == "csr" and not A.has_canonical_format)
     matrix.sum_duplicates()
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -117,7 +127,7 @@ def _read_only(array: Any) -> Any:
 
 
 def _rows_of(matrix: Any) -> Rows:
-    if not sparse.issparse(matrix):
+    if not is_sparse(matrix):
         return np.asarray(_read_only(np.ascontiguousarray(matrix)))
     csr = sparse.csr_array(matrix)
     columns, starts = (part.astype(np.int64, copy=False) for part in (csr.indices, csr.indptr))
@@ -125,6 +135,6 @@ def _rows_of(matrix: Any) -> Rows:
 
 
 def _squared(matrix: Any) -> Vector:
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         return np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64)
-    return np.einsum("ij,ij->i", matrix, matrix)
+    return np.asarray(np.einsum("ij,ij->i", matrix, matrix), np.float64)
