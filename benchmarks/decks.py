@@ -28,16 +28,16 @@ import numpy as np
 
 import kaczmatch
 from kaczmatch.core.vectors import unit_rows
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
-from kaczmatch.recommend.filters import Candidates
+from kaczmatch.recommend.filters import CandidateColumns
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.location import NO_LIMIT, Location, reach
-from kaczmatch.recommend.policy import Always, Decision
+from kaczmatch.recommend.policy import Always, DeckPlan
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import geometric
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 D, DECK, VIEWERS, MET = 60, 32, 24, 50
@@ -71,7 +71,7 @@ class People:
         ]
         limited = rng.random(people) < 0.3
         limits = np.where(limited, rng.choice([float(reach(km)) for km in (100.0, 150.0, 250.0)], people), NO_LIMIT)
-        self.candidates = Candidates(
+        self.candidates = CandidateColumns(
             DATING, range(people), am, looks, born, youngest, oldest, *points.T.copy(), limits.astype(np.float32)
         )
         self.tags = rng.random((people, D)) < 0.5
@@ -108,7 +108,7 @@ class People:
         for first in range(0, self.n, BLOCK):
             part = slice(first, min(first + BLOCK, self.n))
             index.put_columns(
-                Candidates(
+                CandidateColumns(
                     DATING,
                     list(range(part.start, part.stop)),
                     *(getattr(c, name)[part] for name in ("i_am", "i_look_for", "born", "youngest", "oldest")),
@@ -127,7 +127,7 @@ SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck"
 def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
     index = people.index()
     recommender = Recommender(
-        index=index, states=people.states, policy=Always(decision=Decision(sampler=Greedy(), reason="best"))
+        index=index, states=people.states, policy=Always(deck_plan=DeckPlan(sampler=Greedy(), reason="best"))
     )
     rng = np.random.default_rng(0)
 
@@ -141,7 +141,7 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
         with index.reading() as view:
             found = view.search(view.sought(viewer, NOW.date()), index.lens(me, "geometric"), Greedy.shortlist + 1, rng)
             shortlist = view.people(found.best)
-        scores = geometric(me.likes(shortlist.features, shortlist.appeal), me.liked_by(people.states(shortlist.ids)))
+        scores = geometric(me.forward(shortlist.features, shortlist.appeal), me.backward(people.states(shortlist.ids)))
         ids = np.array(shortlist.ids)
         scores[ids == viewer.id] = -1.0
         return best(ids, scores)
@@ -256,8 +256,8 @@ def exact(people: People, plain: Plain, viewer: Profile, but: Iterable[int] = ()
     rows = np.setdiff1d(plain.passing(viewer), list(but))
     me = Viewer(viewer, RULE, people.states([viewer.id])[0])
     scores = np.sqrt(
-        np.maximum(me.likes(people.tags[rows].astype(np.float64), np.zeros(len(rows))), 0.0)
-        * np.maximum(me.liked_by(people.states(rows.tolist())), 0.0)
+        np.maximum(me.forward(people.tags[rows].astype(np.float64), np.zeros(len(rows))), 0.0)
+        * np.maximum(me.backward(people.states(rows.tolist())), 0.0)
     )
     return best(rows, scores)
 
@@ -332,7 +332,7 @@ def memory(n: int) -> None:
     for first in range(0, n, BLOCK):
         ids = list(range(first, min(first + BLOCK, n)))
         names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-        part = Candidates(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
+        part = CandidateColumns(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
         index.put_columns(part, (tags.random((len(ids), D)) < 0.5).astype(np.float64))
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free is not taken

@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.progress import track
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm
-from kaczmatch.service.rules import Rules
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.experiment import Arm
 from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town
 
-ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", Rules().policy))
+ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", ServiceConfig().policy))
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
-from kaczmatch.learners.block import BlockLearner
-from kaczmatch.learners.habits import at_first
-from kaczmatch.learners.probit import Probit
+from kaczmatch.learners.belief.habits import at_first
+from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.rules.block import BlockLearner
 
 USERS, SWIPES, D, POPULATION = 10_000, 64, 60, 2_000
 

@@ -20,14 +20,14 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
-from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, Policy
+from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
-from kaczmatch.service.judging import Judging, Target
+from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from studies import logged
 
-CHANCE = Always(decision=Decision(sampler=Uniform(), reason="judged"))
-BEST = Always(decision=Decision(sampler=Greedy(), reason="judged"))
+CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
+BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))
 POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirers=0.0), "greedy": BEST}
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
 
@@ -45,7 +45,7 @@ def main() -> None:
         town = logged(seed, options.couples, options.days, options.floor)
         for name, policy in POLICIES.items():
             try:
-                told = Judging(town.context).judge(Target(policy), np.random.default_rng(seed))
+                told = OffPolicyEvaluation(town.context).evaluate(TargetPolicy(policy), np.random.default_rng(seed))
             except InvalidInput:
                 refused[name] += 1
                 continue

@@ -21,15 +21,15 @@ import polars as pl
 from rich.progress import track
 
 import kaczmatch
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure, gini, top_share
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -37,7 +37,7 @@ DECK, SWIPES = 20, 20
 POLICIES: dict[str, Policy] = {
     "mutual, the default": MutualPolicy(),
     "the paper's": PaperPolicy(),
-    "greedy on mutual": Always(decision=Decision(sampler=Greedy(), reason="the best")),
+    "greedy on mutual": Always(deck_plan=DeckPlan(sampler=Greedy(), reason="the best")),
 }
 
 
@@ -48,7 +48,7 @@ class Population:
     profiles: list[Profile]
     states: list[kaczmatch.State]
     index: CandidateIndex
-    candidates: Candidates
+    candidates: CandidateColumns
 
 
 def population(path: Path, seed: int = 0) -> Population:
@@ -79,7 +79,7 @@ def population(path: Path, seed: int = 0) -> Population:
     index.put(*profiles)
     everybody = [states[i] for i in range(n)]
     index.prefer(dict(enumerate(everybody)))
-    return Population(profiles, everybody, index, Candidates.of(profiles, DATING))
+    return Population(profiles, everybody, index, CandidateColumns.of(profiles, DATING))
 
 
 def _swipes(features: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -138,9 +138,9 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
     return Outcome(np.array(pools), cards, np.array(seconds), np.array(work), empty, unfounded, violations)
 
 
-def _rows(candidates: Candidates, rows: list[int]) -> Candidates:
+def _rows(candidates: CandidateColumns, rows: list[int]) -> CandidateColumns:
     names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-    return Candidates(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
+    return CandidateColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
 
 
 def _alone(people: Population, i: int) -> bool:

@@ -31,9 +31,9 @@ from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
 from kaczmatch.app.composing import access_of, context_of
-from kaczmatch.service.people import About, made
-from kaczmatch.service.records import Event, Impression, Person, Standing
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Event, Impression, Person, PersonCounters
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import ProfileInput, new_person
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
@@ -75,7 +75,7 @@ def bare(url: str, port: int) -> None:
     @app.put("/v1/people/{user}/swipes/{swipe}")
     async def insert(user: str, swipe: str, body: Body) -> Response:
         event = Event(user=user, id=swipe, kind="swiped", at=datetime.now(UTC), candidate=body.candidate, decision=body.decision)
-        await asyncio.wrap_future(store.write(lambda unit: unit.append(event)))
+        await asyncio.wrap_future(store.write(lambda tx: tx.append(event)))
         return Response(b"{}", media_type="application/json")
 
     @app.get("/v1/health/ready")
@@ -95,11 +95,11 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
         context = context_of(settings, store)
         with store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-        tags, now = [name.name for name in words.names], datetime.now(UTC) - timedelta(seconds=1)
+        tags, now = [name.name for name in words.terms], datetime.now(UTC) - timedelta(seconds=1)
 
-        def somebody(place: int) -> tuple[Person, Standing]:
+        def somebody(place: int) -> tuple[Person, PersonCounters]:
             kind, other = ("man", "woman") if place % 2 else ("woman", "man")
-            about = About(
+            about = ProfileInput(
                 name=f"Person {place}",
                 born=date(1970 + place % 35, 1 + place % 12, 1 + place % 28),
                 i_am=frozenset({kind}),
@@ -111,22 +111,24 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 within_km=150.0,
                 tags=frozenset(rng.choice(tags, rng.integers(4, 14), replace=False).tolist()),
             )
-            return made(f"p{place}", about, words, context.rules.schema, now, None), Standing(user=f"p{place}")
+            return new_person(f"p{place}", about, words, context.config.schema, now, None), PersonCounters(user=f"p{place}")
 
         for first in range(0, people, 5_000):
 
-            def enter(unit: Unit, first: int = first) -> None:
+            def enter(transaction: Transaction, first: int = first) -> None:
                 for place in range(first, min(first + 5_000, people)):
                     for record in somebody(place):
-                        unit.put(record)
+                        transaction.put(record)
 
             store.write(enter).result()
 
-        def deal(unit: Unit) -> None:
+        def deal(transaction: Transaction) -> None:
             for card in range(cards):
                 user, other = card_of(card, people)
-                unit.put(
-                    Impression(user=user, deck="bench", other=other, at=now, place=0, chance=0.5, score=0.5, reason="sampled")
+                transaction.put(
+                    Impression(
+                        user=user, deck="bench", candidate=other, at=now, position=0, propensity=0.5, score=0.5, reason="sampled"
+                    )
                 )
 
         store.write(deal).result()

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import altair as alt
 import numpy as np
 
-from kaczmatch.service.records import Impression
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Impression
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import SqlStore
 from service import CONNECTIONS, TAGS, deck_requests, drive, free_port, prepare, serving
 
@@ -60,11 +60,20 @@ def deal(url: str, first: int, cards: int, people: int) -> None:
     with closing(SqlStore(url)) as store:
         for start in range(first, first + cards, 20_000):
 
-            def work(unit: Unit, start: int = start) -> None:
+            def work(transaction: Transaction, start: int = start) -> None:
                 for card in range(start, min(start + 20_000, first + cards)):
                     user, other = pair(card, people)
-                    unit.put(
-                        Impression(user=user, deck="soak", other=other, at=now, place=0, chance=0.5, score=0.5, reason="sampled")
+                    transaction.put(
+                        Impression(
+                            user=user,
+                            deck="soak",
+                            candidate=other,
+                            at=now,
+                            position=0,
+                            propensity=0.5,
+                            score=0.5,
+                            reason="sampled",
+                        )
                     )
 
             store.write(work).result()

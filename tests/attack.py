@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
-from kaczmatch.service.decks import look
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.meeting.decks import load_viewer
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
@@ -49,7 +49,7 @@ class Prey(Town):
             tags=self.names,
             deck_life=hour,
             keep_impressions=hour,
-            edits=Limit(EDITS, timedelta(days=1)),
+            edits=QuotaLimit(EDITS, timedelta(days=1)),
             exposure_cap=cap,
         )
         self.chance, self.rng = np.random.default_rng(seed), np.random.default_rng(seed + 1)
@@ -84,7 +84,7 @@ class Prey(Town):
     def taste(self) -> Vector:
         """What the attacker is after: the weights that were learned of the victim."""
         with self.context.store.read() as reader:
-            viewer = look(reader, self.context, VICTIM, self.now).viewer
+            viewer = load_viewer(reader, self.context, VICTIM, self.now).viewer
         return np.asarray(viewer.learner.weights(viewer.state.cells, len(self.names)))
 
     def watch(self, looks: int, size: int) -> Seen:
@@ -93,7 +93,7 @@ class Prey(Town):
         for _ in range(looks):
             if self.looks % len(self.accounts) == 0:
                 self.wait(hours=24.0 / EDITS)  # the quota of a day, spread over it
-                Upkeep(self.context).run()
+                Maintenance(self.context).run()
             account = self.accounts[self.looks % len(self.accounts)]
             self.looks += 1
             has = self.some_tags()
@@ -108,8 +108,8 @@ class Prey(Town):
     def _likes(self, account: str) -> float:
         """The probability that the victim likes an account, which is told to nobody."""
         with self.context.store.read() as reader:
-            viewer = look(reader, self.context, account, self.now).viewer
-        return float(viewer.liked_by(self.world.recommender.states([VICTIM]))[0])
+            viewer = load_viewer(reader, self.context, account, self.now).viewer
+        return float(viewer.backward(self.world.recommender.states([VICTIM]))[0])
 
 
 def estimated(tags: Matrix, told: Vector, penalty: float) -> Vector:

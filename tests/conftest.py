@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kaczmatch import Learner, State, learner
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.settings.model import PREFIX
 

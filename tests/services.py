@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from kaczmatch import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.models import Models
-from kaczmatch.service.outbox import announce
-from kaczmatch.service.people import About, People
-from kaczmatch.service.records import Impression
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.records import Impression
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.operations.models import Models
 from kaczmatch.storage import MemoryStore, SqlStore
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -48,17 +48,17 @@ def open_store(kind: str, request: pytest.FixtureRequest, folder: Path) -> Store
     return SqlStore(request.getfixturevalue("postgres_url") if kind == "postgres" else f"sqlite:///{folder}/store.db")
 
 
-def in_context(store: Store, clock: Callable[[], datetime] | None = None, rules: Rules | None = None) -> Context:
+def in_context(store: Store, clock: Callable[[], datetime] | None = None, rules: ServiceConfig | None = None) -> Context:
     """A service with a vocabulary and a model, ready to be used."""
-    context = Context(store, rules or Rules(deck_size=8), clock or Clock(), lambda: secrets.token_hex(8))
+    context = Context(store, rules or ServiceConfig(deck_size=8), clock or Clock(), lambda: secrets.token_hex(8))
     Models(context).set_up(Vocabulary.of(tags=TAGS, features=["activity"]), "probit-diag", {"appeal": True})
     return context
 
 
-def about(place: int, **fields: Any) -> About:
+def about(place: int, **fields: Any) -> ProfileInput:
     """A woman who looks for men, or the other way round, in turn."""
     me, them = ("woman", "man") if place % 2 == 0 else ("man", "woman")
-    person = About(
+    person = ProfileInput(
         name=f"Person {place}",
         born=date(1990, 1, 1 + place % 28),
         i_am=frozenset([me]),
@@ -69,7 +69,7 @@ def about(place: int, **fields: Any) -> About:
 
 
 def populate(context: Context, people: int) -> list[str]:
-    done = [People(context).put(f"p{place}", about(place)) for place in range(people)]
+    done = [Profiles(context).put(f"p{place}", about(place)) for place in range(people)]
     return [person.result().id for person in done]
 
 
@@ -81,15 +81,15 @@ def swiped(context: Context, user: str, candidate: str, decision: str = "like", 
 def dealt(context: Context, user: str, candidate: str, decision: str = "like") -> str | None:
     """A swipe on a card: what comes of it is told, which it is not for imported ones."""
     card = Impression(
-        user=user, deck="deck", other=candidate, at=context.clock(), place=0, chance=1.0, score=0.0, reason="sampled"
+        user=user, deck="deck", candidate=candidate, at=context.clock(), position=0, propensity=1.0, score=0.0, reason="sampled"
     )
-    context.store.write(lambda unit: unit.put(card)).result()
+    context.store.write(lambda tx: tx.put(card)).result()
     swipe = Swipe(user=user, id=secrets.token_hex(8), candidate=candidate, decision=decision, deck="deck")
     return Swiping(context).swipe(swipe).result().match
 
 
 def tell(context: Context, user: str, number: int, topic: str = "match.created") -> None:
-    context.store.write(lambda unit: announce(unit, context, topic, user, {"user": user, "n": number}), people=[user]).result()
+    context.store.write(lambda tx: announce(tx, context, topic, user, {"user": user, "n": number}), locks=[user]).result()
 
 
 class Receiver:

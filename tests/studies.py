@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.recommend.policy import MutualPolicy, Policy
-from kaczmatch.service.hindsight import Hindsight
-from kaczmatch.service.store import Store
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.storage import MemoryStore
 from town import TAGS, Town
 
@@ -52,11 +52,11 @@ class Studied(Town):
         """Likes a card that a policy would earn with the decks that were dealt: known tastes instead of answers."""
         rng, likes, cards = np.random.default_rng(99), 0.0, 0
         with self.context.store.read() as reader:
-            for one in Hindsight(self.context, reader, policy).occasions():
+            for one in Hindsight(self.context, reader, policy).past_decks():
                 same: dict[str, Any] = {name: getattr(one, name) for name in ("blocked", "recent", "admirers", "experience")}
                 same |= {"now": one.deck.at, "rng": rng, "exposure": one.exposure}
                 for _ in range(deals):
-                    shown = one.recommender.foresee(one.viewer, len(one.cards), (), **same).shown
+                    shown = one.recommender.simulate(one.viewer, len(one.cards), (), **same).shown
                     likes += sum(self.likes(one.deck.user, str(person)) for person in shown)
                     cards += len(shown)
         return likes / cards

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks, Hand
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.models import Models
-from kaczmatch.service.people import About, People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.records import Event, Learned, Record, Standing
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.decks import Decks, OpenDeck
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
+from kaczmatch.service.meeting.ranking import CandidateRanking
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.privacy.erasure import Erasure
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -48,27 +48,27 @@ class Town:
         self.now = NOON if before is None else before.now
         self._ids = count(1) if before is None else before._ids
         rules = {"deck_size": 4} | rules
-        self.context = Context(store, Rules(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
+        self.context = Context(store, ServiceConfig(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
         self.models = Models(self.context)
         self.models.set_up(Vocabulary.of(tags), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
-        self.people, self.swiping, self.undoing = People(self.context), Swiping(self.context), Undoing(self.context)
+        self.people, self.swiping, self.undoing = Profiles(self.context), Swiping(self.context), Undoing(self.context)
         self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)
         self.ranking, self.erasing = (
-            RankingPeople(self.context, lambda: self.rng),
-            Erasing(self.context, Scrubbing(self.context), Farewells(self.context, b"secret")),
+            CandidateRanking(self.context, lambda: self.rng),
+            Erasure(self.context, Scrubbing(self.context), ErasedTokens(self.context, b"secret")),
         )
-        self.world = World(self.context)
+        self.world = ServingIndex(self.context)
         self.world.load()
         self.decks = Decks(self.context, self.world, lambda: self.rng)
 
     def wait(self, **time: float) -> None:
         self.now += timedelta(**time)
 
-    def about(self, name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> About:
+    def about(self, name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> ProfileInput:
         sides = ("man", "woman") if man else ("woman", "man")
         says = {"name": name, "born": date(1995, 3, 1), "i_am": frozenset(sides[:1]), "i_look_for": frozenset(sides[1:])}
-        return About(**(says | {"tags": frozenset(tags)} | more))
+        return ProfileInput(**(says | {"tags": frozenset(tags)} | more))
 
     def move_in(self, *users: str, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> None:
         for user in users:
@@ -83,7 +83,7 @@ class Town:
             self.move_in(f"w{place}", tags=tags)
             self.move_in(f"m{place}", man=True, tags=tags[::-1])
 
-    def deck(self, user: str, size: int | None = None) -> Hand:
+    def deck(self, user: str, size: int | None = None) -> OpenDeck:
         return self.decks.deck(user, size)
 
     def shown(self, user: str, candidate: str) -> str:
@@ -93,7 +93,7 @@ class Town:
         assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
-    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> Answer:
+    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:
         self.wait(seconds=1)
         deck = self.shown(user, candidate) if deck is None else deck
         identifier = id or f"s{next(self._ids)}"
@@ -104,12 +104,12 @@ class Town:
         with self.context.store.read() as reader:
             return list(reader.find(kind, **equal))
 
-    def learned(self, user: str) -> Learned | None:
+    def learned(self, user: str) -> StoredState | None:
         with self.context.store.read() as reader:
-            return reader.get(Learned, self.context.catalogue.current(reader).model, user)
+            return reader.get(StoredState, self.context.catalogue.current(reader).model, user)
 
-    def standing(self, user: str) -> Standing:
-        return next(one for one in self.find(Standing) if one.user == user)
+    def standing(self, user: str) -> PersonCounters:
+        return next(one for one in self.find(PersonCounters) if one.user == user)
 
     def events(self, user: str) -> list[Event]:
         return self.find(Event, user=user)

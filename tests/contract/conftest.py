@@ -11,7 +11,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import Hinge, Learner, State, SwipeLog
-from kaczmatch.learners.block import BlockLearner
+from kaczmatch.learners.rules.block import BlockLearner
 
 OWN = Hinge(theta=0.2, step=0.05)
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.leasing import Lease
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.records import Delivery, Message
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.leases import Lease
+from kaczmatch.service.domain.records import Delivery, OutboxMessage
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 
 
@@ -57,7 +57,7 @@ def test_a_message_that_is_committed_late_is_not_missed(request: pytest.FixtureR
 
     def stalled(connection: object, kind: type, rows: object) -> None:
         append(connection, kind, rows)
-        if kind is Message:
+        if kind is OutboxMessage:
             numbered.set()
             let_go.wait(10)
 
@@ -86,7 +86,7 @@ def test_many_writers_and_readers_miss_nothing(context: Context) -> None:
     writers, each = 4, 25
     feeds = [Feed(context) for _ in range(2)]
     done = threading.Event()
-    seen: list[list[Message]] = [[], []]
+    seen: list[list[OutboxMessage]] = [[], []]
 
     def write(writer: int) -> None:
         for number in range(each):
@@ -125,7 +125,7 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
     dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
     feed = Feed(context)
     assert len(feed.read()) == 2
-    Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
+    Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p0")
     (last,) = feed.read()
     assert (last.topic, last.user) == ("profile.erased", "p0")
     scrubbing = Scrubbing(context, lambda: scrubbed.append(1))
@@ -135,7 +135,7 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
     scrubbing.run()
     assert scrubbed
     with context.store.read() as reader:
-        assert reader.count(Message) == 0
+        assert reader.count(OutboxMessage) == 0
 
 
 def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -> None:
@@ -151,12 +151,12 @@ def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -
         def write(self, work, **options):  # type: ignore[no-untyped-def]
             if not self.erased:
                 self.erased = True
-                Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
+                Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p0")
             return write(work, **options)
 
         read = staticmethod(context.store.read)
 
-    other = Context(Meanwhile(), context.rules, context.clock, context.new_id)  # type: ignore[arg-type]
+    other = Context(Meanwhile(), context.config, context.clock, context.new_id)  # type: ignore[arg-type]
     assert [one.topic for one in Feed(other).read()] == ["profile.erased"]
 
 
@@ -166,12 +166,12 @@ def test_what_nobody_fetches_goes_after_its_time_with_its_delivery(context: Cont
     tell(context, "ann", 1)
     (message,) = Feed(context).read()
 
-    def work(unit: Unit) -> None:
-        unit.put(Delivery(message=message.id, attempts=3, next=None, status="failed"))
+    def work(transaction: Transaction) -> None:
+        transaction.put(Delivery(message=message.id, attempts=3, next=None, status="failed"))
 
     context.store.write(work).result()
     clock.wait(days=31)
-    assert Upkeep(context).run()["messages dropped"] == 1
+    assert Maintenance(context).run()["messages dropped"] == 1
     with context.store.read() as reader:
         assert reader.count(Delivery) == 0
 

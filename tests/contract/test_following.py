@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.services import open_store
 
-from kaczmatch.service.records import Change
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.records import Change
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
 from town import Town
@@ -24,19 +24,19 @@ def town(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Town]:
     store.close()
 
 
-def known(world: World) -> list[str]:
+def known(world: ServingIndex) -> list[str]:
     return [user for user in ("w0", "m0", "m1", "m2", "m9") if user in world.recommender.index]
 
 
 def test_a_process_that_stalled_longer_than_changes_are_kept_loads_everybody_again(town: Town) -> None:
     town.couples(3)
-    stalled = World(town.context)
+    stalled = ServingIndex(town.context)
     stalled.load()
     town.erasing.erase("m1")
     town.people.pause("m2", True).result()
     town.move_in("m9", man=True)
     town.wait(minutes=30)
-    Upkeep(town.context).run()
+    Maintenance(town.context).run()
     assert town.find(Change) == []
     stalled.follow()
     assert known(stalled) == ["w0", "m0", "m9"]
@@ -46,27 +46,27 @@ def test_a_process_that_stalled_longer_than_changes_are_kept_loads_everybody_aga
 
 def test_a_change_that_was_missed_while_others_are_kept_is_noticed_too(town: Town) -> None:
     town.couples(3)
-    stalled = World(town.context)
+    stalled = ServingIndex(town.context)
     stalled.load()
     town.erasing.erase("m1")
     town.wait(minutes=30)
     town.people.pause("m2", True).result()
-    Upkeep(town.context).run()
+    Maintenance(town.context).run()
     stalled.follow()
     assert known(stalled) == ["w0", "m0"]
 
 
 def test_who_keeps_up_loads_nobody_again(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     town.couples(2)
-    late = World(town.context)
+    late = ServingIndex(town.context)
     town.wait(minutes=30)
-    Upkeep(town.context).run()
+    Maintenance(town.context).run()
     late.load()
 
     def loaded(*_: object) -> None:
         pytest.fail("everybody was loaded again")
 
-    monkeypatch.setattr(World, "_rebuild", loaded)
+    monkeypatch.setattr(ServingIndex, "_rebuild", loaded)
     for world in (town.world, late):
         world.follow()
     for minute in range(20):
@@ -74,7 +74,7 @@ def test_who_keeps_up_loads_nobody_again(town: Town, monkeypatch: pytest.MonkeyP
         for world in (town.world, late):
             world.follow()
         town.wait(minutes=1)
-        Upkeep(town.context).run()
+        Maintenance(town.context).run()
         for world in (town.world, late):
             world.follow()
 

@@ -12,11 +12,11 @@ import pytest
 import kaczmatch
 from kaczmatch import BeliefLearner, InvalidInput, Learner, Prior, ProbabilisticLearner, Seen, SwipeLog
 from kaczmatch.core.vectors import cosine, unit
-from kaczmatch.learners.block import BlockLearner
-from kaczmatch.learners.logistic import Logistic
-from kaczmatch.learners.pegasos import Pegasos
-from kaczmatch.learners.rocchio import Rocchio
-from kaczmatch.learners.vector import VectorLearner
+from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.learners.rules.logistic import Logistic
+from kaczmatch.learners.rules.pegasos import Pegasos
+from kaczmatch.learners.rules.rocchio import Rocchio
+from kaczmatch.learners.rules.vector import VectorLearner
 
 D = 13
 

@@ -9,7 +9,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput, ProbabilisticLearner
-from kaczmatch.learners.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive
 
 SAYING = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, ProbabilisticLearner)]
 

@@ -14,17 +14,26 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.people import made
-from kaczmatch.service.records import RECORDS, Change, Dealt, Event, Impression, Match, Message, Standing
-from kaczmatch.service.refusals import TooMany
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.store import Store, Unit
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import (
+    RECORDS,
+    Change,
+    Event,
+    Impression,
+    MatchSide,
+    OutboxMessage,
+    PersonCounters,
+    StoredDeck,
+)
+from kaczmatch.service.domain.refusals import TooMany
+from kaczmatch.service.domain.store import Store, Transaction
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from town import NOON, Town
 
@@ -47,14 +56,14 @@ def settle(town: Town, number: int) -> None:
     """Couples who have each other's card in hand."""
     words = town.world.recommender.index.vocabulary
 
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
                 about = town.about(me, man=me.startswith("m"))
-                unit.put(made(me, about, words, town.context.rules.schema, NOON, None))
-                unit.put(Standing(user=me))
+                transaction.put(new_person(me, about, words, town.context.config.schema, NOON, None))
+                transaction.put(PersonCounters(user=me))
                 card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
-                unit.put(Impression(user=me, deck="d", other=other, at=NOON, place=0, **card))
+                transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
 
     town.context.store.write(work).result()
 
@@ -69,7 +78,7 @@ def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) ->
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
     together = Barrier(2)
 
-    def like(side: int) -> list[Answer]:
+    def like(side: int) -> list[SwipeResult]:
         answers = []
         for place in range(PAIRS):
             me, other = (f"w{place}", f"m{place}") if side else (f"m{place}", f"w{place}")
@@ -82,7 +91,7 @@ def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) ->
     made_by = [(man.match is not None) + (woman.match is not None) for man, woman in zip(men, women, strict=True)]
     print(f"{PAIRS} mutual likes at once, {made_by.count(1)} of them made exactly one match")
     assert made_by == [1] * PAIRS
-    assert len(town.find(Match)) == len(town.find(Message)) == 2 * PAIRS
+    assert len(town.find(MatchSide)) == len(town.find(OutboxMessage)) == 2 * PAIRS
     assert verify(town.context).problems == ()
 
 
@@ -106,19 +115,19 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
     number = 40
     settle(town, number)
 
-    def cards(unit: Unit) -> None:
+    def cards(transaction: Transaction) -> None:
         for place in range(number):
             card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
-            unit.put(Impression(user="w0", deck="e", other=f"m{place}", at=NOON, place=place, **card))
+            transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
 
-    def swipe(place: int) -> Answer:
+    def swipe(place: int) -> SwipeResult:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="like" if place % 2 else "pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
-    assert all(isinstance(answer, Answer) for answer in at_once(number, swipe))
+    assert all(isinstance(answer, SwipeResult) for answer in at_once(number, swipe))
     events = town.find(Event, user="w0")
     assert {event.id for event in events} == {f"s{place}" for place in range(number)}
     learned = town.learned("w0")
@@ -138,23 +147,23 @@ def test_one_id_sent_many_times_at_once_has_one_effect(stores: tuple[Store, Stor
 
 
 def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> None:
-    town = Town(stores[0], swipes=Limit(7, timedelta(days=1)))
+    town = Town(stores[0], swipes=QuotaLimit(7, timedelta(days=1)))
     settle(town, 20)
 
-    def cards(unit: Unit) -> None:
+    def cards(transaction: Transaction) -> None:
         for place in range(20):
             card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
-            unit.put(Impression(user="w0", deck="e", other=f"m{place}", at=NOON, place=place, **card))
+            transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
 
-    def swipe(place: int) -> Answer:
+    def swipe(place: int) -> SwipeResult:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
     answers = at_once(20, swipe)
-    assert sum(isinstance(answer, Answer) for answer in answers) == 7
+    assert sum(isinstance(answer, SwipeResult) for answer in answers) == 7
     assert sum(isinstance(answer, TooMany) for answer in answers) == 13
 
 
@@ -165,7 +174,7 @@ def test_decks_asked_for_at_once_are_one_deck(stores: tuple[Store, Store]) -> No
     sides = town.decks, Decks(there, town.world, lambda: town.rng)
     hands = at_once(8, lambda place: sides[place % 2].deck("w0"))
     assert len({hand.deck.id for hand in hands}) == 1
-    assert len(town.find(Dealt)) == 1
+    assert len(town.find(StoredDeck)) == 1
 
 
 def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: tuple[Store, Store]) -> None:
@@ -181,7 +190,9 @@ def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: t
         return swiping.swipe(Swipe(user=user, id="s", candidate="m0", decision="like", deck=decks[user])).result()
 
     at_once(8, act)
-    assert not [record for kind in (Event, Match, Standing, Impression) for record in town.find(kind) if "'m0'" in repr(record)]
+    assert not [
+        record for kind in (Event, MatchSide, PersonCounters, Impression) for record in town.find(kind) if "'m0'" in repr(record)
+    ]
     assert verify(town.context).problems == ()
 
 
@@ -192,9 +203,9 @@ class Slow:
         self._store, self.read = store, store.read
         self.looked, self.erased = Signal(), Signal()
 
-    def write(self, work: Callable[[Unit], Any], **more: Any) -> Any:
-        def slowly(unit: Unit) -> Any:
-            answer = work(unit)
+    def write(self, work: Callable[[Transaction], Any], **more: Any) -> Any:
+        def slowly(transaction: Transaction) -> Any:
+            answer = work(transaction)
             self.looked.set()
             self.erased.wait(0.5)
             return answer
@@ -227,5 +238,5 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
     town.erasing.erase("m0")
     slow.erased.set()
     saying.join()
-    known = {Message, Change}  # that somebody was erased
+    known = {OutboxMessage, Change}  # that somebody was erased
     assert not [one for kind in RECORDS if kind not in known for one in town.find(kind) if "'m0'" in repr(one)]

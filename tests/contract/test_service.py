@@ -14,13 +14,13 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from kaczmatch.service.decks import Hand
-from kaczmatch.service.records import Block, Match, Pair
-from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused
-from kaczmatch.service.store import Store
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Block, LatestDecision, MatchSide
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
 from town import Town
 
@@ -46,7 +46,7 @@ class Life(RuleBasedStateMachine):
         self.last: dict[str, str] = {}
         self.here: set[str] = set()
         self.paused: set[str] = set()
-        self.hands: dict[str, Hand] = {}
+        self.hands: dict[str, OpenDeck] = {}
         self.sent = 0
         for user in EVERYBODY:
             self.move_in(user)
@@ -187,7 +187,7 @@ class Life(RuleBasedStateMachine):
     @rule(days=st.sampled_from([0.01, 1.0, 14.0, 40.0]))
     def wait(self, days: float) -> None:
         self.town.wait(days=days)
-        Upkeep(self.town.context).run()
+        Maintenance(self.town.context).run()
         self.hands.clear() if days > 1.0 else None
 
     @rule(add=st.booleans())
@@ -206,9 +206,9 @@ class Life(RuleBasedStateMachine):
     def the_store_says_what_happened(self) -> None:
         if not hasattr(self, "town"):
             return
-        stored = {(pair.user, pair.other): pair.decision for pair in self.town.find(Pair)}
+        stored = {(pair.user, pair.other): pair.decision for pair in self.town.find(LatestDecision)}
         assert stored == {pair: said[-1] for pair, said in self.decisions.items() if said}
-        sides = {(one.user, one.other): one.ended for one in self.town.find(Match)}
+        sides = {(one.user, one.other): one.ended for one in self.town.find(MatchSide)}
         for pair in self.matches | self.ended:
             one, other = sorted(pair)
             assert {(one, other), (other, one)} <= set(sides)

@@ -9,8 +9,8 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput, Learner
-from kaczmatch.learners.block import BlockLearner
-from kaczmatch.learners.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.rules.block import BlockLearner
 
 
 @pytest.mark.parametrize("real", [False, True], ids=["tags", "real-valued"])
@@ -50,7 +50,7 @@ def test_replay_in_parts_equals_replay_at_once(learner: Learner, swipes: Any, mo
     for cut in (slice(0, 100), slice(100, 101), slice(101, 300)):
         parts = kaczmatch.replay(learner, {name: column[cut] for name, column in columns.items()}, states=parts)
     assert dict(parts) == dict(whole)
-    monkeypatch.setattr("kaczmatch.learners.replay._ROWS_AT_ONCE", 37)
+    monkeypatch.setattr("kaczmatch.learners.logs.replay._ROWS_AT_ONCE", 37)
     assert dict(kaczmatch.replay(learner, columns)) == dict(whole)
 
 

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import (
+from kaczmatch.service.domain.records import (
     RECORDS,
+    AbuseReport,
     Block,
     Event,
     Fact,
-    Learned,
-    Logged,
-    Match,
-    Message,
+    LatestDecision,
+    LogRecord,
+    MatchSide,
     Model,
-    Pair,
+    OutboxMessage,
     Person,
-    Report,
-    Standing,
+    PersonCounters,
+    StoredState,
 )
-from kaczmatch.service.store import Store, Unavailable, Unit
+from kaczmatch.service.domain.store import Store, StoreUnavailable, Transaction
 from kaczmatch.storage import MemoryStore, SqlStore, Taken, WrittenAlready
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -36,8 +36,8 @@ def event(user: str, id: str, **fields: Any) -> Event:
     return Event(**{"user": user, "id": id, "kind": "swiped", "at": NOW} | fields)
 
 
-def message(id: str) -> Message:
-    return Message(id=id, topic="match.created", user="ann", at=NOW)
+def message(id: str) -> OutboxMessage:
+    return OutboxMessage(id=id, topic="match.created", user="ann", at=NOW)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -54,9 +54,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def put(store: Store, *records: Any) -> None:
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         for record in records:
-            unit.append(record) if isinstance(record, Logged) else unit.put(record)
+            transaction.append(record) if isinstance(record, LogRecord) else transaction.put(record)
 
     store.write(work).result()
 
@@ -77,9 +77,13 @@ PERSON = Person(
     [
         PERSON,
         replace(PERSON, name="", features=b"", within_km=None, row=2**62, paused=False, i_look_for=()),
-        Learned(model=1, user="ann", state=b"\0\xff" * 500, swipes=0, at=None, anchor=b"", stability=(0.1, 1e-300, 1 / 3)),
-        Match(user="a", other="b", id="m", at=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), outcomes=("met", 'a"b')),
-        Standing(user="ann", excess=-1.5e308, information=float("inf"), weighed=datetime.max.replace(tzinfo=UTC)),
+        StoredState(
+            model=1, user="ann", state=b"\0\xff" * 500, swipes=0, at=None, session_direction=b"", stability=(0.1, 1e-300, 1 / 3)
+        ),
+        MatchSide(
+            user="a", other="b", id="m", at=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), outcomes=("met", 'a"b')
+        ),
+        PersonCounters(user="ann", excess=-1.5e308, information=float("inf"), appeal_as_of=datetime.max.replace(tzinfo=UTC)),
     ],
     ids=str,
 )
@@ -101,16 +105,16 @@ def test_a_time_is_kept_in_utc_wherever_it_was_told(store: Store) -> None:
 def test_there_is_nothing_in_a_new_store(store: Store) -> None:
     with store.read() as reader:
         assert all(reader.count(kind) == 0 and reader.find(kind) == [] for kind in RECORDS)
-        assert reader.get(Pair, "ann", "bob") is None
-        assert reader.many(Pair, [("ann", "bob"), ("bob", "ann")]) == {}
-        assert reader.many(Pair, []) == {}
+        assert reader.get(LatestDecision, "ann", "bob") is None
+        assert reader.many(LatestDecision, [("ann", "bob"), ("bob", "ann")]) == {}
+        assert reader.many(LatestDecision, []) == {}
 
 
 def test_putting_replaces_and_dropping_removes(store: Store) -> None:
     put(store, Fact(name="a", value="1"), Fact(name="b", value="1"))
     put(store, Fact(name="a", value="2"))
-    store.write(lambda unit: unit.drop(Fact, "b")).result()
-    store.write(lambda unit: unit.drop(Fact, "never there")).result()
+    store.write(lambda tx: tx.drop(Fact, "b")).result()
+    store.write(lambda tx: tx.drop(Fact, "never there")).result()
     assert facts(store) == {"a": "2"}
 
 
@@ -118,12 +122,17 @@ def test_a_work_sees_what_it_has_written_and_nobody_else_does(store: Store) -> N
     put(store, Fact(name="gone", value="1"))
     seen: list[Any] = []
 
-    def work(unit: Unit) -> str:
-        unit.put(Fact(name="a", value="1"))
-        unit.put(Fact(name="a", value="2"))
-        unit.drop(Fact, "gone")
-        unit.append(event("ann", "1"))
-        seen[:] = [unit.get(Fact, "a"), unit.get(Fact, "gone"), unit.get(Event, "ann", "1"), unit.many(Fact, [("a",), ("gone",)])]
+    def work(transaction: Transaction) -> str:
+        transaction.put(Fact(name="a", value="1"))
+        transaction.put(Fact(name="a", value="2"))
+        transaction.drop(Fact, "gone")
+        transaction.append(event("ann", "1"))
+        seen[:] = [
+            transaction.get(Fact, "a"),
+            transaction.get(Fact, "gone"),
+            transaction.get(Event, "ann", "1"),
+            transaction.many(Fact, [("a",), ("gone",)]),
+        ]
         seen.append(facts(store))
         return "done"
 
@@ -133,9 +142,9 @@ def test_a_work_sees_what_it_has_written_and_nobody_else_does(store: Store) -> N
 
 
 def test_a_work_that_raises_leaves_nothing_and_its_error_is_its_answer(store: Store) -> None:
-    def work(unit: Unit) -> None:
-        unit.put(Fact(name="a", value="1"))
-        unit.append(event("ann", "1"))
+    def work(transaction: Transaction) -> None:
+        transaction.put(Fact(name="a", value="1"))
+        transaction.append(event("ann", "1"))
         raise LookupError("no")
 
     with pytest.raises(LookupError, match="no"):
@@ -145,14 +154,14 @@ def test_a_work_that_raises_leaves_nothing_and_its_error_is_its_answer(store: St
 
 
 def test_a_work_cannot_search_once_it_has_written(store: Store) -> None:
-    def found(unit: Unit) -> Any:
-        before = unit.find(Fact), unit.count(Fact)
-        unit.put(Fact(name="a", value="1"))
-        return before, unit.find(Fact)
+    def found(transaction: Transaction) -> Any:
+        before = transaction.find(Fact), transaction.count(Fact)
+        transaction.put(Fact(name="a", value="1"))
+        return before, transaction.find(Fact)
 
-    def counted(unit: Unit) -> Any:
-        unit.drop(Fact, "a")
-        return unit.count(Fact)
+    def counted(transaction: Transaction) -> Any:
+        transaction.drop(Fact, "a")
+        return transaction.count(Fact)
 
     for work in (found, counted):
         with pytest.raises(WrittenAlready):
@@ -167,7 +176,7 @@ def test_a_line_is_appended_once(store: Store) -> None:
     with pytest.raises(Taken):
         put(store, event("ann", "2"), event("ann", "2"))
     with pytest.raises(Taken):
-        store.write(lambda unit: unit.append(event("ann", "1")), reads=[(Event, ("ann", "1"))]).result()
+        store.write(lambda tx: tx.append(event("ann", "1")), prefetch=[(Event, ("ann", "1"))]).result()
     put(store, event("bob", "1"))
     with store.read() as reader:
         assert [(line.user, line.id, line.kind) for line in reader.find(Event)] == [
@@ -179,9 +188,9 @@ def test_a_line_is_appended_once(store: Store) -> None:
 
 def test_logs_are_appended_to_and_everything_else_is_put(store: Store) -> None:
     with pytest.raises(TypeError):
-        store.write(lambda unit: unit.put(event("ann", "1"))).result()
+        store.write(lambda tx: tx.put(event("ann", "1"))).result()
     with pytest.raises(TypeError):
-        store.write(lambda unit: unit.append(Fact(name="a", value="1"))).result()  # type: ignore[arg-type]
+        store.write(lambda tx: tx.append(Fact(name="a", value="1"))).result()  # type: ignore[arg-type]
 
 
 def test_numbers_rise_and_are_never_given_again(store: Store) -> None:
@@ -191,7 +200,7 @@ def test_numbers_rise_and_are_never_given_again(store: Store) -> None:
         first = reader.find(Event, user="ann")
     assert [line.id for line in first] == ["z", "a", "m"]
     assert first[0].number < first[1].number < first[2].number
-    store.write(lambda unit: unit.drop(Event, "ann", "m")).result()
+    store.write(lambda tx: tx.drop(Event, "ann", "m")).result()
     put(store, event("ann", "last"))
     with store.read() as reader:
         last = reader.get(Event, "ann", "last")
@@ -202,13 +211,13 @@ def test_numbers_rise_and_are_never_given_again(store: Store) -> None:
 def test_a_dropped_line_may_be_written_anew(store: Store) -> None:
     put(store, event("ann", "1"))
 
-    def again(unit: Unit) -> None:
-        unit.drop(Event, "ann", "1")
-        unit.append(event("ann", "1", kind="reset"))
+    def again(transaction: Transaction) -> None:
+        transaction.drop(Event, "ann", "1")
+        transaction.append(event("ann", "1", kind="reset"))
 
-    def come_and_gone(unit: Unit) -> None:
-        unit.append(event("ann", "2"))
-        unit.drop(Event, "ann", "2")
+    def come_and_gone(transaction: Transaction) -> None:
+        transaction.append(event("ann", "2"))
+        transaction.drop(Event, "ann", "2")
 
     store.write(again).result()
     store.write(come_and_gone).result()
@@ -221,52 +230,55 @@ def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> No
     put(
         store,
         *(
-            Pair(user="me", other=name, decision="like", decided=NOW + timedelta(seconds=i % 3), swipe="s")
+            LatestDecision(user="me", candidate=name, decision="like", at=NOW + timedelta(seconds=i % 3), swipe="s")
             for i, name in enumerate(names)
         ),
     )
-    put(store, Pair(user="you", other="a", decision="pass", decided=NOW, swipe="s"))
+    put(store, LatestDecision(user="you", candidate="a", decision="pass", at=NOW, swipe="s"))
     with store.read() as reader:
-        everything = reader.find(Pair)
-        assert everything == sorted(everything, key=lambda pair: (pair.decided, pair.user, pair.other))
-        assert reader.find(Pair, newest=True) == everything[::-1]
-        mine = reader.find(Pair, user="me")
+        everything = reader.find(LatestDecision)
+        assert everything == sorted(everything, key=lambda pair: (pair.at, pair.user, pair.candidate))
+        assert reader.find(LatestDecision, newest=True) == everything[::-1]
+        mine = reader.find(LatestDecision, user="me")
         assert mine == [pair for pair in everything if pair.user == "me"]
-        assert reader.find(Pair, user="me", limit=3) == mine[:3]
-        assert reader.find(Pair, user="me", limit=0) == []
-        place = (mine[4].decided, mine[4].user, mine[4].other)
-        assert reader.find(Pair, user="me", after=place) == mine[5:]
-        assert reader.find(Pair, user="me", after=place, newest=True) == mine[3::-1]
-        assert reader.find(Pair, after=(NOW,)) == [pair for pair in everything if pair.decided > NOW]
-        assert reader.count(Pair, user="me", decision="like") == len(names)
-        assert reader.count(Pair, decision="like", decided=NOW) == 4
+        assert reader.find(LatestDecision, user="me", limit=3) == mine[:3]
+        assert reader.find(LatestDecision, user="me", limit=0) == []
+        place = (mine[4].at, mine[4].user, mine[4].candidate)
+        assert reader.find(LatestDecision, user="me", after=place) == mine[5:]
+        assert reader.find(LatestDecision, user="me", after=place, newest=True) == mine[3::-1]
+        assert reader.find(LatestDecision, after=(NOW,)) == [pair for pair in everything if pair.at > NOW]
+        assert reader.count(LatestDecision, user="me", decision="like") == len(names)
+        assert reader.count(LatestDecision, decision="like", at=NOW) == 4
 
 
 def test_a_field_without_a_value_can_be_searched_for(store: Store) -> None:
-    report = Report(id="1", user="ann", other="bob", reason="rude", words="", at=NOW)
+    report = AbuseReport(id="1", user="ann", other="bob", reason="rude", text="", at=NOW)
     put(store, report, replace(report, id="2", closed=NOW))
     with store.read() as reader:
-        assert [found.id for found in reader.find(Report, closed=None)] == ["1"]
-        assert reader.count(Report, closed=None, user="ann") == 1
-        assert reader.count(Report, closed=NOW) == 1
+        assert [found.id for found in reader.find(AbuseReport, closed=None)] == ["1"]
+        assert reader.count(AbuseReport, closed=None, user="ann") == 1
+        assert reader.count(AbuseReport, closed=NOW) == 1
 
 
 def test_many_keys_are_looked_up_at_once(store: Store) -> None:
-    pairs = [Pair(user=f"u{i % 40}", other=f"o{i}", decision="like", decided=NOW, swipe="s") for i in range(900)]
+    pairs = [LatestDecision(user=f"u{i % 40}", candidate=f"o{i}", decision="like", at=NOW, swipe="s") for i in range(900)]
     put(store, *pairs)
     wanted = [pair.identity() for pair in pairs] + [("nobody", "else")]
     with store.read() as reader:
-        assert reader.many(Pair, wanted) == {pair.identity(): pair for pair in pairs}
-    assert store.write(lambda unit: len(unit.many(Pair, wanted))).result() == 900
-    assert store.write(lambda unit: len(unit.many(Pair, wanted)), reads=[(Pair, key) for key in wanted]).result() == 900
+        assert reader.many(LatestDecision, wanted) == {pair.identity(): pair for pair in pairs}
+    assert store.write(lambda tx: len(tx.many(LatestDecision, wanted))).result() == 900
+    assert (
+        store.write(lambda tx: len(tx.many(LatestDecision, wanted)), prefetch=[(LatestDecision, key) for key in wanted]).result()
+        == 900
+    )
 
-    def remove(unit: Unit) -> None:
+    def remove(transaction: Transaction) -> None:
         for pair in pairs[:-1]:
-            unit.drop(Pair, *pair.identity())
+            transaction.drop(LatestDecision, *pair.identity())
 
     store.write(remove).result()
     with store.read() as reader:
-        assert reader.find(Pair) == pairs[-1:]
+        assert reader.find(LatestDecision) == pairs[-1:]
 
 
 def test_a_reader_stays_at_its_moment(store: Store) -> None:
@@ -280,11 +292,11 @@ def test_a_reader_stays_at_its_moment(store: Store) -> None:
 
 @pytest.mark.parametrize("bad", ["a\0b", "\ud800"], ids=["NUL", "lone surrogate"])
 def test_text_that_cannot_be_stored_is_an_error_of_that_work_alone(store: Store, bad: str) -> None:
-    good = [store.write(lambda unit, i=i: unit.put(Fact(name=f"good {i}", value="1"))) for i in range(5)]
+    good = [store.write(lambda transaction, i=i: transaction.put(Fact(name=f"good {i}", value="1"))) for i in range(5)]
     with pytest.raises(ValueError, match=r"NUL|surrogate"):
-        store.write(lambda unit: unit.put(Fact(name="bad", value=bad))).result()
+        store.write(lambda tx: tx.put(Fact(name="bad", value=bad))).result()
     with pytest.raises(ValueError, match=r"NUL|surrogate"):
-        store.write(lambda unit: unit.get(Fact, bad)).result()
+        store.write(lambda tx: tx.get(Fact, bad)).result()
     with store.read() as reader, pytest.raises(ValueError, match=r"NUL|surrogate"):
         reader.find(Fact, value=bad)
     for future in good:
@@ -305,19 +317,19 @@ def test_text_that_cannot_be_stored_is_an_error_of_that_work_alone(store: Store,
 )
 def test_values_that_would_not_come_back_are_refused(store: Store, fields: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
-        put(store, Standing(**{"user": "ann"} | fields))
+        put(store, PersonCounters(**{"user": "ann"} | fields))
 
 
 def test_wrong_keys_and_fields_are_errors(store: Store) -> None:
     with store.read() as reader:
         with pytest.raises(TypeError):
-            reader.get(Pair, "ann")
+            reader.get(LatestDecision, "ann")
         with pytest.raises(TypeError):
-            reader.find(Pair, nonsense=1)
+            reader.find(LatestDecision, nonsense=1)
         with pytest.raises(TypeError):
-            reader.count(Pair, nonsense=1)
+            reader.count(LatestDecision, nonsense=1)
     with pytest.raises(TypeError):
-        store.write(lambda unit: unit.drop(Pair, "ann")).result()
+        store.write(lambda tx: tx.drop(LatestDecision, "ann")).result()
 
 
 def test_counting_in_many_threads_loses_nothing(store: Store) -> None:
@@ -330,12 +342,12 @@ def test_counting_in_many_threads_loses_nothing(store: Store) -> None:
         for i in range(times):
             person = people[(mine + i) % len(people)]
 
-            def work(unit: Unit, person: str = person, id: str = f"{mine}-{i}") -> None:
-                standing = unit.get(Standing, person) or Standing(user=person)
-                unit.append(event(person, id, vocabulary=standing.swipes))
-                unit.put(replace(standing, swipes=standing.swipes + 1))
+            def work(transaction: Transaction, person: str = person, id: str = f"{mine}-{i}") -> None:
+                standing = transaction.get(PersonCounters, person) or PersonCounters(user=person)
+                transaction.append(event(person, id, vocabulary=standing.swipes))
+                transaction.put(replace(standing, swipes=standing.swipes + 1))
 
-            futures.append(store.write(work, people=[person], reads=[(Standing, (person,))] if i % 2 else []))
+            futures.append(store.write(work, locks=[person], prefetch=[(PersonCounters, (person,))] if i % 2 else []))
         for future in futures:
             future.result()
 
@@ -345,28 +357,28 @@ def test_counting_in_many_threads_loses_nothing(store: Store) -> None:
     for worker in workers:
         worker.join()
     with store.read() as reader:
-        assert sum(standing.swipes for standing in reader.find(Standing)) == threads * times
+        assert sum(standing.swipes for standing in reader.find(PersonCounters)) == threads * times
         for person in people:
             lines = reader.find(Event, user=person)
             assert [line.vocabulary for line in lines] == list(range(len(lines)))
 
 
 def test_works_run_in_the_order_they_came(store: Store) -> None:
-    def work(unit: Unit, i: int) -> None:
-        unit.append(event("ann", str(i)))
+    def work(transaction: Transaction, i: int) -> None:
+        transaction.append(event("ann", str(i)))
 
-    for future in [store.write(lambda unit, i=i: work(unit, i), people=["ann"]) for i in range(300)]:
+    for future in [store.write(lambda transaction, i=i: work(transaction, i), locks=["ann"]) for i in range(300)]:
         future.result()
     with store.read() as reader:
         assert [line.id for line in reader.find(Event)] == [str(i) for i in range(300)]
 
 
 def test_a_closed_store_takes_nothing_more(store: Store) -> None:
-    futures = [store.write(lambda unit, i=i: unit.put(Fact(name=str(i), value="1"))) for i in range(50)]
+    futures = [store.write(lambda transaction, i=i: transaction.put(Fact(name=str(i), value="1"))) for i in range(50)]
     store.close()
     assert all(future.result(0) is None for future in futures)
-    with pytest.raises(Unavailable):
-        store.write(lambda unit: unit.put(Fact(name="late", value="1")))
+    with pytest.raises(StoreUnavailable):
+        store.write(lambda tx: tx.put(Fact(name="late", value="1")))
     store.close()
 
 

@@ -15,32 +15,34 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kaczmatch.service.records import Event, Fact, Logged, Message, Pair, Record
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.records import Event, Fact, LatestDecision, LogRecord, OutboxMessage, Record
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import MemoryStore, SqlStore, Taken
 from kaczmatch.storage.schema import TABLES
 
-KINDS: tuple[type[Record], ...] = (Fact, Pair, Event, Message)
+KINDS: tuple[type[Record], ...] = (Fact, LatestDecision, Event, OutboxMessage)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 people = st.sampled_from(["ann", "Ça", ""])
 moments = st.integers(0, 3).map(lambda days: NOW + timedelta(days=days))
 records = st.one_of(
     st.builds(Fact, name=people, value=st.sampled_from("xyz")),
-    st.builds(Pair, user=people, other=people, decision=st.sampled_from(["like", "pass"]), decided=moments, swipe=st.just("s")),
+    st.builds(
+        LatestDecision, user=people, other=people, decision=st.sampled_from(["like", "pass"]), decided=moments, swipe=st.just("s")
+    ),
     st.builds(Event, user=people, id=st.sampled_from("123"), kind=st.just("swiped"), at=moments, candidate=people | st.none()),
-    st.builds(Message, id=people, topic=st.just("t"), user=people, at=moments),
+    st.builds(OutboxMessage, id=people, topic=st.just("t"), user=people, at=moments),
 )
 searches = st.sampled_from(
     [
         (Fact, {}),
         (Fact, {"value": "x", "newest": True}),
-        (Pair, {"user": "ann"}),
-        (Pair, {"other": "Ça", "newest": True, "limit": 2}),
-        (Pair, {"after": (NOW, "ann", "b")}),
+        (LatestDecision, {"user": "ann"}),
+        (LatestDecision, {"other": "Ça", "newest": True, "limit": 2}),
+        (LatestDecision, {"after": (NOW, "ann", "b")}),
         (Event, {"user": "Ça"}),
         (Event, {"candidate": None, "limit": 3}),
-        (Message, {"newest": True}),
+        (OutboxMessage, {"newest": True}),
     ]
 )
 steps = st.one_of(
@@ -59,29 +61,31 @@ works = st.lists(steps, max_size=6)
 
 def plain(answer: Any) -> Any:
     """Numbers may differ from store to store; that they rise shows in the order."""
-    if isinstance(answer, Logged):
+    if isinstance(answer, LogRecord):
         return replace(answer, number=0)
     if isinstance(answer, list):
         return [plain(one) for one in answer]
     return {key: plain(one) for key, one in answer.items()} if isinstance(answer, dict) else answer
 
 
-def step(unit: Unit, what: str, given: Any) -> Any:
+def step(transaction: Transaction, what: str, given: Any) -> Any:
     if what == "raise":
         raise LookupError("as it was told")
     if what == "write":
-        return unit.append(given) if isinstance(given, Logged) else unit.put(given)
+        return transaction.append(given) if isinstance(given, LogRecord) else transaction.put(given)
     if what == "find":
-        return unit.find(given[0], **given[1])
+        return transaction.find(given[0], **given[1])
     if what == "count":
-        return unit.count(given[0], **{name: value for name, value in given[1].items() if name in ("user", "value", "candidate")})
+        return transaction.count(
+            given[0], **{name: value for name, value in given[1].items() if name in ("user", "value", "candidate")}
+        )
     if what == "many":
-        return unit.many(type(given), [given.identity()])
-    return getattr(unit, what)(type(given), *given.identity())
+        return transaction.many(type(given), [given.identity()])
+    return getattr(transaction, what)(type(given), *given.identity())
 
 
-def work_of(todo: list[Any]) -> Callable[[Unit], Any]:
-    return lambda unit: [plain(step(unit, what, given)) for what, given in todo]
+def work_of(todo: list[Any]) -> Callable[[Transaction], Any]:
+    return lambda tx: [plain(step(tx, what, given)) for what, given in todo]
 
 
 def reads_of(todo: list[Any]) -> list[Any]:
@@ -111,14 +115,14 @@ class Machine(RuleBasedStateMachine):
 
     @rule(todo=works, ahead=st.booleans())
     def alone(self, todo: list[Any], ahead: bool) -> None:
-        future = self.store.write(work_of(todo), people=["ann"], reads=reads_of(todo) if ahead else [])
+        future = self.store.write(work_of(todo), locks=["ann"], prefetch=reads_of(todo) if ahead else [])
         assert same(outcome(future), outcome(self.model.write(work_of(todo))))
 
     @rule(many=st.lists(st.tuples(works, st.booleans()), min_size=2, max_size=6))
     def together(self, many: list[Any]) -> None:
         go = Signal()
         held = self.store.write(lambda _: go.wait(30))
-        futures = [self.store.write(work_of(todo), reads=reads_of(todo) if ahead else []) for todo, ahead in many]
+        futures = [self.store.write(work_of(todo), prefetch=reads_of(todo) if ahead else []) for todo, ahead in many]
         go.set()
         held.result()
         for (todo, _), future in zip(many, futures, strict=True):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.services import open_store
 
-from kaczmatch.service.records import Event, Impression, Learned, Match, Pair, Record, Standing
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record, StoredState
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.verification import verify
 from town import Town
 
 
@@ -40,11 +40,11 @@ def lived(town: Town) -> None:
 
 
 def put(record: Record) -> Callable[[Any], None]:
-    return lambda unit: unit.put(record)
+    return lambda tx: tx.put(record)
 
 
 def drop(record: Record) -> Callable[[Any], None]:
-    return lambda unit: unit.drop(type(record), *record.identity())
+    return lambda tx: tx.drop(type(record), *record.identity())
 
 
 def one(town: Town, kind: type[Record], **equal: Any) -> Any:
@@ -53,27 +53,30 @@ def one(town: Town, kind: type[Record], **equal: Any) -> Any:
 
 
 CORRUPTIONS: dict[str, tuple[Callable[[Town], Callable[[Any], None]], str]] = {
-    "a state": (lambda t: put(replace(one(t, Learned, user="w0"), swipes=7)), "the state of 'w0'"),
-    "a state is gone": (lambda t: drop(one(t, Learned, user="w0")), "the state of 'w0'"),
-    "a decision": (lambda t: put(replace(one(t, Pair, user="w3"), decision="pass")), "'w3' decided on 'm1'"),
-    "its time": (lambda t: put(replace(one(t, Pair, user="w3"), decided=t.now)), "'w3' decided on 'm1'"),
-    "its swipe": (lambda t: put(replace(one(t, Pair, user="w3"), swipe="x")), "'w3' decided on 'm1'"),
-    "a decision is gone": (lambda t: drop(one(t, Pair, user="w3")), "'w3' decided on 'm1'"),
-    "a decision nobody made": (lambda t: put(replace(one(t, Pair, user="w3"), other="m2")), "'w3' decided on 'm2'"),
-    "a decision of nobody": (lambda t: put(replace(one(t, Pair, user="w3"), user="ghost")), "belong to nobody"),
-    "a part in an appeal": (lambda t: put(replace(one(t, Pair, user="w3"), excess=0.9)), "the appeal of 'm1'"),
+    "a state": (lambda t: put(replace(one(t, StoredState, user="w0"), swipes=7)), "the state of 'w0'"),
+    "a state is gone": (lambda t: drop(one(t, StoredState, user="w0")), "the state of 'w0'"),
+    "a decision": (lambda t: put(replace(one(t, LatestDecision, user="w3"), decision="pass")), "'w3' decided on 'm1'"),
+    "its time": (lambda t: put(replace(one(t, LatestDecision, user="w3"), decided=t.now)), "'w3' decided on 'm1'"),
+    "its swipe": (lambda t: put(replace(one(t, LatestDecision, user="w3"), swipe="x")), "'w3' decided on 'm1'"),
+    "a decision is gone": (lambda t: drop(one(t, LatestDecision, user="w3")), "'w3' decided on 'm1'"),
+    "a decision nobody made": (lambda t: put(replace(one(t, LatestDecision, user="w3"), other="m2")), "'w3' decided on 'm2'"),
+    "a decision of nobody": (lambda t: put(replace(one(t, LatestDecision, user="w3"), user="ghost")), "belong to nobody"),
+    "a part in an appeal": (lambda t: put(replace(one(t, LatestDecision, user="w3"), excess=0.9)), "the appeal of 'm1'"),
     "an appeal": (lambda t: put(replace(t.standing("m1"), information=9.0)), "the appeal of 'm1'"),
     "a count": (lambda t: put(replace(t.standing("w0"), swipes=9)), "the counters of 'w0'"),
     "likes": (lambda t: put(replace(t.standing("w0"), likes=0)), "the counters of 'w0'"),
     "the last swipe": (lambda t: put(replace(t.standing("w0"), swiped=t.now)), "the counters of 'w0'"),
     "an open session": (lambda t: put(replace(t.standing("w0"), talking=False)), "the counters of 'w0'"),
     "counters are gone": (lambda t: drop(t.standing("w0")), "the counters of 'w0'"),
-    "a match nobody made": (lambda t: put(Match(user="w3", other="m2", id="x", at=t.now)), "match 'x' of 'w3'"),
-    "a match of another time": (lambda t: put(replace(one(t, Match, user="w0"), at=t.now)), "of 'w0'"),
-    "half a match": (lambda t: drop(one(t, Match, user="w0")), "of 'm0' has no other side"),
+    "a match nobody made": (lambda t: put(MatchSide(user="w3", other="m2", id="x", at=t.now)), "match 'x' of 'w3'"),
+    "a match of another time": (lambda t: put(replace(one(t, MatchSide, user="w0"), at=t.now)), "of 'w0'"),
+    "half a match": (lambda t: drop(one(t, MatchSide, user="w0")), "of 'm0' has no other side"),
     "an answer on a card": (lambda t: put(replace(answered(t, "w3"), answer=None)), "the card of 'm1'"),
     "an answer nobody gave": (lambda t: put(replace(answered(t, "w3"), answer="x")), "the card of 'm1'"),
-    "an event of nobody": (lambda t: lambda unit: unit.append(replace(t.events("w3")[0], user="ghost")), "belong to nobody"),
+    "an event of nobody": (
+        lambda t: lambda tx: tx.append(replace(t.events("w3")[0], user="ghost")),
+        "belong to nobody",
+    ),
 }
 
 
@@ -84,21 +87,21 @@ def answered(town: Town, user: str) -> Impression:
 def test_what_the_service_wrote_is_in_order_and_every_corruption_is_found(town: Town) -> None:
     lived(town)
     assert verify(town.context).problems == ()
-    kinds = (Learned, Pair, Standing, Match, Impression)
+    kinds = (StoredState, LatestDecision, PersonCounters, MatchSide, Impression)
     before = {kind: town.find(kind) for kind in kinds}
     for name, (corrupt, words) in CORRUPTIONS.items():
         town.context.store.write(corrupt(town)).result()
         problems = verify(town.context).problems
         assert any(words in problem for problem in problems), (name, problems)
 
-        def mend(unit: Any) -> None:
+        def mend(transaction: Any) -> None:
             for kind, records in before.items():
                 for record in set(town.find(kind)) - set(records):
-                    unit.drop(kind, *record.identity())
+                    transaction.drop(kind, *record.identity())
                 for record in records:
-                    unit.put(record)
+                    transaction.put(record)
             for event in town.find(Event, user="ghost"):
-                unit.drop(Event, *event.identity())
+                transaction.drop(Event, *event.identity())
 
         town.context.store.write(mend).result()
     assert verify(town.context).problems == ()
@@ -106,7 +109,7 @@ def test_what_the_service_wrote_is_in_order_and_every_corruption_is_found(town: 
 
 def test_both_sides_of_a_match_are_missed(town: Town) -> None:
     lived(town)
-    for match in town.find(Match):
+    for match in town.find(MatchSide):
         town.context.store.write(drop(match)).result()
     assert any("made match" in problem for problem in verify(town.context).problems)
 
@@ -142,10 +145,10 @@ def test_a_session_that_began_with_an_erased_swipe_is_ended_once(town: Town) -> 
     town.erasing.erase("m0")
     town.swipe("w0", "m2", id="first")
     town.undoing.undo("w0", "first").result()
-    assert town.standing("w0").talking  # by the second swipe
+    assert town.standing("w0").in_session  # by the second swipe
     assert town.swiping.end_session("w0").result()
     town.erasing.erase("m1")
-    assert not town.standing("w0").talking
+    assert not town.standing("w0").in_session
     assert town.standing("w0").swipes == 0
     assert verify(town.context).problems == ()
 
@@ -159,7 +162,7 @@ def test_an_erasure_that_is_under_way_is_in_order_at_every_step(town: Town) -> N
         town.swipe(user, "m9")
     steps = [partial(town.erasing._forget, user="m9", other=other) for other in ("w0", "w1")]
     for step in (partial(town.erasing._remove, user="m9"), *steps):
-        town.context.store.write(step, people=["m9", "w0", "w1"]).result()
+        town.context.store.write(step, locks=["m9", "w0", "w1"]).result()
         assert verify(town.context).problems == ()
     assert town.erasing.resume() == 1
     assert verify(town.context).problems == ()

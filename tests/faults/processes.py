@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kaczmatch.service.records import Event, Standing
+from kaczmatch.service.domain.records import Event, PersonCounters
 from kaczmatch.storage import SqlStore
 
 WRITER = Path(__file__).with_name("writer.py")
@@ -41,7 +41,7 @@ def verify(url: str, acknowledged: set[int]) -> int:
     try:
         with store.read() as reader:
             lines = reader.find(Event, user="ann")
-            standing = reader.get(Standing, "ann")
+            standing = reader.get(PersonCounters, "ann")
     finally:
         store.close()
     there = {int(line.id) for line in lines}

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from itertools import count
 from threading import Thread
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.rules import Limit, Rules
-from kaczmatch.service.swiping import Answer, Swipe, Swiping
+from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.storage import SqlStore
 
 PEOPLE, THREADS = 24, 4
@@ -28,12 +28,12 @@ def hash_of(me: str, other: str) -> int:
 
 def swipe_on(url: str, ledger: str, cycle: int) -> None:
     numbers = count(1)
-    rules = Rules(swipes=Limit(None, Rules().swipes.window))
+    rules = ServiceConfig(swipes=QuotaLimit(None, ServiceConfig().swipes.window))
     context = Context(SqlStore(url), rules, lambda: datetime.now(UTC), lambda: f"i{cycle}-{next(numbers)}")
     swiping = Swiping(context)
     out = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def acknowledged(future: Future[Answer]) -> None:
+    def acknowledged(future: Future[SwipeResult]) -> None:
         if future.exception() is None:
             event = future.result().event
             os.write(out, f"{event.user} {event.id} {event.candidate} {event.decision}\n".encode())

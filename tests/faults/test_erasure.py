@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 from kaczmatch.app.composing import scrubbing_of
 from kaczmatch.cli.app import app
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.personal import export
-from kaczmatch.service.records import RECORDS
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.records import RECORDS
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage import SqlStore
 from town import Town
 
@@ -74,10 +74,10 @@ def test_nothing_of_an_erased_person_can_be_read_from_the_files(files: Files, ca
         assert NAME in told
         assert files.with_text(CANARY), "the canary cannot be found before, so its absence would prove nothing"
         assert files.with_text(NAME)
-        erasing = Erasing(town.context, scrubbing_of(town.context, store), Farewells(town.context, b"secret"))
+        erasing = Erasure(town.context, scrubbing_of(town.context, store), ErasedTokens(town.context, b"secret"))
         erasing.erase(CANARY)
         town.wait(minutes=6)
-        Upkeep(town.context).run()
+        Maintenance(town.context).run()
         feed = Feed(town.context)
         [*_, message] = feed.read()
         assert message.user == CANARY

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.people import made
-from kaczmatch.service.records import Event, Impression, Standing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, PersonCounters
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from swiper import PEOPLE
 from town import NOON, Town
@@ -42,12 +42,12 @@ def nursery() -> Iterator[subprocess.Popen[str]]:
 
 
 def settle(town: Town) -> None:
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         words = town.world.recommender.index.vocabulary
         for place in range(PEOPLE):
             for me in (f"w{place}", f"m{place}"):
-                unit.put(made(me, town.about(me, man=me[0] == "m"), words, town.context.rules.schema, NOON, None))
-                unit.put(Standing(user=me))
+                transaction.put(new_person(me, town.about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None))
+                transaction.put(PersonCounters(user=me))
 
     town.context.store.write(work).result()
 
@@ -55,11 +55,11 @@ def settle(town: Town) -> None:
 def deal(town: Town, cycle: int) -> None:
     """Everybody has everybody's card, in a deck of this cycle."""
 
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         for woman in range(PEOPLE):
             for man in range(PEOPLE):
                 for me, other in ((f"w{woman}", f"m{man}"), (f"m{man}", f"w{woman}")):
-                    unit.put(Impression(user=me, deck=f"d{cycle}", other=other, **CARD))  # type: ignore[arg-type]
+                    transaction.put(Impression(user=me, deck=f"d{cycle}", candidate=other, **CARD))  # type: ignore[arg-type]
 
     town.context.store.write(work).result()
 

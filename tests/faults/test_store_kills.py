@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import Fact
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.domain.records import Fact
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage import SqlStore
 
 from .processes import kept, verify, writer
@@ -46,17 +46,18 @@ def test_an_immediate_stop_of_the_server_is_an_outage_that_passes(postgres: Any,
     """SIGQUIT: PostgreSQL stops without a word and recovers from its log. The store says so, and works again afterwards."""
     store = SqlStore(postgres_url)
     acknowledged = {
-        store.write(lambda unit, i=i: (unit.put(Fact(name=str(i), value="1")), str(i))[1]).result() for i in range(20)
+        store.write(lambda transaction, i=i: (transaction.put(Fact(name=str(i), value="1")), str(i))[1]).result()
+        for i in range(20)
     }
     try:
         postgres.stop(signal.SIGQUIT)
-        with pytest.raises(Unavailable):
-            store.write(lambda unit: unit.put(Fact(name="while it is away", value="1"))).result(60)
-        with pytest.raises(Unavailable), store.read() as reader:
+        with pytest.raises(StoreUnavailable):
+            store.write(lambda tx: tx.put(Fact(name="while it is away", value="1"))).result(60)
+        with pytest.raises(StoreUnavailable), store.read() as reader:
             reader.count(Fact)
     finally:
         postgres.start()
-    store.write(lambda unit: unit.put(Fact(name="back", value="1"))).result(60)
+    store.write(lambda tx: tx.put(Fact(name="back", value="1"))).result(60)
     with store.read() as reader:
         assert acknowledged | {"back"} == {fact.name for fact in reader.find(Fact)}
     store.close()
@@ -66,7 +67,7 @@ def test_a_lost_connection_is_taken_up_again(postgres: Any, postgres_url: str) -
     store = SqlStore(postgres_url)
     name = postgres_url.rpartition("/")[2]
     for i in range(3):
-        store.write(lambda unit, i=i: unit.put(Fact(name=str(i), value="1"))).result(60)
+        store.write(lambda transaction, i=i: transaction.put(Fact(name=str(i), value="1"))).result(60)
         postgres.ask(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")  # noqa: S608
     with store.read() as reader:
         assert reader.count(Fact) == 3

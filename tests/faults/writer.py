@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import event
 
-from kaczmatch.service.records import Event, Standing
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.domain.records import Event, PersonCounters
+from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore
 
 TOGETHER = 5
@@ -23,12 +23,12 @@ def say(line: str) -> None:
     print(f"{line}\n", end="", flush=True)  # in one call
 
 
-def work(unit: Unit, number: int) -> int:
+def work(transaction: Transaction, number: int) -> int:
     """A line and what is counted of it: one is never there without the other."""
-    standing = unit.get(Standing, "ann") or Standing(user="ann")
+    standing = transaction.get(PersonCounters, "ann") or PersonCounters(user="ann")
     now = datetime.fromtimestamp(number, UTC)
-    unit.append(Event(user="ann", id=str(number), kind="swiped", at=now, features=number.to_bytes(4) * 50))
-    unit.put(Standing(user="ann", swipes=standing.swipes + 1, swiped=now))
+    transaction.append(Event(user="ann", id=str(number), kind="swiped", at=now, features=number.to_bytes(4) * 50))
+    transaction.put(PersonCounters(user="ann", swipes=standing.swipes + 1, last_swipe_at=now))
     return number
 
 
@@ -39,11 +39,13 @@ def main(url: str, first: int, most: int = sys.maxsize, *pragmas: str) -> None:
     store.database.writer.dispose()
     say("ready")
     for start in range(first, first + most, TOGETHER):
-        futures = [store.write(lambda unit, n=n: work(unit, n), people=["ann"]) for n in range(start, start + TOGETHER)]
+        futures = [
+            store.write(lambda transaction, n=n: work(transaction, n), locks=["ann"]) for n in range(start, start + TOGETHER)
+        ]
         for future in futures:
             try:
                 say(f"kept {future.result()}")
-            except Unavailable as error:
+            except StoreUnavailable as error:
                 say(f"unavailable: {error}")
     store.close()
 

@@ -15,14 +15,14 @@ import pytest
 from tests.services import dealt, in_context, populate, swiped
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.records import RECORDS, Event, Learned, Record
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unit
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import RECORDS, Event, Record, StoredState
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
 
@@ -68,7 +68,7 @@ def lived(url: str) -> None:
         swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
     feed = Feed(context)
     feed.acknowledge(feed.read()[1].number)
-    Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p7")
+    Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p7")
     context.store.close()
 
 
@@ -136,10 +136,12 @@ def test_a_backup_under_load_is_one_moment_and_replays(url: Url, kind: str, tmp_
 def broken(context: Context) -> None:
     """A state that is not the replay of its events."""
     with context.store.read() as reader:
-        one, two = reader.find(Learned, limit=2)
+        one, two = reader.find(StoredState, limit=2)
 
-    def work(unit: Unit) -> None:
-        unit.put(Learned(model=one.model, user=one.user, state=two.state, swipes=1, at=one.at, anchor=b"", stability=()))
+    def work(transaction: Transaction) -> None:
+        transaction.put(
+            StoredState(model=one.model, user=one.user, state=two.state, swipes=1, at=one.at, session_direction=b"", stability=())
+        )
 
     context.store.write(work).result()
 

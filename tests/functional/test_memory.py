@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kaczmatch
-from kaczmatch.learners import replay
+from kaczmatch.learners.logs import replay
 
 
 def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "block-nk") -> int:

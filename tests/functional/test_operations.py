@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm, Experiment
+from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.storage import SqlStore
 from studies import Studied
 

@@ -19,7 +19,7 @@ from kaczmatch.evaluation.peers.from_others import BPR
 from kaczmatch.evaluation.peers.registry import peers_of, with_appeal
 from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
-from kaczmatch.formats.swipe_table import Columns, SwipeTable, read_swipes
+from kaczmatch.formats.swipe_table import ColumnNames, SwipeTable, read_swipes
 
 DATA = Path(os.environ.get("REAL_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 FULL = "probit + population + appeal"
@@ -44,7 +44,7 @@ def movielens() -> Evaluation:
 @pytest.fixture(scope="module")
 def speed_dating() -> Evaluation:
     folder = needed("speed_dating")
-    table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", Columns(time="order"), ("wave",))
+    table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", ColumnNames(time="order"), ("wave",))
     protocol = Protocol(times=(0, 5, 10), rest=2, split="wave")
     return evaluate(Trial(table, protocol), Choices(learners=("tk", "probit", "probit-diag"), all_times=True), Unwatched())
 
@@ -115,7 +115,7 @@ def beside_peers(name: str) -> tuple[SwipeTable, Protocol]:
     pytest.importorskip("vowpalwabbit", reason="peers need: pip install -e '.[bench]'")
     files = folder / "swipes.csv", folder / "candidates.csv"
     if name == "speed_dating":
-        return read_swipes(*files, Columns(time="order"), ("wave",)), Protocol(times=(0, 5, 10), rest=2, split="wave")
+        return read_swipes(*files, ColumnNames(time="order"), ("wave",)), Protocol(times=(0, 5, 10), rest=2, split="wave")
     return read_swipes(*files), Protocol(times=(5, 20), rest=30, at_least=60, appeal_at="first")
 
 

@@ -20,16 +20,16 @@ from tests.services import TAGS, about, in_context, open_store, populate, swiped
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
-from kaczmatch.service.context import Context
-from kaczmatch.service.exporting import COLUMNS, exported
-from kaczmatch.service.importing import MOST_PROBLEMS, Asked, Imported, Importing
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.people import People, tags_of
-from kaczmatch.service.records import Event, Message, Person
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Event, OutboxMessage, Person
+from kaczmatch.service.meeting.profiles import Profiles, tags_of
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.timeline import OperatorActions
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.transfer.exporting import COLUMNS, exported
+from kaczmatch.service.transfer.importing import MOST_PROBLEMS, Importing, ImportRequest, ImportResult
+from kaczmatch.service.transfer.profiles import ProfileImport
+from kaczmatch.service.transfer.swipes import SwipeImport
 from kaczmatch.storage import MemoryStore, SqlStore
 
 KINDS = ("csv", "jsonl", "parquet")
@@ -42,11 +42,11 @@ def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]
     store.close()
 
 
-def bring(context: Context, what: str, path: Path, kind: str = "csv", **options: Any) -> Imported:
-    asked = Asked(path, kind, **options)
+def bring(context: Context, what: str, path: Path, kind: str = "csv", **options: Any) -> ImportResult:
+    asked = ImportRequest(path, kind, **options)
     if what == "profiles":
-        return Importing(context, Profiles(context)).run(asked)
-    return Importing(context, Swipes(context)).run(asked)
+        return Importing(context, ProfileImport(context)).run(asked)
+    return Importing(context, SwipeImport(context)).run(asked)
 
 
 def put_away(context: Context, what: str, path: Path, kind: str) -> int:
@@ -61,9 +61,9 @@ def everything(context: Context, what: str) -> list[dict[str, Any]]:
 def test_what_is_exported_can_be_imported_and_is_the_same(context: Context, kind: str, tmp_path: Path) -> None:
     populate(context, 6)
     strange = about(2, name="=cmd|' /C calc'!A0", latitude=52.52, longitude=13.4, within_km=30.0, tags=frozenset(TAGS))
-    People(context).put("p2", replace(strange, features={"activity": -0.25})).result()
-    People(context).put("p4", about(4, name="'t Hooft", tags=frozenset())).result()
-    People(context).pause("p5", True).result()
+    Profiles(context).put("p2", replace(strange, features={"activity": -0.25})).result()
+    Profiles(context).put("p4", about(4, name="'t Hooft", tags=frozenset())).result()
+    Profiles(context).pause("p5", True).result()
     for user, other in (("p0", "p1"), ("p1", "p0"), ("p2", "p3"), ("p3", "p0")):
         swiped(context, user, other, id=f"{user}-{other}")
     swiped(context, "p2", "p5", id="undone")
@@ -71,23 +71,23 @@ def test_what_is_exported_can_be_imported_and_is_the_same(context: Context, kind
     assert put_away(context, "profiles", tmp_path / f"people.{kind}", kind) == 6
     assert put_away(context, "swipes", tmp_path / f"swipes.{kind}", kind) == 4
     other = in_context(MemoryStore())
-    assert bring(other, "profiles", tmp_path / f"people.{kind}", kind) == Imported(rows=6, written=6, complete=True)
-    assert bring(other, "swipes", tmp_path / f"swipes.{kind}", kind) == Imported(rows=4, written=4, complete=True)
+    assert bring(other, "profiles", tmp_path / f"people.{kind}", kind) == ImportResult(rows=6, written=6, complete=True)
+    assert bring(other, "swipes", tmp_path / f"swipes.{kind}", kind) == ImportResult(rows=4, written=4, complete=True)
     for what in ("profiles", "swipes"):
         assert everything(other, what) == everything(context, what)
     assert not verify(other).problems
     with other.store.read() as reader:
         assert all(event.imported for event in reader.find(Event))
         assert [person.id for person in reader.find(Person, paused=True)] == ["p5"]
-        assert reader.count(Message) == 0  # whoever brings its history knows its matches
+        assert reader.count(OutboxMessage) == 0  # whoever brings its history knows its matches
 
 
 def test_a_file_without_the_column_pauses_and_resumes_nobody_and_none_resumes_who_is_held_back(
     context: Context, tmp_path: Path
 ) -> None:
     populate(context, 4)
-    People(context).pause("p0", True).result()
-    Operating(context).hold("p1", "somebody", True).result()
+    Profiles(context).pause("p0", True).result()
+    OperatorActions(context).hold("p1", "somebody", True).result()
     rows = [{name: value for name, value in row.items() if name != "paused"} for row in everything(context, "profiles")]
     write_rows([[row | {"name": "Renamed"} for row in rows]], [*rows[0]], "jsonl", tmp_path / "silent.jsonl")
     assert bring(context, "profiles", tmp_path / "silent.jsonl", "jsonl").written == 4
@@ -117,8 +117,8 @@ def test_a_user_table_of_any_shape(context: Context, tmp_path: Path) -> None:
     )
     columns = {"id": "user_id", "name": "full_name", "born": "birthday", "i_am": "gender", "i_look_for": "wants"}
     result = bring(context, "profiles", table, columns=columns)
-    assert result == Imported(rows=2, written=2, unread=("shoe size",), complete=True)
-    one, two = People(context).get("1"), People(context).get("2")
+    assert result == ImportResult(rows=2, written=2, unread=("shoe size",), complete=True)
+    one, two = Profiles(context).get("1"), Profiles(context).get("2")
     assert (one.name, one.born, one.i_look_for) == ("Ada Example", date(1990, 2, 3), ("man", "non-binary"))
     assert two.name == "Bo, Example"
     with context.store.read() as reader:
@@ -189,7 +189,7 @@ def test_swipes_are_checked_against_the_people_the_order_and_the_clock(context: 
 def test_a_dry_run_writes_nothing(context: Context, tmp_path: Path) -> None:
     populate(in_context(source := MemoryStore()), 3)
     put_away(in_context(source), "profiles", tmp_path / "people.csv", "csv")
-    assert bring(context, "profiles", tmp_path / "people.csv", dry_run=True) == Imported(rows=3)
+    assert bring(context, "profiles", tmp_path / "people.csv", dry_run=True) == ImportResult(rows=3)
     assert everything(context, "profiles") == []
 
 
@@ -198,20 +198,20 @@ def test_repeating_changes_nothing_and_a_changed_table_only_what_changed(context
     head = "id,name,born,i_am,i_look_for\n"
     table.write_text(head + "a,Ann,1990-01-01,woman,man\nb,Bob,1990-01-01,man,woman\n")
     bring(context, "profiles", table)
-    assert bring(context, "profiles", table) == Imported(rows=2, unchanged=2, complete=True)
+    assert bring(context, "profiles", table) == ImportResult(rows=2, unchanged=2, complete=True)
     before = table.read_text()
     table.write_text(head + "a,Ann,1990-01-01,woman,man\nb,Bob Other,1990-01-01,man,woman\n")
-    assert bring(context, "profiles", table) == Imported(rows=2, written=1, unchanged=1, complete=True)
-    assert People(context).get("a").version == 1
-    assert People(context).get("b").version == 2
+    assert bring(context, "profiles", table) == ImportResult(rows=2, written=1, unchanged=1, complete=True)
+    assert Profiles(context).get("a").version == 1
+    assert Profiles(context).get("b").version == 2
     table.write_text(before)
-    assert bring(context, "profiles", table) == Imported(rows=2, written=1, unchanged=1, complete=True)
-    assert People(context).get("b").name == "Bob"
+    assert bring(context, "profiles", table) == ImportResult(rows=2, written=1, unchanged=1, complete=True)
+    assert Profiles(context).get("b").name == "Bob"
 
 
 @pytest.mark.parametrize("what", ["profiles", "swipes"])
 def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.service.importing._SAVED_EVERY", 500)
+    monkeypatch.setattr("kaczmatch.service.transfer.importing._SAVED_EVERY", 500)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     context = in_context(store)
     if what == "swipes":
@@ -233,9 +233,9 @@ def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Pat
         if total and done >= 2_000:
             raise Stop
 
-    target: Any = Profiles(context) if what == "profiles" else Swipes(context)
+    target: Any = ProfileImport(context) if what == "profiles" else SwipeImport(context)
     with pytest.raises(Stop):
-        Importing(context, target).run(Asked(table, "csv"), interrupted)
+        Importing(context, target).run(ImportRequest(table, "csv"), interrupted)
     store.close()
     context = in_context(store := SqlStore(f"sqlite:///{tmp_path}/store.db"))
     result = bring(context, what, table)

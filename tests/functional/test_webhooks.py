@@ -21,15 +21,15 @@ from tests.services import START, Clock, Receiver, dealt, in_context, open_store
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.delivering import Deliverer
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.records import Delivery, Message
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.sending import Persistence, Reply
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Delivery, OutboxMessage
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.messages.delivery import Deliverer
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.messages.sender import RetrySchedule, SendResult
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -142,9 +142,9 @@ def test_failures_hold_up_one_person_only_and_the_order_is_kept(context: Context
 
 
 def test_pauses_grow_with_jitter_up_to_a_limit_and_then_it_is_given_up() -> None:
-    rng, plan = np.random.default_rng(1), Persistence()
-    message = Message(id="m", topic="match.created", user="ann", at=START)
-    no = Reply(False)
+    rng, plan = np.random.default_rng(1), RetrySchedule()
+    message = OutboxMessage(id="m", topic="match.created", user="ann", at=START)
+    no = SendResult(False)
     pauses = []
     for attempts in range(1, 16):
         at = plan.next(message, attempts, no, START, rng)
@@ -154,7 +154,7 @@ def test_pauses_grow_with_jitter_up_to_a_limit_and_then_it_is_given_up() -> None
         longest = min(5.0 * 2.0**place, 3600.0)
         assert longest / 2 <= pause <= longest
     assert len({round(pause / min(5.0 * 2.0**place, 3600.0), 3) for place, pause in enumerate(pauses)}) > 10
-    asked = plan.next(message, 1, Reply(False, wait=timedelta(minutes=10)), START, rng)
+    asked = plan.next(message, 1, SendResult(False, wait=timedelta(minutes=10)), START, rng)
     assert asked is not None
     assert asked - START == timedelta(minutes=10)
     assert plan.next(message, 2, no, START + timedelta(days=3), rng) is None
@@ -204,7 +204,7 @@ def test_a_crash_between_sending_and_writing_it_down_sends_twice_and_loses_nothi
         assert received.calls[0][0]["webhook-id"] == received.calls[1][0]["webhook-id"]
 
 
-def _die(self: Deliverer, message: Message, delivery: Delivery) -> None:
+def _die(self: Deliverer, message: OutboxMessage, delivery: Delivery) -> None:
     raise SystemError("killed")
 
 
@@ -260,7 +260,7 @@ def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: t
     received.answer = lambda _: 503
     with deliverer(context, url) as running:
         running.step()
-        Erasing(context, Scrubbing(context), Farewells(context, b"secret")).erase("p0")
+        Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p0")
         received.answer = lambda _: 200
         received.calls.clear()
         for _ in range(4):
@@ -268,7 +268,7 @@ def test_an_erased_person_is_told_of_once_and_then_gone(context: Context, app: t
             running.step()
     assert [json.loads(body)["type"] for _, body in received.calls] == ["profile.erased"]
     with context.store.read() as reader:
-        assert reader.count(Message) == reader.count(Delivery) == 0
+        assert reader.count(OutboxMessage) == reader.count(Delivery) == 0
 
 
 def test_acknowledged_in_the_feed_means_not_sent_any_more(context: Context, app: tuple[str, Receiver]) -> None:
@@ -295,12 +295,12 @@ def test_after_an_outage_of_the_store_it_looks_again_what_is_left_to_send(
     tell(context, "ann", 0), tell(context, "ann", 1)
 
     def outage(*_: object) -> None:
-        raise Unavailable("no disk")
+        raise StoreUnavailable("no disk")
 
     with deliverer(context, url) as running:
         with monkeypatch.context() as broken:
             broken.setattr(Deliverer, "_record", outage)
-            with pytest.raises(Unavailable):
+            with pytest.raises(StoreUnavailable):
                 running.drain(lambda: False)
         feed = Feed(context)
         feed.acknowledge(feed.read()[0].number)
@@ -316,10 +316,10 @@ def test_it_stops_when_it_is_told_to(context: Context, app: tuple[str, Receiver]
     assert received.calls == []
 
 
-def sent(sender: WebhookSender) -> Reply:
-    async def once() -> Reply:
+def sent(sender: WebhookSender) -> SendResult:
+    async def once() -> SendResult:
         try:
-            return await sender.send(Message(id="m", topic="match.created", user="ann", at=START), START)
+            return await sender.send(OutboxMessage(id="m", topic="match.created", user="ann", at=START), START)
         finally:
             await sender.close()
 
@@ -330,7 +330,7 @@ def test_redirects_are_not_followed_and_a_wish_to_wait_is_heard(app: tuple[str, 
     url, received = app
     received.answer = lambda _: 307
     received.headers = {"location": url}
-    assert sent(WebhookSender(url, [SECRET], trusting=True)) == Reply(False, "status 307")
+    assert sent(WebhookSender(url, [SECRET], trusting=True)) == SendResult(False, "status 307")
     received.answer, received.headers = (lambda _: 429), {"retry-after": "120"}
     assert sent(WebhookSender(url, [SECRET], trusting=True)).wait == timedelta(minutes=2)
     assert len(received.calls) == 2
@@ -354,7 +354,7 @@ def test_a_receiver_that_drips_is_cut_off() -> None:
         start = time.monotonic()
         reply = sent(WebhookSender(f"http://127.0.0.1:{server.getsockname()[1]}/", [SECRET], trusting=True, timeout=0.5))
         assert time.monotonic() - start < 3
-        assert reply == Reply(False, "no answer within 0.5 s")
+        assert reply == SendResult(False, "no answer within 0.5 s")
         thread.join()
 
 
@@ -366,12 +366,12 @@ def test_names_of_private_addresses_are_refused(addresses: list[str]) -> None:
         return addresses
 
     reply = sent(WebhookSender("https://hooks.example.com/", [SECRET], resolve=resolve))
-    assert reply == Reply(False, "the address is not a public one")
+    assert reply == SendResult(False, "the address is not a public one")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f000001", "[::1]", "localhost", "[::ffff:127.0.0.1]"])
 def test_private_addresses_are_refused_however_they_are_written(host: str) -> None:
-    assert sent(WebhookSender(f"https://{host}/", [SECRET])) == Reply(False, "the address is not a public one")
+    assert sent(WebhookSender(f"https://{host}/", [SECRET])) == SendResult(False, "the address is not a public one")
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(app: tuple[str, Receiver]) -> None:

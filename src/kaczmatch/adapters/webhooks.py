@@ -21,8 +21,8 @@ import httpx
 
 from kaczmatch.adapters.addresses import public
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.records import Message
-from kaczmatch.service.sending import Reply, told
+from kaczmatch.service.domain.records import OutboxMessage
+from kaczmatch.service.messages.sender import SendResult, response_summary
 
 PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64  # bytes of a secret, as the standard has it
@@ -87,8 +87,8 @@ class WebhookSender:
             raise InvalidInput("webhook secret", "is needed: receivers check the signature")
         self._keys = [decoded(secret) for secret in self.secrets]
 
-    async def send(self, message: Message, at: datetime) -> Reply:
-        body = json.dumps(told(message), separators=(",", ":")).encode()
+    async def send(self, message: OutboxMessage, at: datetime) -> SendResult:
+        body = json.dumps(response_summary(message), separators=(",", ":")).encode()
         timestamp = int(at.timestamp())
         headers = {
             "content-type": "application/json",
@@ -101,29 +101,29 @@ class WebhookSender:
             async with asyncio.timeout(self.timeout):
                 return await self._post(body, headers)
         except TimeoutError:
-            return Reply(False, f"no answer within {self.timeout:g} s")
+            return SendResult(False, f"no answer within {self.timeout:g} s")
         except (httpx.HTTPError, OSError, UnicodeError, ssl.SSLError) as error:
-            return Reply(False, type(error).__name__)
+            return SendResult(False, type(error).__name__)
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
 
-    async def _post(self, body: bytes, headers: dict[str, str]) -> Reply:
+    async def _post(self, body: bytes, headers: dict[str, str]) -> SendResult:
         host, port = self._parts.hostname or "", self._parts.port or (443 if self._parts.scheme == "https" else 80)
         addresses = await self.resolve(host, port)
         if not self.trusting and not all(public(address) for address in addresses):
-            return Reply(False, "the address is not a public one")
+            return SendResult(False, "the address is not a public one")
         problem = "the host has no address"
         for address in addresses:
             try:
                 return await self._post_to(address, port, body, headers)
             except httpx.ConnectError as error:
                 problem = type(error).__name__
-        return Reply(False, problem)
+        return SendResult(False, problem)
 
-    async def _post_to(self, address: str, port: int, body: bytes, headers: dict[str, str]) -> Reply:
+    async def _post_to(self, address: str, port: int, body: bytes, headers: dict[str, str]) -> SendResult:
         if self._client is None:
             # No proxy and no .netrc from the environment, and no redirects: they could lead anywhere.
             self._client = httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=self.timeout)
@@ -142,8 +142,8 @@ class WebhookSender:
         finally:
             await response.aclose()
         if 200 <= response.status_code < 300:
-            return Reply(True)
-        return Reply(False, f"status {response.status_code}", _asked(response.headers.get("retry-after", "")))
+            return SendResult(True)
+        return SendResult(False, f"status {response.status_code}", _asked(response.headers.get("retry-after", "")))
 
 
 async def _read_out(response: httpx.Response) -> None:

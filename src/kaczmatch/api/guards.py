@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.api.parts import Parts, parts
 from kaczmatch.api.problems import Forbidden
-from kaczmatch.service.access import APP, OPERATOR, Access, Caller, Denied
-from kaczmatch.service.refusals import nobody
+from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credentials, Unauthenticated
+from kaczmatch.service.domain.refusals import nobody
 
 _REMEMBERED = 10_000
 _FOR_SECONDS = 1.0  # on top of the second that `Access` remembers a key for
@@ -26,7 +26,7 @@ Somebody = Annotated[str, Path(pattern=ID, description="Who it is about.")]
 class Doorman:
     """Remembers callers for a moment, so that a swipe need not ask the store who sends it."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Credentials) -> None:
         self._access = access
         self._known: dict[str, tuple[Caller, float]] = {}
 
@@ -47,11 +47,11 @@ async def caller(request: Request) -> Caller:
     header = request.headers.get("authorization", "")
     scheme, _, credential = header.partition(" ")
     if scheme.lower() != "bearer" or not credential.strip() or len(credential) > 4_096:
-        raise Denied("a key or token is needed: Authorization: Bearer …")
+        raise Unauthenticated("a key or token is needed: Authorization: Bearer …")
     doorman: Doorman = request.app.state.doorman
     found = await doorman.caller(credential.strip())
     if found.key in parts(request).loopback_keys and not is_local(request):
-        raise Denied("this key works on the machine of the service only")
+        raise Unauthenticated("this key works on the machine of the service only")
     return found
 
 

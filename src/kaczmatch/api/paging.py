@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import Query
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.records import Record
+from kaczmatch.service.domain.records import Record
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Most items of a page.")]
 Cursor = Annotated[str, Query(max_length=500, description="`next` of the page before.")]

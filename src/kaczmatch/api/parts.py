@@ -9,22 +9,22 @@ from typing import final
 import numpy as np
 from fastapi import Request
 
-from kaczmatch.service.access import Access
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.matching import Matching
-from kaczmatch.service.models import Models
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.people import People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.swiping import Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.access.credentials import Credentials
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import Profiles
+from kaczmatch.service.meeting.ranking import CandidateRanking
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.timeline import OperatorActions
+from kaczmatch.service.privacy.erasure import Erasure
 
 
 def _nothing() -> str:
@@ -37,19 +37,19 @@ class Parts:
     """The use cases over one store and one world."""
 
     context: Context
-    world: World
-    access: Access
-    people: People
+    world: ServingIndex
+    access: Credentials
+    people: Profiles
     swiping: Swiping
     undoing: Undoing
     decks: Decks
     matching: Matching
     safety: Safety
-    ranking: RankingPeople
+    ranking: CandidateRanking
     preferences: Preferences
     models: Models
-    erasing: Erasing
-    operating: Operating
+    erasing: Erasure
+    operating: OperatorActions
     feed: Feed
     unready: Callable[[], str] = _nothing  # why requests cannot be served yet; empty: they can
     ailing: Callable[[], str] = _nothing  # why another process should be asked instead; empty: all is well
@@ -59,8 +59,8 @@ class Parts:
     def of(
         cls,
         context: Context,
-        world: World,
-        access: Access,
+        world: ServingIndex,
+        access: Credentials,
         fresh_rng: Callable[[], np.random.Generator],
         scrubbing: Scrubbing,
         *,
@@ -72,17 +72,17 @@ class Parts:
             context,
             world,
             access,
-            People(context),
+            Profiles(context),
             Swiping(context),
             Undoing(context),
             Decks(context, world, fresh_rng),
             Matching(context),
             Safety(context),
-            RankingPeople(context, fresh_rng),
+            CandidateRanking(context, fresh_rng),
             Preferences(context),
             Models(context),
-            Erasing(context, scrubbing, access.farewells),
-            Operating(context),
+            Erasure(context, scrubbing, access.farewells),
+            OperatorActions(context),
             Feed(context),
             unready,
             ailing,

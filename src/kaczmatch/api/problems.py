@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.access import Denied
-from kaczmatch.service.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
-from kaczmatch.service.store import Unavailable, Uncertain
+from kaczmatch.service.access.credentials import Unauthenticated
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
+from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
 
 MEDIA: Final = "application/problem+json"
 
@@ -87,10 +87,10 @@ def install(app: FastAPI) -> None:
         (InvalidInput, _invalid),
         (RequestValidationError, _unreadable),
         (ValidationError, _unreadable),
-        (Denied, _denied),
+        (Unauthenticated, _denied),
         (Forbidden, _forbidden),
-        (Unavailable, _unavailable),
-        (Uncertain, _uncertain),
+        (StoreUnavailable, _unavailable),
+        (OutcomeUnknown, _uncertain),
         (Busy, _unavailable),
         (HTTPException, _http),
         (Exception, _left_alone),

@@ -11,8 +11,8 @@ from kaczmatch.api.guards import ID
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import OLDEST, age_on
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.people import About, tags_of
-from kaczmatch.service.records import Person
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.meeting.profiles import ProfileInput, tags_of
 
 MOST_TAGS: Final = 500
 
@@ -56,8 +56,8 @@ class ProfileIn(Shape):
     tags: list[Word] = Field([], max_length=MOST_TAGS)
     features: dict[Word, Value] = Field({}, max_length=MOST_TAGS)
 
-    def about(self) -> About:
-        return About(
+    def about(self) -> ProfileInput:
+        return ProfileInput(
             name=self.name,
             born=self.born,
             i_am=frozenset(self.i_am),

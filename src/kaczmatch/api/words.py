@@ -9,13 +9,13 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.vectors import unit
-from kaczmatch.recommend.cards import Reason
+from kaczmatch.recommend.deck import Reason
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.context import Context
-from kaczmatch.service.people import features_of
-from kaczmatch.service.preferences import surely_liked
-from kaczmatch.service.records import Learned, Person
-from kaczmatch.service.world import grown
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Person, StoredState
+from kaczmatch.service.meeting.preferences import surely_liked
+from kaczmatch.service.meeting.profiles import features_of
+from kaczmatch.service.meeting.serving_index import grown_state
 
 _MOST = 3
 # Who was drawn at random looks like who was chosen: the difference would tell that they have not liked the viewer.
@@ -51,14 +51,14 @@ def why(context: Context, user: str, cards: Sequence[tuple[str, Person]]) -> tup
         current = context.catalogue.current(reader)
         words = context.catalogue.vocabulary(reader, current.vocabulary)
         fold = context.catalogue.fold(reader, current.model)
-        taste = fold.read(reader.get(Learned, current.model, user))
-    state = grown(fold, taste.state, words)
+        taste = fold.decode(reader.get(StoredState, current.model, user))
+    state = grown_state(fold, taste.state, words)
     weights = np.where(surely_liked(fold.learner, state), fold.learner.weights(state.cells, state.dimensions), 0.0)
     told = []
     for reason, person in cards:
         parts = weights * unit(features_of(person, words))
         best = np.argsort(-parts, kind="stable")[:_MOST]
-        fits = tuple(words.names[place].name for place in best.tolist() if parts[place] > 0.0) if taste.swipes else ()
+        fits = tuple(words.terms[place].name for place in best.tolist() if parts[place] > 0.0) if taste.swipes else ()
         told.append(Why(f"you seem to like {_listed(fits)}" if fits else _PLAIN[Reason(reason)], fits))
     return told, words
 

@@ -18,15 +18,15 @@ from kaczmatch.app.vocabulary import first_words
 from kaczmatch.core.errors import InvalidInput, nearest
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.schema import Schema
-from kaczmatch.service.access import Access
-from kaczmatch.service.arms import Arm, Assigned, Experiment
-from kaczmatch.service.context import Context
-from kaczmatch.service.delivering import Deliverer
-from kaczmatch.service.feed import Feed
-from kaczmatch.service.models import Models
-from kaczmatch.service.rules import Limit, Rules
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Store
+from kaczmatch.service.access.credentials import Credentials
+from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.messages.delivery import Deliverer
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.migrating import migrate
@@ -59,8 +59,8 @@ def open_store(settings: Settings) -> SqlStore:
     return SqlStore(url, readers=settings.threads + AT_ONCE + 4)  # some for what runs in the background
 
 
-def rules_of(settings: Settings) -> Rules:
-    return Rules(
+def rules_of(settings: Settings) -> ServiceConfig:
+    return ServiceConfig(
         schema=Schema(settings.kinds, settings.minimum_age),
         cooldown=timedelta(days=settings.cooldown_days),
         deck_size=settings.deck_size,
@@ -69,9 +69,9 @@ def rules_of(settings: Settings) -> Rules:
         policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
         experiment=experiment_of(settings),
-        swipes=Limit(settings.swipes_a_day, DAY),
-        decks=Limit(settings.decks_a_day, DAY),
-        edits=Limit(settings.edits_a_day, DAY),
+        swipes=QuotaLimit(settings.swipes_a_day, DAY),
+        decks=QuotaLimit(settings.decks_a_day, DAY),
+        edits=QuotaLimit(settings.edits_a_day, DAY),
         keep_impressions=timedelta(days=settings.keep_impressions_days),
         keep_audit=timedelta(days=settings.keep_audit_days),
         keep_messages=timedelta(days=settings.keep_messages_days),
@@ -114,8 +114,8 @@ def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] =
     return context
 
 
-def access_of(settings: Settings, context: Context) -> Access:
-    return Access(context, token_secret(settings))
+def access_of(settings: Settings, context: Context) -> Credentials:
+    return Credentials(context, token_secret(settings))
 
 
 def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:

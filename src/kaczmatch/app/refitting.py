@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
 
-from kaczmatch.service.context import Context
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Fact, Learned, Model
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Fact, Model, StoredState
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 
 _FACT = "refit"
@@ -43,15 +43,15 @@ class Refitting:
         """Where it is time, enough people have swiped, and no other process is at it."""
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
-            known = reader.find(Learned, model=current.model, limit=_LOOKED_AT)
+            known = reader.find(StoredState, model=current.model, limit=_LOOKED_AT)
         if current.building or sum(one.swipes > 0 for one in known) < self.settings.refit_people:
             return None
-        return self.run() if self.context.store.write(self._claim, people=["~refit"]).result() else None
+        return self.run() if self.context.store.write(self._claim, locks=["~refit"]).result() else None
 
-    def _claim(self, unit: Unit) -> bool:
+    def _claim(self, transaction: Transaction) -> bool:
         """Whoever writes the time first does it."""
-        now, last = self.context.clock(), unit.get(Fact, _FACT)
+        now, last = self.context.clock(), transaction.get(Fact, _FACT)
         if last is not None and now - datetime.fromisoformat(last.value) < timedelta(days=self.settings.refit_days):
             return False
-        unit.put(Fact(name=_FACT, value=now.isoformat()))
+        transaction.put(Fact(name=_FACT, value=now.isoformat()))
         return True

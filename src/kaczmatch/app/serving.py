@@ -17,7 +17,7 @@ from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.records import Key
+from kaczmatch.service.domain.records import ServiceKey
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 
@@ -85,7 +85,7 @@ def free_port(host: str, port: int) -> int:
 
 def has_key(store: SqlStore) -> bool:
     with store.read() as reader:
-        return any(key.revoked is None and key.name != NAME for key in reader.find(Key))
+        return any(key.revoked is None and key.name != NAME for key in reader.find(ServiceKey))
 
 
 def is_loopback(host: str) -> bool:

@@ -20,9 +20,9 @@ from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.warming import warm_up
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
@@ -41,7 +41,7 @@ class System:
     settings: Settings
     store: SqlStore | MemoryStore
     context: Context
-    world: World
+    world: ServingIndex
     parts: Parts
     background: Background
     status: Status
@@ -93,7 +93,7 @@ class System:
         log.info("ready", people=len(self.world))
         refitting = Refitting(self.context, self.settings)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
-        self.background.every(UPKEEP_SECONDS, "upkeep", Upkeep(self.context).run)
+        self.background.every(UPKEEP_SECONDS, "upkeep", Maintenance(self.context).run)
         self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
         self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
         if self.settings.refit:
@@ -137,7 +137,7 @@ def compose(
 ) -> System:
     """Put the parts together over an open store; nothing runs yet."""
     context = context_of(settings, store, clock)
-    world, status = World(context), Status()
+    world, status = ServingIndex(context), Status()
     scrubbing = scrubbing_of(context, store)
     access = access_of(settings, context)
     if settings.demo:

@@ -7,17 +7,17 @@ from datetime import UTC, date, datetime, timedelta
 
 from kaczmatch.app.composing import fresh_rng, new_id, rules_of
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.arms import Assigned
-from kaczmatch.service.context import Context
-from kaczmatch.service.decks import Decks
-from kaczmatch.service.models import Models
-from kaczmatch.service.people import About, People
-from kaczmatch.service.preferences import Preferences
-from kaczmatch.service.ranking import RankingPeople
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.swiping import Swipe, Swiping
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Assigned
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
+from kaczmatch.service.meeting.ranking import CandidateRanking
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
@@ -31,31 +31,35 @@ def warm_up(settings: Settings) -> None:
         moment += timedelta(seconds=1)
         return moment
 
-    unlimited = Limit(None, timedelta(days=1))  # small quotas must not keep the service from starting
+    unlimited = QuotaLimit(None, timedelta(days=1))  # small quotas must not keep the service from starting
     rules = replace(rules_of(settings), swipes=unlimited, decks=unlimited, edits=unlimited)
     if rules.experiment is not None:
         rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
     Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
-    people, kinds = People(context), frozenset(settings.kinds)
+    people, kinds = Profiles(context), frozenset(settings.kinds)
     for number in range(12):
         has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
-        about = About(name="Somebody", born=date(1950, 1, 1), i_am=kinds, i_look_for=kinds, tags=has, latitude=0.0, longitude=0.0)
+        about = ProfileInput(
+            name="Somebody", born=date(1950, 1, 1), i_am=kinds, i_look_for=kinds, tags=has, latitude=0.0, longitude=0.0
+        )
         people.put(f"p{number}", about).result()
-    world = World(context)
+    world = ServingIndex(context)
     world.load()
     decks, swiping = Decks(context, world, fresh_rng), Swiping(context)
     for viewer in ("p0", "p1"):
         hand = decks.deck(viewer, 6)
         for place, (card, _) in enumerate(hand.cards):
-            swipe = Swipe(user=viewer, id=f"s{place}", candidate=card.other, decision=("like", "pass")[place % 2], deck=card.deck)
+            swipe = Swipe(
+                user=viewer, id=f"s{place}", candidate=card.candidate, decision=("like", "pass")[place % 2], deck=card.deck
+            )
             swiping.swipe(swipe).result()
         last = hand.cards[-1][0]
         Undoing(context).undo(viewer, f"s{len(hand.cards) - 1}").result()
-        RankingPeople(context, fresh_rng).why(viewer, last.other)
-        RankingPeople(context, fresh_rng).rank(viewer, ["p2", "p3", "p4"])
-        Preferences(context).grew(viewer)
+        CandidateRanking(context, fresh_rng).why(viewer, last.candidate)
+        CandidateRanking(context, fresh_rng).rank(viewer, ["p2", "p3", "p4"])
+        Preferences(context).growth(viewer)
         swiping.end_session(viewer).result()
         world.follow()
     for number in range(2, 12 if rules.experiment is not None else 2):

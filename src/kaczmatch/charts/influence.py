@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from kaczmatch.learners.influence import Influence
+from kaczmatch.learners.logs.influence import Influence
 
 
 def influence_chart(

@@ -18,8 +18,8 @@ from kaczmatch.evaluation.peers.registry import all_peers
 from kaczmatch.evaluation.split import BY_USER
 from kaczmatch.evaluation.trial import TIMES, Protocol, Trial
 from kaczmatch.formats.configuration import read_configuration
-from kaczmatch.formats.swipe_table import Columns, read_swipes
-from kaczmatch.learners.appeal import Appeal
+from kaczmatch.formats.swipe_table import ColumnNames, read_swipes
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import LEARNERS
 from kaczmatch.report.page import Page
 
@@ -43,7 +43,7 @@ class Request:
         times = TIMES if self.at is None else _numbers("at", self.at)
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
         wanted = [name for name in (protocol.split, *others) if name is not None and name != BY_USER]
-        return Trial(read_swipes(self.swipes, self.candidates, Columns(**self.columns), wanted), protocol)  # type: ignore[arg-type]
+        return Trial(read_swipes(self.swipes, self.candidates, ColumnNames(**self.columns), wanted), protocol)  # type: ignore[arg-type]
 
 
 def _numbers(field: str, text: str) -> tuple[int, ...]:

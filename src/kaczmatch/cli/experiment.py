@@ -12,7 +12,7 @@ from kaczmatch.cli.session import show
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.inference.clustered import Estimate
 from kaczmatch.report.results import Part, Table
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
+from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
 _UNEVEN = 0.001
@@ -20,7 +20,7 @@ _UNEVEN = 0.001
 
 def run(config: Path | None, *, as_json: bool) -> None:
     with plainly(), opened(settings_from(config)) as (_, context), Stages() as stages:
-        report = Experimenting(context).report(lambda done, total: stages("counting decks", done, total))
+        report = ExperimentReports(context).report(lambda done, total: stages("counting decks", done, total))
         if not report.arms:
             raise InvalidInput("experiment", "there is none in the settings; name it (experiment) and its arms (experiment_arms)")
     tables = [_arms(report), _differences(report)]

@@ -12,10 +12,10 @@ import numpy as np
 from kaczmatch.app.composing import policy_of
 from kaczmatch.cli.operating import Stages, chosen, opened, plainly, settings_from
 from kaczmatch.cli.session import show
-from kaczmatch.inference.off_policy import Judged
+from kaczmatch.inference.off_policy import OffPolicyEstimate
 from kaczmatch.learners.registry import learner as make_learner
 from kaczmatch.report.results import Part, Table
-from kaczmatch.service.judging import Judging, Target
+from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 
 Named = tuple[str, str]  # a slug and its settings as JSON
 
@@ -23,10 +23,10 @@ Named = tuple[str, str]  # a slug and its settings as JSON
 def run(config: Path | None, policy: Named, learner: Named | None, since: datetime | None, seed: int, *, as_json: bool) -> None:
     with plainly():
         rule = None if learner is None else make_learner(learner[0], **chosen("learner-settings", learner[1]))
-        target = Target(policy_of(policy[0], chosen("settings", policy[1])), rule)
+        target = TargetPolicy(policy_of(policy[0], chosen("settings", policy[1])), rule)
         start = None if since is None else since.replace(tzinfo=since.tzinfo or UTC)
         with opened(settings_from(config)) as (_, context), Stages() as stages:
-            found = Judging(context).judge(
+            found = OffPolicyEvaluation(context).evaluate(
                 target, np.random.default_rng(seed), since=start, watch=lambda done, total: stages("dealing again", done, total)
             )
     table = Table("off-policy", "Likes a card", _rows(found))
@@ -41,7 +41,7 @@ def run(config: Path | None, policy: Named, learner: Named | None, since: dateti
     show([Part("off-policy", "What this policy would have earned", [words], [table])])
 
 
-def _rows(found: Judged) -> list[dict[str, Any]]:
+def _rows(found: OffPolicyEstimate) -> list[dict[str, Any]]:
     named = {
         "as dealt": found.logged,
         "this policy, doubly robust": found.doubly_robust,

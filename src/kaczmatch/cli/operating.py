@@ -17,9 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from kaczmatch.app.composing import context_of, open_store
 from kaczmatch.cli.errors import plain_errors
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.context import Context
-from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.settings.model import FILE, Settings
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import OutOfDate, SqlStore
@@ -31,7 +31,7 @@ def plainly() -> Iterator[None]:
     with plain_errors():
         try:
             yield
-        except (OutOfDate, Unavailable) as error:
+        except (OutOfDate, StoreUnavailable) as error:
             raise InvalidInput("database", str(error)) from None
         except Refusal as error:
             raise InvalidInput(error.code, error.problem) from None

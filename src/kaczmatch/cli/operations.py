@@ -18,15 +18,15 @@ from kaczmatch.cli.operating import Stages, chosen, opened, plainly, say, settin
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.learners.registry import learner
-from kaczmatch.service.catalogue import neutral_prior
-from kaczmatch.service.erasing import Erasing
-from kaczmatch.service.exporting import COLUMNS, Batch, exported
-from kaczmatch.service.importing import Asked, Imported, Importing
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Person
-from kaczmatch.service.verifying import verify as replayed
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.verification import verify as replayed
+from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.service.transfer.exporting import COLUMNS, Batch, exported
+from kaczmatch.service.transfer.importing import Importing, ImportRequest, ImportResult
+from kaczmatch.service.transfer.profiles import ProfileImport
+from kaczmatch.service.transfer.swipes import SwipeImport
 from kaczmatch.settings.reading import without_password
 from kaczmatch.storage import backups, migrating
 
@@ -83,13 +83,13 @@ def bring(
     config: Path | None, what: str, file: Path, kind: str | None, columns: list[str], *, dry_run: bool, skip_bad: bool
 ) -> None:
     with plainly(), opened(settings_from(config)) as (_, context):
-        asked = Asked(file, kind or _format(file), columns_of(columns), dry_run, skip_bad)
+        asked = ImportRequest(file, kind or _format(file), columns_of(columns), dry_run, skip_bad)
         collect_rarely()  # half of an import's time went into looking for garbage
         with Stages() as stages:
             if what == "profiles":
-                result = Importing(context, Profiles(context)).run(asked, stages)
+                result = Importing(context, ProfileImport(context)).run(asked, stages)
             else:
-                result = Importing(context, Swipes(context)).run(asked, stages)
+                result = Importing(context, SwipeImport(context)).run(asked, stages)
         _tell(result, what, asked)
 
 
@@ -118,7 +118,7 @@ def erase(config: Path | None, user: str) -> None:
     with plainly(), opened(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
             scrubbing = scrubbing_of(context, store)
-            Erasing(context, scrubbing, access_of(settings, context).farewells).erase(user)
+            Erasure(context, scrubbing, access_of(settings, context).farewells).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
                 time.sleep(1.0)  # somebody reads, or another process is at it
@@ -173,7 +173,7 @@ def _format(file: Path) -> str:
     return _ENDINGS[file.suffix.lower()]
 
 
-def _tell(result: Imported, what: str, asked: Asked) -> None:
+def _tell(result: ImportResult, what: str, asked: ImportRequest) -> None:
     for one in result.problems[:_SHOWN]:
         say(f"row {one.row}: {one.field}: {one.problem}")
     if result.bad > _SHOWN:

@@ -11,7 +11,7 @@ from kaczmatch.cli.session import plain_errors, show
 from kaczmatch.cli.watching import Watching
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.evaluation.tune import Tuning, tune
-from kaczmatch.learners.appeal import Appeal
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.report.page import Page
 
 CONFIGURATION = "kaczmatch.toml"

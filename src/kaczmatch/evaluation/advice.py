@@ -8,7 +8,7 @@ from typing import final
 
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE
-from kaczmatch.evaluation.standing import ALL_ONES, Standing
+from kaczmatch.evaluation.standing import ALL_ONES, BootstrapScores
 
 EXPECTED = ("probit-diag + population + appeal", "probit + population + appeal")
 FAR_SMALLER = 4  # times: where two are within error of each other, that much memory decides
@@ -23,7 +23,7 @@ class Advice:
     words: Sequence[str]
 
 
-def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
+def advice(standing: BootstrapScores, contenders: Sequence[Contender]) -> Advice:
     """The best that is proven, or one within error of it whose state is far smaller; appeal alone where nothing beats that."""
     sizes = {each.name: each.bytes_a_user for each in contenders}
     proven = [name for name in sizes if _proven(standing, name)]
@@ -52,14 +52,14 @@ def advice(standing: Standing, contenders: Sequence[Contender]) -> Advice:
     return Advice(chosen, words)
 
 
-def _proven(standing: Standing, name: str) -> bool:
+def _proven(standing: BootstrapScores, name: str) -> bool:
     """Whether it is above appeal alone and above chance; what we expected to win need not pay for a choice among many."""
     if name in EXPECTED:
         return standing.lead(name, APPEAL).above_zero and standing.lead(name, OWN_RATE).above_zero
     return standing.beats(name, APPEAL) and standing.beats(name, OWN_RATE)
 
 
-def _nothing_learned(standing: Standing, best: str) -> Advice:
+def _nothing_learned(standing: BootstrapScores, best: str) -> Advice:
     if standing.beats(APPEAL, OWN_RATE):
         first = "On this log, show people by appeal alone."
         why = f"Nothing that learns a person's taste beats it beyond luck: {best}, the best of them, differs by"

@@ -19,10 +19,10 @@ from kaczmatch.evaluation.peers.contract import Clock, Peer, Showing
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.own import as_peer
 from kaczmatch.evaluation.progress import Progress
-from kaczmatch.evaluation.standing import Standing
+from kaczmatch.evaluation.standing import BootstrapScores
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive
 from kaczmatch.report.results import Table
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
@@ -35,7 +35,7 @@ MARGIN = 0.005  # an AUC lower by less is not worse
 class Beside:
     """Ours and the peers on the same users, drawn again together."""
 
-    standing: Standing
+    standing: BootstrapScores
     peers: Sequence[Peer]
     said: Mapping[str, Vector]  # probabilities of `trial.rows(users, 0, times[-1])`
     microseconds: Mapping[str, float]  # a swipe
@@ -78,7 +78,7 @@ def beside(
     names = [*OURS, APPEAL, *(peer.name for peer in peers)]
     areas = np.stack([_areas(found, name) if name in found.names else shown[name].auc for name in names], axis=2)
     together = Frozen(names, found.times, found.users, areas, np.full_like(areas, np.nan))  # nobody looks at nDCG here
-    standing = Standing.of(together, np.random.default_rng([trial.protocol.seed, 13]))
+    standing = BootstrapScores.of(together, np.random.default_rng([trial.protocol.seed, 13]))
     return Beside(standing, peers, said, {name: 1e6 * each.seconds_a_swipe for name, each in shown.items()})
 
 

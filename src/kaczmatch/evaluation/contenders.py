@@ -10,13 +10,13 @@ import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.evaluation.trial import Trial, at_most
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.gaussian import GaussianLearner
-from kaczmatch.learners.hinge import HingeLearner
-from kaczmatch.learners.population import fit_population
+from kaczmatch.learners.logs.threshold import calibrated_hinge
+from kaczmatch.learners.population.fit import fit_population
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
-from kaczmatch.learners.threshold import calibrated_hinge
+from kaczmatch.learners.rules.hinge import HingeLearner
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more
 

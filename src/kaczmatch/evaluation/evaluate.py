@@ -24,7 +24,7 @@ from kaczmatch.evaluation.peers.contract import Clock, Peer
 from kaczmatch.evaluation.peers_part import peers_part
 from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.shuffled import MOST_USERS, check_table, shuffled, sound
-from kaczmatch.evaluation.standing import ALL_ONES, Standing, ranking_tables
+from kaczmatch.evaluation.standing import ALL_ONES, BootstrapScores, ranking_tables
 from kaczmatch.evaluation.trial import Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
@@ -78,7 +78,7 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     compared = contend(trial)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
     found = frozen(trial, compared, times, trial.tested, advance=progress.advance)
-    standing = Standing.of(found, _rng(trial, 10))
+    standing = BootstrapScores.of(found, _rng(trial, 10))
     if standing.users < 2:
         raise InvalidInput("at", f"only {standing.users} users can be tested after all of {times} swipes; name fewer with --at")
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
@@ -103,7 +103,7 @@ def _rng(trial: Trial, stream: int) -> np.random.Generator:
     return np.random.default_rng([trial.protocol.seed, stream])
 
 
-def _ranking(standing: Standing) -> Part:
+def _ranking(standing: BootstrapScores) -> Part:
     tables = ranking_tables(standing)
     best = [row["learner"] for row in tables[0].rows]
     names = [*[name for name in best if name not in (APPEAL, ALL_ONES, OWN_RATE, RANDOM)][: DRAWN - 2], APPEAL, ALL_ONES]
@@ -119,7 +119,7 @@ def _ranking(standing: Standing) -> Part:
     return Part("ranking", "Does it learn?", words, tables, [Figure("auc", chart, "95 % intervals over users, bootstrap")])
 
 
-def _differences(standing: Standing) -> Part:
+def _differences(standing: BootstrapScores) -> Part:
     names = [name for name in standing.found.names if name not in (OWN_RATE, RANDOM)]
     tables, figures = [], []
     for key, base in (("appeal", APPEAL), ("all-ones", ALL_ONES)):

@@ -17,7 +17,7 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE
 from kaczmatch.evaluation.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive
 from kaczmatch.report.results import Table
 
 WARM = 20  # swipes after which probabilities should be calibrated

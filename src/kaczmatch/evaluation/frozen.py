@@ -15,7 +15,7 @@ from kaczmatch.core.ranking import auc, ndcg
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.trial import Places, Trial
-from kaczmatch.learners.replay import States, replay
+from kaczmatch.learners.logs.replay import States, replay
 
 TOP = 10  # nDCG looks at so many
 APPEAL, OWN_RATE, RANDOM = "appeal alone", "own like rate", "random"
@@ -60,7 +60,7 @@ def frozen(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+class RankingQuality:
     """How one user's rest is scored by everybody who was frozen at that moment."""
 
     user: int
@@ -70,7 +70,7 @@ class Ranking:
 
 def rankings(
     trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
-) -> Iterator[tuple[int, Ranking]]:
+) -> Iterator[tuple[int, RankingQuality]]:
     """Every testable user's ranking, with the place of its number of swipes among `times`."""
     testable = [set(trial.testable(t).tolist()) for t in times]
     rng = np.random.default_rng([trial.protocol.seed, 1])
@@ -99,7 +99,7 @@ def _ranked(
     t: int,
     users: Places,
     rng: np.random.Generator,
-) -> Iterator[Ranking]:
+) -> Iterator[RankingQuality]:
     table = trial.table
     starts = [each.learner.start(each.prior) for each in contenders]
     appeals = trial.ranked_appeal(trial.rest_rows(users, t), t)
@@ -113,7 +113,7 @@ def _ranked(
             state = start if states is None or user not in states else states[user]
             scores[row] = each.learner.score(state, features, appeal)
         scores[-3], scores[-2], scores[-1] = appeal, 0.0, rng.random(len(rest))
-        yield Ranking(user, rest, scores)
+        yield RankingQuality(user, rest, scores)
 
 
 def to_rounding(scores: Matrix) -> Matrix:

@@ -12,7 +12,7 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.ranking import auc, precision, success
 from kaczmatch.core.vectors import Column, Matrix, Vector
 from kaczmatch.evaluation.bootstrap import Resamples
-from kaczmatch.evaluation.mutual import Mutual
+from kaczmatch.evaluation.mutual import MatchTest
 from kaczmatch.recommend.scoring import FUSIONS
 from kaczmatch.report.results import Table
 
@@ -20,7 +20,7 @@ TOPS = (1, 3, 5)
 FORWARD = "own side only"
 
 
-def match_rows(found: Mutual, rng: np.random.Generator, side: Column | None = None) -> list[dict[str, Any]]:
+def match_rows(found: MatchTest, rng: np.random.Generator, side: Column | None = None) -> list[dict[str, Any]]:
     """A row for each contender and fusion, for everybody and, where `side` says who is who, for each side that looks."""
     groups: list[tuple[str, Any]] = [("everybody", np.ones(len(found.viewer), np.bool_))]
     if side is not None:

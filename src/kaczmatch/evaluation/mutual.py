@@ -21,7 +21,7 @@ from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.frozen import APPEAL, RANDOM
 from kaczmatch.evaluation.trial import Places, Trial, at_most
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.replay import replay
+from kaczmatch.learners.logs.replay import replay
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
 _VIEWERS_AT_ONCE = 25
@@ -69,7 +69,7 @@ class Pairs:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Mutual:
+class MatchTest:
     """Every ranked pair after one number of swipes: who looks, both probabilities under each contender, and whether it was a match."""
 
     names: Sequence[str]
@@ -80,7 +80,7 @@ class Mutual:
     backward: Matrix
 
 
-def mutual(trial: Trial, contenders: Sequence[Contender], t: int, *, advance: Callable[[int], None]) -> Mutual:
+def mutual(trial: Trial, contenders: Sequence[Contender], t: int, *, advance: Callable[[int], None]) -> MatchTest:
     """Both sides of every pair that is still open when a tested user has made t swipes."""
     pairs = Pairs(trial)
     viewers = viewers_after(trial, t)
@@ -92,9 +92,9 @@ def mutual(trial: Trial, contenders: Sequence[Contender], t: int, *, advance: Ca
     names = [*(each.name for each in contenders), APPEAL, RANDOM]
     if not parts:
         nothing = np.empty((len(names), 0))
-        return Mutual(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)
+        return MatchTest(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)
     viewer, match, forward, backward = zip(*parts, strict=True)
-    return Mutual(
+    return MatchTest(
         names,
         t,
         np.concatenate(viewer),

@@ -18,7 +18,7 @@ ALL_ONES = "all-ones"
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Standing:
+class BootstrapScores:
     """The same users at every t, drawn again together."""
 
     found: Frozen
@@ -27,7 +27,7 @@ class Standing:
     users: int
 
     @classmethod
-    def of(cls, found: Frozen, rng: np.random.Generator) -> Standing:
+    def of(cls, found: Frozen, rng: np.random.Generator) -> BootstrapScores:
         cohort = found.cohort
         values = found.auc[:, cohort]
         overall = values.mean(axis=0) if cohort.any() else np.empty((0, len(found.names)))
@@ -66,7 +66,7 @@ def pivot(found: Frozen, values: Matrix, name: str, title: str, note: str) -> Ta
     return Table(name, title, rows, note)
 
 
-def ranking_tables(standing: Standing) -> list[Table]:
+def ranking_tables(standing: BootstrapScores) -> list[Table]:
     found, cohort = standing.found, standing.found.cohort
     counts = [int(found.testable(place).sum()) for place in range(len(found.times))]
     same = f"The same {standing.users:,} users at every number of swipes."
@@ -84,7 +84,7 @@ def ranking_tables(standing: Standing) -> list[Table]:
     ]
 
 
-def _long(standing: Standing) -> list[dict[str, Any]]:
+def _long(standing: BootstrapScores) -> list[dict[str, Any]]:
     found = standing.found
     ndcg = found.ndcg[:, found.cohort].mean(axis=1) if standing.users else np.full(found.ndcg.shape[::2], np.nan)
     everyone = [each[np.isfinite(each).all(axis=1)] for each in found.auc]

@@ -14,7 +14,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.split import BY_USER, fit_users
 from kaczmatch.formats.swipe_table import SwipeTable
-from kaczmatch.learners.appeal import Appeal
+from kaczmatch.learners.population.appeal import Appeal
 
 AppealFrom = Literal["others", "fit"]
 AppealAt = Literal["split", "first"]

@@ -22,10 +22,10 @@ from kaczmatch.evaluation.contenders import fit_log, published_start
 from kaczmatch.evaluation.progress import Progress
 from kaczmatch.evaluation.trial import Places, Trial, at_most
 from kaczmatch.formats.configuration import Configuration
-from kaczmatch.learners.appeal import Appeal
-from kaczmatch.learners.gaussian import GaussianLearner
-from kaczmatch.learners.population import fit_population
-from kaczmatch.learners.progressive import progressive
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.logs.progressive import progressive
+from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.learners.population.fit import fit_population
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, Part, Table
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, final
 
 from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.learners.appeal import Appeal
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import learner
 
 _SECTIONS = ("learner", "appeal")

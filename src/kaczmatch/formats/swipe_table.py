@@ -22,7 +22,7 @@ _LIKES = {"like": True, "pass": False, "true": True, "false": False, "1": True, 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class ColumnNames:
     """What the columns are called. None: as usual where there is such a column, and without it where there is none."""
 
     user: str = "user_id"
@@ -70,9 +70,9 @@ class SwipeTable:
         )
 
 
-def read_swipes(swipes: Path, candidates: Path, columns: Columns | None = None, others: Sequence[str] = ()) -> SwipeTable:
+def read_swipes(swipes: Path, candidates: Path, columns: ColumnNames | None = None, others: Sequence[str] = ()) -> SwipeTable:
     """Both tables; what is wrong is said with the file and the row, counted from 1 without the header."""
-    names = columns or Columns()
+    names = columns or ColumnNames()
     log, people = read_table(swipes), read_table(candidates)
     key = names.candidates_key or names.candidate
     for name, frame, path in (("swipes", log, swipes), ("candidates", people, candidates)):

@@ -33,7 +33,7 @@ _SURE = 0.999
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Dealt:
+class LoggedCards:
     """Decks that were dealt, and what another policy makes of them: a row a deck, and a row a card.
 
     `foreseen` is Σ p q of each deck, `guess` q of each card.
@@ -51,7 +51,7 @@ class Dealt:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Judged:
+class OffPolicyEstimate:
     """Likes a card: as logged, and of the other policy by three estimates. Each interval treats people as independent."""
 
     logged: Estimate
@@ -66,7 +66,7 @@ class Judged:
     effective_people: float
 
 
-def judged(dealt: Dealt) -> Judged:
+def judged(dealt: LoggedCards) -> OffPolicyEstimate:
     """The estimates; refused where the log cannot tell."""
     decks, cards = len(dealt.size), len(dealt.like)
     unsupported = int(np.count_nonzero(dealt.least <= 0.0))
@@ -103,7 +103,7 @@ def judged(dealt: Dealt) -> Judged:
         )
     corrected = by_person(dealt.weight * (dealt.like - dealt.guess)) + by_person(dealt.foreseen, False)
     weighted = by_person(dealt.weight * dealt.like)
-    return Judged(
+    return OffPolicyEstimate(
         logged=ratio(by_person(dealt.like), sizes),
         ips=ratio(weighted, sizes),
         snips=ratio(weighted, weights),

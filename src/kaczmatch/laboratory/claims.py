@@ -10,10 +10,10 @@ import numpy as np
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.alpha_table import alpha_part
 from kaczmatch.laboratory.study import RULES, Laboratory, contestants, deviation
-from kaczmatch.learners.hinge import Hinge
-from kaczmatch.learners.influence import influence
+from kaczmatch.learners.logs.influence import influence
+from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
-from kaczmatch.learners.replay import replay
+from kaczmatch.learners.rules.hinge import Hinge
 from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.world import world

@@ -11,7 +11,7 @@ import numpy as np
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Vector
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.study import RULES, Curve, Laboratory, against, comparable, contestants
+from kaczmatch.laboratory.study import RULES, Laboratory, LearningCurve, against, comparable, contestants
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
 from kaczmatch.report.results import Figure, Part, Table
@@ -131,7 +131,7 @@ def _named(condition: str) -> dict[str, Learner]:
     return contestants(RULES if condition == "paper" else (*RULES, *_BEYOND))
 
 
-def curve_rows(curves: Mapping[str, Sequence[Curve]], sized: Condition) -> list[dict[str, Any]]:
+def curve_rows(curves: Mapping[str, Sequence[LearningCurve]], sized: Condition) -> list[dict[str, Any]]:
     """Mean over seeds at about a hundred swipes."""
     times = np.unique(np.r_[1, 20, np.linspace(sized.cards, sized.swipes, 100).astype(int)])
     rows = []
@@ -150,7 +150,7 @@ def _at(sized: Condition) -> int:
     return min(3_000, sized.swipes)
 
 
-def _late(curves: Sequence[Curve]) -> list[float]:
+def _late(curves: Sequence[LearningCurve]) -> list[float]:
     """Each seed's mean after 3,000 swipes, or the last before."""
     return [float(curve.mean[min(3_000, len(curve.mean)) - 1]) for curve in curves]
 
@@ -159,7 +159,7 @@ def _part(
     name: str,
     heading: str,
     words: list[str],
-    curves: Mapping[str, Sequence[Curve]],
+    curves: Mapping[str, Sequence[LearningCurve]],
     title: str,
     sized: Condition,
     printed: Mapping[str, tuple[float, Sequence[float]]],

@@ -12,8 +12,8 @@ import numpy as np
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.laboratory.study import Laboratory, contestants
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.influence import influence
-from kaczmatch.learners.monitors import tikhonov_step_bound
+from kaczmatch.learners.logs.influence import influence
+from kaczmatch.learners.logs.monitors import tikhonov_step_bound
 from kaczmatch.report.results import Part, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST

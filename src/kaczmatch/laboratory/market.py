@@ -11,9 +11,9 @@ import numpy as np
 from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, nearest, whole
 from kaczmatch.report.results import Figure, Part, Table
-from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, Arm, arms
+from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, arms
 from kaczmatch.simulation.market.engine import Pace
-from kaczmatch.simulation.market.outcome import SOON, Outcome, outcome
+from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
 
 ASKED_OF = "archetypes"  # where the default has to show this:
@@ -28,7 +28,7 @@ class Comparison:
     population: str
     census: Census
     pace: Pace
-    outcomes: Mapping[str, Sequence[Outcome]]
+    outcomes: Mapping[str, Sequence[MarketOutcome]]
 
     @property
     def seeds(self) -> int:
@@ -44,7 +44,7 @@ class Comparison:
         return self.mean(policy, "matches_per_100") / below if below > 0.0 else np.nan
 
 
-def chosen(names: Sequence[str]) -> list[Arm]:
+def chosen(names: Sequence[str]) -> list[MarketPolicy]:
     """The policies of these names, or all."""
     known = {arm.name: arm for arm in arms()}
     for name in names:
@@ -54,10 +54,10 @@ def chosen(names: Sequence[str]) -> list[Arm]:
 
 
 def compared(
-    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[Arm], tick: Callable[[str], None]
+    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[MarketPolicy], tick: Callable[[str], None]
 ) -> Comparison:
     """Every policy in the same towns."""
-    outcomes: dict[str, list[Outcome]] = {arm.name: [] for arm in policies}
+    outcomes: dict[str, list[MarketOutcome]] = {arm.name: [] for arm in policies}
     for seed in range(whole("seeds", seeds, low=1, high=10_000)):
         here = town(population, seed, census)
         for arm in policies:

@@ -9,10 +9,10 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners import monitors
-from kaczmatch.learners.block import BlockLearner
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs import monitors
 from kaczmatch.learners.registry import LEARNERS, learner
+from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
@@ -49,7 +49,7 @@ class Plan:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class LearningCurve:
     """One seed of one learner: mean and spread of alignment over users after every swipe."""
 
     mean: Vector
@@ -57,7 +57,7 @@ class Curve:
     like_rate: float
 
     @classmethod
-    def of(cls, found: Trace) -> Curve:
+    def of(cls, found: Trace) -> LearningCurve:
         return cls(found.alignment.mean(axis=0), found.alignment.std(axis=0), float(metrics.like_rate(found).mean()))
 
 
@@ -68,7 +68,7 @@ class Study:
 
     condition: Condition
     numbers: Mapping[str, Mapping[str, Matrix]]
-    curves: Mapping[str, Sequence[Curve]]
+    curves: Mapping[str, Sequence[LearningCurve]]
 
     def mean(self, name: str, metric: str) -> float:
         values = self.numbers[name].get(metric, np.empty(0))
@@ -124,17 +124,17 @@ class Laboratory:
         self.plan = plan
         self.tick = tick
         self._studies: dict[Condition, Study] = {}
-        self._curves: dict[tuple[Condition, str], list[Curve]] = {}
+        self._curves: dict[tuple[Condition, str], list[LearningCurve]] = {}
         self._finals: dict[tuple[Condition, str], list[Vector]] = {}
 
-    def curves(self, sized: Condition, named: Mapping[str, Learner]) -> dict[str, list[Curve]]:
+    def curves(self, sized: Condition, named: Mapping[str, Learner]) -> dict[str, list[LearningCurve]]:
         """A curve of every learner for each seed."""
         missing = {name: one for name, one in named.items() if (sized, name) not in self._curves}
         for seed in range(self.plan.seeds if missing else 0):
             here = world(sized, seed)
             for name, one in missing.items():
                 self.tick(f"{name}, seed {seed}")
-                self._curves.setdefault((sized, name), []).append(Curve.of(trace(one, here)))
+                self._curves.setdefault((sized, name), []).append(LearningCurve.of(trace(one, here)))
         return {name: self._curves[sized, name] for name in named}
 
     def finals(
@@ -172,7 +172,7 @@ class Laboratory:
         """These learners and a random vector on every seed."""
         times = sorted({t for t in CHECKPOINTS if t <= condition.swipes} | {condition.swipes})
         collected: dict[str, dict[str, list[Vector]]] = {}
-        curves: dict[str, list[Curve]] = {}
+        curves: dict[str, list[LearningCurve]] = {}
 
         def collect(name: str, found: Mapping[str, Vector]) -> None:
             for metric, values in found.items():
@@ -187,7 +187,7 @@ class Laboratory:
                 if kappa is None or condition.sampling == "cosine":  # by row norms everybody is shown the same
                     kappa = _kappa(found, here)
                 collect(name, {**_numbers(found, here, times, paper_reading=paper_reading), "kappa": kappa})
-                curves.setdefault(name, []).append(Curve.of(found))
+                curves.setdefault(name, []).append(LearningCurve.of(found))
             collect("random", _standing(np.random.default_rng([seed, 6]).normal(size=here.priors.shape), here, times))
         numbers = {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()}
         return Study(condition, numbers, curves)

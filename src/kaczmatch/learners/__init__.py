@@ -1,1 +1,1 @@
-"""One update rule a file, behind one contract; priors, replay, monitors and influence."""
+"""One update rule per file, behind one contract (`contract.py`)."""

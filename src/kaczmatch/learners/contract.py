@@ -18,7 +18,7 @@ from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector, as_rows, as_vector, problem_with, sealed, unit, usable_rows
 from kaczmatch.learners.kernels import BAD_FEATURES, CHANGED, Kernels, kept_after, nothing_pending
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State, StoredState
+from kaczmatch.learners.state import EncodedState, State
 
 # A float for one vector of features, a vector for a matrix of them: what numpy answers, typed as numpy types it.
 Scores = Any
@@ -157,7 +157,7 @@ class Learner(ABC):
     @final
     def from_bytes(self, data: bytes | bytearray | memoryview, prior: Prior | None = None) -> State:
         """The state that ``state.to_bytes()`` wrote. A versioned prior is stored by name only: hand it over."""
-        stored = StoredState.read(data)
+        stored = EncodedState.read(data)
         if stored.learner != self.slug:
             raise InvalidInput("state", f"is a state of {stored.learner!r}, not of {self.slug!r}")
         if stored.version != self.state_version:

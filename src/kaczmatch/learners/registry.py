@@ -8,21 +8,21 @@ from types import MappingProxyType
 from typing import Any, Literal, overload
 
 from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.learners.all_ones import AllOnes
-from kaczmatch.learners.block_adaptive import BlockAdaptive
-from kaczmatch.learners.block_normalised_kaczmarz import BlockNormalisedKaczmarz
-from kaczmatch.learners.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
+from kaczmatch.learners.belief.probit import Probit
+from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
-from kaczmatch.learners.logistic import Logistic
-from kaczmatch.learners.normalised_kaczmarz import NormalisedKaczmarz
-from kaczmatch.learners.online_gradient import OnlineGradient
-from kaczmatch.learners.passive_aggressive import PassiveAggressive
-from kaczmatch.learners.pegasos import Pegasos
-from kaczmatch.learners.probit import Probit
-from kaczmatch.learners.probit_diagonal import ProbitDiagonal
-from kaczmatch.learners.rocchio import Rocchio
-from kaczmatch.learners.tikhonov_kaczmarz import TikhonovKaczmarz
-from kaczmatch.learners.unnormalised_kaczmarz import UnnormalisedKaczmarz
+from kaczmatch.learners.rules.all_ones import AllOnes
+from kaczmatch.learners.rules.block_adaptive import BlockAdaptive
+from kaczmatch.learners.rules.block_normalised_kaczmarz import BlockNormalisedKaczmarz
+from kaczmatch.learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
+from kaczmatch.learners.rules.logistic import Logistic
+from kaczmatch.learners.rules.normalised_kaczmarz import NormalisedKaczmarz
+from kaczmatch.learners.rules.online_gradient import OnlineGradient
+from kaczmatch.learners.rules.passive_aggressive import PassiveAggressive
+from kaczmatch.learners.rules.pegasos import Pegasos
+from kaczmatch.learners.rules.rocchio import Rocchio
+from kaczmatch.learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz
+from kaczmatch.learners.rules.unnormalised_kaczmarz import UnnormalisedKaczmarz
 
 LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
     {

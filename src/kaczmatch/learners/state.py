@@ -64,7 +64,7 @@ class State(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True)
-class StoredState:
+class EncodedState:
     """The parts of a stored state, before a learner has looked at them."""
 
     learner: str
@@ -76,7 +76,7 @@ class StoredState:
     prior_weights: Vector
 
     @classmethod
-    def read(cls, data: bytes | bytearray | memoryview) -> StoredState:
+    def read(cls, data: bytes | bytearray | memoryview) -> EncodedState:
         if not isinstance(data, bytes | bytearray | memoryview):
             raise InvalidInput("state", f"must be bytes, got {type(data).__name__}")
         data = bytes(data)

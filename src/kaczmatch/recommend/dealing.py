@@ -15,28 +15,28 @@ import numpy as np
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.index.membership import Numbers, among, places
-from kaczmatch.recommend.policy import Decision
+from kaczmatch.recommend.policy import DeckPlan
 from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, Rows
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Hand:
+class Deal:
     """The people of a deck, the probability of each, and which of them were drawn uniformly.
 
     `least` is the smallest probability that anybody eligible had, and `foreseen` that of any eligible people, dealt or not.
     """
 
     numbers: Numbers
-    chances: Vector
+    propensities: Vector
     explored: Numbers
-    least: float
-    foreseen: Callable[[Numbers], Vector]
+    min_propensity: float
+    propensity_of: Callable[[Numbers], Vector]
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class WeightedPool:
     """A pool with the numbers of its people, and the probability with which each came into it."""
 
     numbers: Numbers
@@ -45,8 +45,14 @@ class Part:
 
 
 def deal(
-    decision: Decision, size: int, uniformly: int, main: Part, admirers: Part, at_random: Numbers, rng: np.random.Generator
-) -> Hand:
+    decision: DeckPlan,
+    size: int,
+    uniformly: int,
+    main: WeightedPool,
+    admirers: WeightedPool,
+    at_random: Numbers,
+    rng: np.random.Generator,
+) -> Deal:
     """`size` different people; `at_random` are some of `uniformly` many in random order, for the uniform ones."""
     explored, more = _split(decision.floor * size)
     explore = explored + int(rng.random() < more)
@@ -89,7 +95,7 @@ def deal(
     by_floor = sum(likely * alone for likely, _, alone in ways)
     seen = float(foreseen(main.numbers).min(initial=1.0))
     least = float(main.entry.min(initial=1.0)) * (seen if len(main.numbers) >= uniformly else min(seen, by_floor))
-    return Hand(numbers, chances(numbers, main.entry, 1.0), uniform, least, foreseen)
+    return Deal(numbers, chances(numbers, main.entry, 1.0), uniform, least, foreseen)
 
 
 _NOTHING = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
@@ -104,7 +110,7 @@ def _any(one: Vector, other: Vector | float) -> Vector:
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
-def most_explored(decision: Decision, size: int) -> int:
+def most_explored(decision: DeckPlan, size: int) -> int:
     """The largest number of cards of a deck that are drawn uniformly."""
     least, more = _split(decision.floor * size)
     return least + (more > 0.0)

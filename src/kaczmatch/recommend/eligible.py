@@ -10,9 +10,9 @@ from typing import final
 import numpy as np
 
 from kaczmatch.recommend.cooldown import cooling
-from kaczmatch.recommend.index.fused import Lens
 from kaczmatch.recommend.index.membership import Bits, Numbers, among
-from kaczmatch.recommend.index.view import Found, Sought, View
+from kaczmatch.recommend.index.search_kernel import ViewerWeights
+from kaczmatch.recommend.index.view import IndexView, SearchFilter, SearchResult
 from kaczmatch.recommend.profile import Profile
 
 _NOBODY: Numbers = np.empty(0, np.int32)
@@ -27,10 +27,10 @@ class Eligible:
     the viewer, the blocked and the recently met.
     """
 
-    view: View
+    view: IndexView
     profile: Profile
     day: date
-    sought: Sought
+    sought: SearchFilter
     cooled: Numbers
     away: Numbers
     passing_away: int  # how many of `away` pass the profiles' filters, so that a count of all can be corrected
@@ -38,7 +38,7 @@ class Eligible:
     @classmethod
     def of(
         cls,
-        view: View,
+        view: IndexView,
         profile: Profile,
         now: datetime,
         blocked: Collection[Hashable],
@@ -62,12 +62,12 @@ class Eligible:
         """Who could be shown to somebody with another profile."""
         return self._here(self.view.everybody(self.view.sought(profile, self.day)))
 
-    def search(self, lens: Lens, want: int, last: Bits, rng: np.random.Generator) -> tuple[Numbers, Found]:
+    def search(self, lens: ViewerWeights, want: int, last: Bits, rng: np.random.Generator) -> tuple[Numbers, SearchResult]:
         """About the best `want`, of whom some come `last`; and all who pass the filters, those to be left out among them."""
         found = self.view.search(self.sought, lens, want + len(self.away), rng, last)
         return self._here(found.best)[:want], found
 
-    def count(self, found: Found) -> int:
+    def count(self, found: SearchResult) -> int:
         return found.size - self.passing_away
 
     def of_these(self, ids: Collection[Hashable]) -> Numbers:
@@ -75,7 +75,7 @@ class Eligible:
         numbers = self._here(self.view.numbers(set(ids)))
         return numbers[self.view.passing(self.sought, numbers)]
 
-    def at_random(self, found: Found, count: int, rng: np.random.Generator) -> Numbers:
+    def at_random(self, found: SearchResult, count: int, rng: np.random.Generator) -> Numbers:
         """Some of all who may be shown, each alike."""
         count = min(count, self.count(found))
         if count <= 0:

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
-from kaczmatch.learners.influence import without_each
+from kaczmatch.learners.logs.influence import without_each
 from kaczmatch.learners.prior import Prior
-from kaczmatch.recommend.both_ways import Viewer
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 
@@ -50,7 +50,7 @@ def explain(
         raise InvalidInput("features", f"must fit vocabulary and state, got {sizes}")
     parts = viewer.learner.weights(state.cells, state.dimensions) * unit(shown)
     order = np.argsort(-parts, kind="stable")
-    named = [(vocabulary.names[place].name, float(parts[place])) for place in order.tolist() if shown[place] != 0.0]
+    named = [(vocabulary.terms[place].name, float(parts[place])) for place in order.tolist() if shown[place] != 0.0]
     fits = tuple(part for part in named if part[1] > 0.0)[:most]
     misfits = tuple(part for part in reversed(named) if part[1] < 0.0)[:most]
     if swipes is None:

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, checked
 from kaczmatch.core.vectors import Vector, as_vector
+from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers, marks
-from kaczmatch.recommend.index.roster import Roster
 
 _DAY = 86_400.0
 _UNKNOWN, _ABSENT = -2, -1
@@ -44,7 +44,7 @@ class Exposure:
         self._over = np.empty(0, np.int64)
         self._is_over = np.zeros(64, np.bool_)
         self._since: list[int] = []
-        self._numbers: WeakKeyDictionary[Roster, _Numbers] = WeakKeyDictionary()
+        self._numbers: WeakKeyDictionary[IdNumbers, _Numbers] = WeakKeyDictionary()
 
     def shown(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count a card for each."""
@@ -83,7 +83,7 @@ class Exposure:
         with self._lock:
             return [self._ids[place] for place in self._over_now(people, at).tolist()]
 
-    def marks(self, roster: Roster, at: datetime) -> Bits:
+    def marks(self, roster: IdNumbers, at: datetime) -> Bits:
         """The same for the people of an index, as bits by their numbers; hold the index while you ask."""
         with self._lock:
             over = self._over_now(len(roster), at)
@@ -143,7 +143,7 @@ class _Numbers:
         self.version = version
         self._by_place = np.empty(0, np.int32)
 
-    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: Roster) -> Numbers:
+    def of(self, places: NDArray[np.int64], ids: Sequence[Hashable], roster: IdNumbers) -> Numbers:
         """Of those who are there."""
         if len(self._by_place) < len(ids):
             more = max(len(ids), 2 * len(self._by_place)) - len(self._by_place)

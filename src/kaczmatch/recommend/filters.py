@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class CandidateColumns:
     """The filter columns of many people, one row each."""
 
     schema: Schema
@@ -36,7 +36,7 @@ class Candidates:
     reach: NDArray[np.float32]  # the longest squared chord within the distance sought
 
     @classmethod
-    def of(cls, profiles: Sequence[Profile], schema: Schema) -> Candidates:
+    def of(cls, profiles: Sequence[Profile], schema: Schema) -> CandidateColumns:
         for profile in profiles:
             if profile.schema != schema:
                 raise InvalidInput("schema", f"{profile.id!r} belongs to another schema")
@@ -59,7 +59,7 @@ class Candidates:
         return len(self.ids)
 
 
-def compatible(viewer: Profile, candidates: Candidates, day: date) -> dict[str, Flags]:
+def compatible(viewer: Profile, candidates: CandidateColumns, day: date) -> dict[str, Flags]:
     """For each filter that profiles decide, who passes it."""
     if viewer.schema != candidates.schema:
         raise InvalidInput("schema", "the viewer and the candidates belong to different schemas")
@@ -78,7 +78,9 @@ def compatible(viewer: Profile, candidates: Candidates, day: date) -> dict[str, 
     }
 
 
-def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collection[Hashable] = frozenset()) -> dict[str, Flags]:
+def passing(
+    viewer: Profile, candidates: CandidateColumns, day: date, blocked: Collection[Hashable] = frozenset()
+) -> dict[str, Flags]:
     """For each filter, who passes it; who may be shown passes all. `blocked` holds who blocked or was blocked by the viewer."""
     return {
         "self": np.array([identifier != viewer.id for identifier in candidates.ids], np.bool_),
@@ -87,7 +89,7 @@ def passing(viewer: Profile, candidates: Candidates, day: date, blocked: Collect
     }
 
 
-def allowed(viewer: Profile, candidates: Candidates, day: date, blocked: Collection[Hashable] = frozenset()) -> Flags:
+def allowed(viewer: Profile, candidates: CandidateColumns, day: date, blocked: Collection[Hashable] = frozenset()) -> Flags:
     """Who passes every filter."""
     return every(passing(viewer, candidates, day, blocked))
 
@@ -102,7 +104,7 @@ def as_number(day: date) -> int:
     return day.year * 10_000 + day.month * 100 + day.day
 
 
-def _near(viewer: Profile, candidates: Candidates) -> Flags:
+def _near(viewer: Profile, candidates: CandidateColumns) -> Flags:
     """Within what both sides seek. Who says no place can only meet people who set no distance."""
     x, y, z = viewer.location.point if viewer.location else NOWHERE_ELSE
     east, north, up = candidates.x - x, candidates.y - y, candidates.z - z

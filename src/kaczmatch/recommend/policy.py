@@ -25,7 +25,7 @@ class Experience:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class DeckPlan:
     """How one deck is drawn. `floor` is the share of cards drawn uniformly, `admirers` the largest share of cards for people
     who already liked the viewer, and with `capped` those come last who have had their share of exposure."""
 
@@ -47,7 +47,7 @@ class Policy(ABC):
     slug: ClassVar[str]
 
     @abstractmethod
-    def decide(self, experience: Experience) -> Decision:
+    def plan(self, experience: Experience) -> DeckPlan:
         """How to draw the next deck of somebody."""
 
 
@@ -58,10 +58,10 @@ class Always(Policy):
 
     slug: ClassVar[str] = "always"
 
-    decision: Decision
+    deck_plan: DeckPlan
 
-    def decide(self, experience: Experience) -> Decision:  # noqa: ARG002
-        return self.decision
+    def plan(self, experience: Experience) -> DeckPlan:  # noqa: ARG002
+        return self.deck_plan
 
 
 @final
@@ -78,14 +78,14 @@ class PaperPolicy(Policy):
         whole("enough", self.enough, low=0, high=10**9)
         checked("stable", self.stable, low=-1.0, high=1.0)
 
-    def decide(self, experience: Experience) -> Decision:
+    def plan(self, experience: Experience) -> DeckPlan:
         if experience.swipes < self.enough:
-            return Decision(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.enough}")
+            return DeckPlan(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.enough}")
         last = experience.stability[-2:]
         if len(last) == 2 and max(last) < self.stable:
             shown = " and ".join(f"{value:.2f}" for value in last)
-            return Decision(sampler=RowNorm(), reason=f"the taste is moving: Δs {shown}, both below {self.stable}")
-        return Decision(sampler=Cosine(), reason=f"{experience.swipes} swipes so far, at least {self.enough}")
+            return DeckPlan(sampler=RowNorm(), reason=f"the taste is moving: Δs {shown}, both below {self.stable}")
+        return DeckPlan(sampler=Cosine(), reason=f"{experience.swipes} swipes so far, at least {self.enough}")
 
 
 @final
@@ -105,14 +105,14 @@ class MutualPolicy(Policy):
         checked("admirers", self.admirers, low=0.0, high=1.0)
         whole("introduction", self.introduction, low=0, high=10_000)
 
-    def decide(self, experience: Experience) -> Decision:
+    def plan(self, experience: Experience) -> DeckPlan:
         new = experience.swipes < self.introduction
         reason = (
             f"{experience.swipes} swipes so far, fewer than {self.introduction}: first learn the taste"
             if new
             else "people likely to like each other"
         )
-        return Decision(
+        return DeckPlan(
             sampler=Information() if new else self.sampler,
             reason=reason,
             floor=self.floor,

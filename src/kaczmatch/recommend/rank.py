@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer, usual_fusion
 from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.filters import Candidates, passing
+from kaczmatch.recommend.filters import CandidateColumns, passing
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.samplers.contract import in_order
 from kaczmatch.recommend.scoring import fusion
+from kaczmatch.recommend.viewer import Viewer, usual_fusion
 
 
 @final
@@ -50,7 +50,9 @@ def rank(
     if not candidates:
         return Ranking((), ())
     cool = set(cooling(recent or {}, now, cooldown))
-    flags = passing(viewer.profile, Candidates.of(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked))
+    flags = passing(
+        viewer.profile, CandidateColumns.of(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked)
+    )
     flags["cooldown"] = np.array([profile.id not in cool for profile in candidates], np.bool_)
     ok = np.logical_and.reduce(list(flags.values()))
     left_out = [
@@ -64,6 +66,6 @@ def rank(
     if len(appeals) != len(candidates):
         raise InvalidInput("appeal", f"has {len(appeals)} values for {len(candidates)} candidates")
     features = np.array([candidates[row].features for row in rows])
-    scores = fuse(viewer.likes(features, appeals[rows]), viewer.liked_by([states[row] for row in rows]))
+    scores = fuse(viewer.forward(features, appeals[rows]), viewer.backward([states[row] for row in rows]))
     order = in_order(scores, rng).tolist()
     return Ranking(tuple((candidates[rows[i]].id, float(scores[i])) for i in order), tuple(left_out))

@@ -18,11 +18,11 @@ from typing import Final, final
 from sqlalchemy.engine import make_url
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.catalogue import Current
-from kaczmatch.service.context import Context
-from kaczmatch.service.records import Person
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
 from kaczmatch.storage.errors import OutOfDate
@@ -170,9 +170,9 @@ def _verified(made: Path, told: Told, expected: dict[str, int] | None) -> Backup
 
 
 def _replayed(store: SqlStore, told: Told) -> tuple[int, int]:
-    context = Context(store, Rules(), lambda: datetime.now(UTC), lambda: "")
+    context = Context(store, ServiceConfig(), lambda: datetime.now(UTC), lambda: "")
     with store.read() as reader:
-        if Current.read(reader) is None and not reader.count(Person):
+        if ActiveVersions.read(reader) is None and not reader.count(Person):
             return 0, 0  # of a service that was never started
     verdict = verify(context, lambda done, total: told("replaying", done, total))
     if verdict.problems:

@@ -9,7 +9,7 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database, number_of, search
 from kaczmatch.storage.errors import Taken, WrittenAlready
@@ -131,7 +131,7 @@ class Batch:
 
 
 @final
-class SqlUnit:
+class SqlTransaction:
     """What one work sees and writes; its writes join the batch when it has returned."""
 
     __slots__ = ("_batch", "_mine", "_writes")
@@ -168,12 +168,12 @@ class SqlUnit:
             raise WrittenAlready("a work cannot search once it has written")
 
     def put(self, record: Record) -> None:
-        if isinstance(record, Logged):
+        if isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is a log: append to it")
         self._write(record)
 
-    def append(self, record: Logged) -> None:
-        if not isinstance(record, Logged):
+    def append(self, record: LogRecord) -> None:
+        if not isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is no log: put it")
         kind, key = type(record), record.identity()
         if self._mine[kind, key] is not None if (kind, key) in self._mine else self._batch.taken(kind, key):
@@ -198,7 +198,7 @@ class SqlUnit:
         for kind, key, record, row in self._writes:
             if record is None:
                 batch.drop(kind, key)
-            elif issubclass(kind, Logged):
+            elif issubclass(kind, LogRecord):
                 batch.append(kind, key, row)
             else:
                 batch.put(kind, key, record, row)

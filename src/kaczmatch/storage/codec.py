@@ -18,7 +18,7 @@ from operator import attrgetter, index
 from types import UnionType
 from typing import Any, Generic, TypeVar, final, get_args, get_origin, get_type_hints
 
-from kaczmatch.service.records import RECORDS, Record, columns
+from kaczmatch.service.domain.records import RECORDS, Record, columns
 
 R = TypeVar("R", bound=Record)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.database import Database, number_of, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres
@@ -67,7 +67,7 @@ def empty(connection: Connection) -> None:
 
 
 def _logs() -> Iterator[type[Record]]:
-    return (kind for kind in RECORDS if issubclass(kind, Logged))
+    return (kind for kind in RECORDS if issubclass(kind, LogRecord))
 
 
 def _pages(connection: Connection, kind: type[Record]) -> Iterator[Sequence[Sequence[Any]]]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, final
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.records import Record
+from kaczmatch.service.domain.records import Record
 from kaczmatch.storage.codec import Codec, Row, codec
 
 R = TypeVar("R", bound=Record)

@@ -17,9 +17,9 @@ from typing import Any, Final, final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable, Uncertain
-from kaczmatch.storage.batch import Batch, SqlUnit
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
+from kaczmatch.storage.batch import Batch, SqlTransaction
 from kaczmatch.storage.codec import Row
 from kaczmatch.storage.database import Database, Trouble
 from kaczmatch.storage.errors import Taken
@@ -34,7 +34,7 @@ LINGER: Final = 0.008  # seconds that they are waited for
 class Job:
     """A work that waits, and who waits for it."""
 
-    work: Callable[[SqlUnit], Any]
+    work: Callable[[SqlTransaction], Any]
     people: tuple[str, ...]
     reads: tuple[tuple[type[Record], tuple[Any, ...], Row], ...]  # a kind, a key, and the key as it is stored
     future: Future[Any]
@@ -42,7 +42,7 @@ class Job:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PendingResult:
     """What a work returned or raised."""
 
     value: Any = None
@@ -77,9 +77,9 @@ class GroupCommit:
     def add(self, job: Job) -> None:
         with self._changed:
             if self._closing:
-                raise Unavailable("the store is closed")
+                raise StoreUnavailable("the store is closed")
             if len(self._waiting) >= self._most_waiting:
-                raise Unavailable("too much is waiting to be written")
+                raise StoreUnavailable("too much is waiting to be written")
             self._waiting.append(job)
             if len(self._waiting) in (1, self._expected):
                 self._changed.notify()
@@ -130,14 +130,14 @@ class GroupCommit:
                 half = len(jobs) // 2
                 self._settle(jobs[:half])
                 self._settle(jobs[half:])
-        except Unavailable as error:
+        except StoreUnavailable as error:
             for job in jobs:
                 job.future.set_exception(error)
         else:
             for job, answer in zip(jobs, answers, strict=True):
                 answer.give(job.future)
 
-    def _persistently(self, jobs: Sequence[Job]) -> list[Answer]:
+    def _persistently(self, jobs: Sequence[Job]) -> list[PendingResult]:
         """Commit, again if the trouble may pass."""
         pauses = iter(PAUSES)
         while True:
@@ -149,16 +149,16 @@ class GroupCommit:
                     raise _NotKept from error
                 pause = next(pauses, None) if trouble is Trouble.PASSING else None
                 if pause is None:
-                    raise Unavailable(f"the database: {error.orig}") from error
+                    raise StoreUnavailable(f"the database: {error.orig}") from error
                 time.sleep(pause)
-            except (Unavailable, _NotKept):
+            except (StoreUnavailable, _NotKept):
                 raise
             except SQLAlchemyError as error:
-                raise Unavailable(f"the database: {error}") from error
+                raise StoreUnavailable(f"the database: {error}") from error
             except Exception as error:
                 raise _NotKept from error
 
-    def _commit(self, jobs: Sequence[Job]) -> list[Answer]:
+    def _commit(self, jobs: Sequence[Job]) -> list[PendingResult]:
         with self._database.writer.connect() as connection:
             transaction = connection.begin()
             try:
@@ -189,27 +189,27 @@ class GroupCommit:
     def _ask_whether_it_survived(self, lost: DBAPIError) -> None:
         survived = self._database.survived()
         if survived is None:
-            raise Uncertain("the connection was lost while committing") from lost
+            raise OutcomeUnknown("the connection was lost while committing") from lost
         if not survived:
             raise lost
 
     def _uncertain(self, error: DBAPIError) -> Exception:
         """A disk that fails while a commit is synced may have it all the same."""
         outage = self._database.trouble(error) is Trouble.OUTAGE
-        return Uncertain(f"the database, while committing: {error.orig}") if outage else error
+        return OutcomeUnknown(f"the database, while committing: {error.orig}") if outage else error
 
 
-def _answer(job: Job, batch: Batch) -> Answer:
+def _answer(job: Job, batch: Batch) -> PendingResult:
     """Run a work. An error of the database is not its answer but the end of the batch."""
-    unit = SqlUnit(batch)
+    transaction = SqlTransaction(batch)
     try:
-        answer = Answer(job.work(unit))
+        answer = PendingResult(job.work(transaction))
     except BaseException as error:
-        answer = Answer(error=error)
+        answer = PendingResult(error=error)
     if batch.failure is not None:
         raise batch.failure
     if answer.error is None:
-        unit.join()
+        transaction.join()
     return answer
 
 

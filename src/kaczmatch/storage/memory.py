@@ -12,8 +12,8 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar, cast, final
 
-from kaczmatch.service.records import RECORDS, Logged, Record
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
+from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.errors import Taken, WrittenAlready
 
@@ -58,12 +58,12 @@ class MemoryReader:
 
 
 @final
-class MemoryUnit:
+class MemoryTransaction:
     """A work's own copy of the tables, which becomes the store's if the work returns."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = {kind: dict(records) for kind, records in tables.items()}
-        self.appended: list[Logged] = []
+        self.appended: list[LogRecord] = []
         self._reader = MemoryReader(self.tables)
         self._written = False
 
@@ -88,12 +88,12 @@ class MemoryUnit:
             raise WrittenAlready("a work cannot search once it has written")
 
     def put(self, record: Record) -> None:
-        if isinstance(record, Logged):
+        if isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is a log: append to it")
         self._set(record)
 
-    def append(self, record: Logged) -> None:
-        if not isinstance(record, Logged):
+    def append(self, record: LogRecord) -> None:
+        if not isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is no log: put it")
         if record.identity() in self.tables[type(record)]:
             raise Taken(f"{type(record).__name__} is there already")
@@ -121,31 +121,31 @@ class MemoryStore:
         self._number = 0
         self._closed = False
 
-    def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
-        del people, reads  # everything is at hand, and nobody else is at work
+    def write(self, work: Callable[[Any], T], *, locks: Collection[str] = (), prefetch: Iterable[RecordKey] = ()) -> Future[T]:
+        del locks, prefetch  # everything is at hand, and nobody else is at work
         future: Future[T] = Future()
         with self._lock:
             if self._closed:
-                raise Unavailable("the store is closed")
-            unit = MemoryUnit(self._tables)
+                raise StoreUnavailable("the store is closed")
+            transaction = MemoryTransaction(self._tables)
             try:
-                answer = work(unit)
+                answer = work(transaction)
             except Exception as error:
                 future.set_exception(error)
                 return future
-            for line in unit.appended:
-                lines = unit.tables[type(line)]
+            for line in transaction.appended:
+                lines = transaction.tables[type(line)]
                 if line.identity() in lines:
                     self._number += 1
                     lines[line.identity()] = replace(line, number=self._number)
-            self._tables = unit.tables
+            self._tables = transaction.tables
         future.set_result(answer)
         return future
 
     @contextmanager
     def read(self) -> Iterator[MemoryReader]:
         if self._closed:
-            raise Unavailable("the store is closed")
+            raise StoreUnavailable("the store is closed")
         yield MemoryReader(self._tables)
 
     def close(self) -> None:

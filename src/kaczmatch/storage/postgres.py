@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from kaczmatch.service.records import RECORDS, Record
+from kaczmatch.service.domain.records import RECORDS, Record
 from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
 from kaczmatch.storage.schema import TABLES

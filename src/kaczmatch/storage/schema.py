@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Double, Index, Integer, Larg
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from kaczmatch.service.records import RECORDS, Logged, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import codec
 
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")  # only an INTEGER key counts by itself there
@@ -28,7 +28,7 @@ TYPES: dict[type, TypeEngine[Any]] = {
 
 
 def _table(metadata: MetaData, kind: type[Record]) -> Table:
-    numbered = issubclass(kind, Logged)
+    numbered = issubclass(kind, LogRecord)
     columns: list[Column[Any]] = []
     for column in codec(kind).columns:
         if numbered and column.name == "number":

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable, Wanted
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database, Trouble, number_of, search
@@ -68,11 +68,11 @@ class SqlStore:
             self.database.close()
             raise
 
-    def write(self, work: Callable[[Any], T], *, people: Collection[str] = (), reads: Iterable[Wanted] = ()) -> Future[T]:
+    def write(self, work: Callable[[Any], T], *, locks: Collection[str] = (), prefetch: Iterable[RecordKey] = ()) -> Future[T]:
         future: Future[T] = Future()
         try:
-            wanted = tuple([(kind, key, CODECS[kind].key(key)) for kind, key in reads])
-            named = tuple(map(text, people))
+            wanted = tuple([(kind, key, CODECS[kind].key(key)) for kind, key in prefetch])
+            named = tuple(map(text, locks))
         except (TypeError, ValueError) as error:
             future.set_exception(error)
         else:
@@ -90,11 +90,11 @@ class SqlStore:
         try:
             yield
         except PoolTimeout as error:
-            raise Unavailable("too many are at it") from error
+            raise StoreUnavailable("too many are at it") from error
         except DBAPIError as error:
             if self.database.trouble(error) is Trouble.FAULT:
                 raise
-            raise Unavailable(f"the database: {error.orig}") from error
+            raise StoreUnavailable(f"the database: {error.orig}") from error
 
     def waiting(self) -> int:
         """How many works are queued."""

@@ -17,8 +17,8 @@ from typing import Any, Final, final
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.records import Record
-from kaczmatch.service.store import Unavailable
+from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
 
@@ -197,7 +197,7 @@ class Sqlite(Database):
     def scrub(self) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         if not self._shorten(WAIT):
-            raise Unavailable("somebody reads the database for too long, or its disk is full")
+            raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
     def alone(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE saw to that."""

@@ -24,7 +24,7 @@ from kaczmatch.simulation.metrics import alignment, unseen_auc
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, world
 from kaczmatch.web.pages import Page, Site, headers_of
-from kaczmatch.web.report import Report
+from kaczmatch.web.report import ReportPage
 
 Slug = Literal["probit", "probit-diag", "logistic", "tk", "nk", "block-nk", "rocchio", "all-ones"]
 
@@ -101,7 +101,7 @@ def piece(asked: Asked) -> Piece:
     )
 
 
-def lab_router(site: Site, report: Report, local: Callable[[Request], None]) -> APIRouter:
+def lab_router(site: Site, report: ReportPage, local: Callable[[Request], None]) -> APIRouter:
     """`local` refuses whoever is not on this machine."""
     router = APIRouter(prefix=LAB.path, include_in_schema=False, dependencies=[Depends(local)])
 

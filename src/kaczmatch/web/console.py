@@ -15,8 +15,8 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.service.access import Caller, Denied
-from kaczmatch.service.sessions import LIFE, Sessions
+from kaczmatch.service.access.console_sessions import LIFE, ConsoleSessions
+from kaczmatch.service.access.credentials import Caller, Unauthenticated
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.pages import STRICT, Page, Site, headers_of
 
@@ -35,7 +35,7 @@ class Console:
     from this machine: from elsewhere the cookie travels by HTTPS alone."""
 
     site: Site
-    sessions: Sessions
+    sessions: ConsoleSessions
     charts: Charts
     admits: Callable[[Request, Caller], bool]
     local: Callable[[Request], bool]
@@ -67,7 +67,7 @@ class Console:
         form = parse_qs((await request.body())[:_LONGEST].decode("utf-8", "replace"))
         try:
             secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
-        except Denied:
+        except Unauthenticated:
             return self._login("That is not a valid key with the operator's scope.", 403)
         if not self.admits(request, caller):
             await run_in_threadpool(self.sessions.end, secret)

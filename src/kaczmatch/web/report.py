@@ -18,7 +18,7 @@ _POLICY: Final = (
 
 @final
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportPage:
     data: Path
 
     @property

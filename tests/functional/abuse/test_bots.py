@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from kaczmatch.service.figures import Suspect
-from kaczmatch.service.liking import appeal_to
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.overview import SuspiciousAccount
+from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.storage.memory import MemoryStore
 from town import TAGS, Town
 
@@ -15,7 +15,7 @@ SWIPES = 120
 
 
 def appeal(town: Town, user: str) -> float:
-    return appeal_to(town.standing(user), None, town.now, town.context.rules.appeal)
+    return appeal_to(town.standing(user), None, town.now, town.context.config.appeal)
 
 
 def swiped_through(town: Town, bot: str, decision: str) -> None:
@@ -57,7 +57,7 @@ def test_a_bot_is_listed_among_the_operators_figures() -> None:
         card, person = town.deck("bot", 40).cards[0]
         town.swipe("bot", person.id, "like", deck=card.deck)
     town.swipe("fussy", "w1", "pass")
-    assert Operating(town.context).overview().like_everybody == (Suspect("bot", SWIPES, SWIPES),)
+    assert OperatorActions(town.context).overview().like_everybody == (SuspiciousAccount("bot", SWIPES, SWIPES),)
 
 
 def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> None:
@@ -76,6 +76,6 @@ def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> 
                 shown[person.id] = shown.get(person.id, 0) + 1
         town.wait(hours=2)
     average = sum(shown.values()) / 62
-    assert shown["stuffed"] <= town.context.rules.exposure_cap * (average + 1.0) + math.sqrt(average)
+    assert shown["stuffed"] <= town.context.config.exposure_cap * (average + 1.0) + math.sqrt(average)
     assert shown["empty"] > 0
     assert decks == 360

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from attack import EDITS, Prey, cosines
-from kaczmatch.service.refusals import TooMany
+from kaczmatch.service.domain.refusals import TooMany
 
 LOOKS = 240
 

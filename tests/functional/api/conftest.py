@@ -19,7 +19,7 @@ from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.inviting import with_demo
 from kaczmatch.app.system import System, compose
-from kaczmatch.service.access import SCOPES
+from kaczmatch.service.access.credentials import SCOPES
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 

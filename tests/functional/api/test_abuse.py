@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.people import made
-from kaczmatch.service.records import RECORDS, Change, Message
+from kaczmatch.service.domain.records import RECORDS, Change, OutboxMessage
+from kaczmatch.service.meeting.profiles import new_person
 
 from .conftest import NUMBERS, Opened, Service
 
@@ -89,9 +89,9 @@ def test_the_minimum_age_counts_birthdays(
 ) -> None:
     def made_then(*values: Any) -> Any:
         *before, _, known = values
-        return made(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
+        return new_person(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
 
-    monkeypatch.setattr("kaczmatch.service.people.made", made_then)
+    monkeypatch.setattr("kaczmatch.service.meeting.profiles.made", made_then)
     body = {"name": "Ada", "born": born, "i_am": ["woman"], "i_look_for": ["man"]}
     assert one_service.call("PUT", f"/people/age-{next(NUMBERS)}", json=body).status_code == status
 
@@ -136,7 +136,7 @@ def test_erasing_during_a_session_brings_nothing_back(service: Service) -> None:
     assert me not in service.system.world.recommender.index
     with service.system.store.read() as reader:
         left = {kind for kind in RECORDS for record in reader.find(kind) if f"'{me}'" in repr(record)}
-    assert left <= {Change, Message}  # for a minute, and until the app has heard of it
+    assert left <= {Change, OutboxMessage}  # for a minute, and until the app has heard of it
 
 
 def test_a_device_that_does_not_know_brings_nobody_back_who_was_erased(service: Service) -> None:

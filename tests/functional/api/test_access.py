@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kaczmatch.app.document import openapi_of_a_fresh_service
-from kaczmatch.service.access import Caller
+from kaczmatch.service.access.credentials import Caller
 
 from .conftest import NUMBERS, Service
 

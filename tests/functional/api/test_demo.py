@@ -15,7 +15,7 @@ from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.system import compose
 from kaczmatch.app.vocabulary import GENERAL
-from kaczmatch.service.access import Denied
+from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
 
 from .conftest import Opened, Service
@@ -113,7 +113,7 @@ def test_without_the_demo_its_key_ends(opened: Opened) -> None:
     key = demo_key(service)
     data = service.system.settings.data
     system = compose(Settings(data=data), service.system.store)
-    with pytest.raises(Denied):
+    with pytest.raises(Unauthenticated):
         system.parts.access.caller(key)
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from kaczmatch.api.problems import MEDIA
 from kaczmatch.api.routes import transfer
-from kaczmatch.service.importing import Imported
-from kaczmatch.service.store import Unavailable, Uncertain
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.transfer.importing import ImportResult
 
 from .conftest import NUMBERS, Opened, Service
 
@@ -115,7 +115,7 @@ def test_a_store_that_cannot_be_reached_asks_to_come_back(opened: Opened, monkey
     deck = service.deck(one)["deck"]
 
     def unavailable(*_: object, **__: object) -> None:
-        raise Unavailable("disk full at /secret/place")
+        raise StoreUnavailable("disk full at /secret/place")
 
     monkeypatch.setattr(service.system.store, "write", unavailable)
     body = {"candidate": two, "decision": "like", "deck": deck}
@@ -133,7 +133,7 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
     body = {"candidate": two, "decision": "like", "deck": service.deck(one)["deck"]}
 
     def lost(*_: object, **__: object) -> None:
-        raise Uncertain("the connection to /secret/place was lost while committing")
+        raise OutcomeUnknown("the connection to /secret/place was lost while committing")
 
     with monkeypatch.context() as broken:
         broken.setattr(service.system.store, "write", lost)
@@ -165,7 +165,7 @@ def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: py
 
     def slow(*_: object) -> Any:
         free.wait(30)
-        return Imported(complete=True)
+        return ImportResult(complete=True)
 
     def slow_rows(*_: object) -> Any:
         free.wait(30)
@@ -237,7 +237,7 @@ def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(
     monkeypatch.setattr("kaczmatch.app.system.LATE_SECONDS", 1.0)
     assert told(200)["ok"]
     with monkeypatch.context() as broken:
-        broken.setattr(World, "follow", lambda _: 1 / 0)
+        broken.setattr(ServingIndex, "follow", lambda _: 1 / 0)
         assert "has not kept up with the store" in told(503)["detail"]
         assert service.call("GET", "/vocabulary").is_success  # what can be served is
     assert told(200)["ok"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kaczmatch.api.words import told_reason
-from kaczmatch.recommend.cards import Reason
-from kaczmatch.service.personal import export
-from kaczmatch.storage.memory import MemoryStore, MemoryUnit
+from kaczmatch.recommend.deck import Reason
+from kaczmatch.service.privacy.personal_data import export
+from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
 from town import Town
 
 from .conftest import NUMBERS, Opened, Service
@@ -105,13 +105,13 @@ def test_a_like_and_a_pass_cost_the_same_reads_and_writes(town: Town, monkeypatc
         done: list[str] = []
         with monkeypatch.context() as patched:
             for name in ("get", "put", "append", "drop"):
-                usual = getattr(MemoryUnit, name)
+                usual = getattr(MemoryTransaction, name)
 
-                def noted(unit: Any, *values: Any, name: str = name, usual: Any = usual, done: list[str] = done) -> Any:
+                def noted(transaction: Any, *values: Any, name: str = name, usual: Any = usual, done: list[str] = done) -> Any:
                     done.append(f"{name} {values[0].__name__ if isinstance(values[0], type) else type(values[0]).__name__}")
-                    return usual(unit, *values)
+                    return usual(transaction, *values)
 
-                patched.setattr(MemoryUnit, name, noted)
+                patched.setattr(MemoryTransaction, name, noted)
             town.swipe("w0", man, "pass", deck=deck)
         counts.append(done)
     assert counts[0] == counts[1]

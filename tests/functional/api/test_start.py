@@ -16,8 +16,8 @@ from kaczmatch.app.composing import context_of, kept_secret, open_store
 from kaczmatch.app.serving import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.access import Access
-from kaczmatch.service.people import About, People
+from kaczmatch.service.access.credentials import Credentials
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
@@ -29,11 +29,11 @@ def test_no_start_beyond_loopback_without_a_key(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no key yet"):
         check(settings)
     store = open_store(settings)
-    key, _ = Access(context_of(settings, store), b"x" * 32).create("app", ["app"])
+    key, _ = Credentials(context_of(settings, store), b"x" * 32).create("app", ["app"])
     store.close()
     check(settings)
     store = open_store(settings)
-    Access(context_of(settings, store), b"x" * 32).revoke(key.id).result()
+    Credentials(context_of(settings, store), b"x" * 32).revoke(key.id).result()
     store.close()
     with pytest.raises(InvalidInput, match="there is no key yet"):
         check(settings)
@@ -100,8 +100,8 @@ def test_until_it_is_ready_requests_are_told_to_come_back(tmp_path: Path) -> Non
 def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path)
     store = open_store(settings)
-    about = About(name="Ann", born=date(1990, 1, 1), i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}))
-    People(context_of(settings, store)).put("ann", about).result()
+    about = ProfileInput(name="Ann", born=date(1990, 1, 1), i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}))
+    Profiles(context_of(settings, store)).put("ann", about).result()
     store.close()
     fewer = Settings(data=tmp_path, kinds=("man", "mentor"))
     system = compose(fewer, open_store(fewer))

@@ -21,7 +21,7 @@ from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composing import open_store
 from kaczmatch.app.demo.inviting import with_demo
 from kaczmatch.app.system import System, compose
-from kaczmatch.service.records import Event
+from kaczmatch.service.domain.records import Event
 from kaczmatch.settings.model import Settings
 
 NUMBERS = itertools.count()

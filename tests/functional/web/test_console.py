@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import FloatRect, expect
 
-from kaczmatch.service.records import Audit
+from kaczmatch.service.domain.records import AuditEntry
 from kaczmatch.settings.model import ArmSettings, Settings
 
 from .conftest import PHONE, Site, Visiting, Visitor, serving
@@ -42,7 +42,7 @@ def complain(site: Site, name: str = "Bo", words: str = "words") -> tuple[str, s
 
 def looks(site: Site, user: str) -> list[str]:
     with site.system.store.read() as reader:
-        return [line.action for line in reader.find(Audit, user=user)]
+        return [line.action for line in reader.find(AuditEntry, user=user)]
 
 
 def test_only_a_key_with_the_operators_scope_gets_in(visitor: Visitor, site: Site) -> None:

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import expect
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm, Experiment
-from kaczmatch.service.context import Context
-from kaczmatch.service.records import Dealt, Event, Impression
-from kaczmatch.service.store import Unit
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Experiment
+from kaczmatch.service.domain.records import Event, Impression, StoredDeck
+from kaczmatch.service.domain.store import Transaction
 
 from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check
@@ -26,14 +26,14 @@ TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm
 def running(site: Site) -> Iterator[Context]:
     """An experiment that has been watched to the end: eighty people, some of them in each arm, and the bold like more."""
     context = site.system.context
-    rules, before = replace(context.rules, experiment=TRIAL), context.clock() - timedelta(days=30)
+    rules, before = replace(context.config, experiment=TRIAL), context.clock() - timedelta(days=30)
 
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         for place in range(80):
             user, at = f"past-{place}", before + timedelta(minutes=place)
             arm = TRIAL.arm(user).name
-            unit.put(
-                Dealt(
+            transaction.put(
+                StoredDeck(
                     user=user,
                     id="d",
                     at=at,
@@ -43,7 +43,7 @@ def running(site: Site) -> Iterator[Context]:
                     reason="",
                     model=1,
                     eligible=9,
-                    least=0.1,
+                    min_propensity=0.1,
                     experiment=TRIAL.name,
                     arm=arm,
                 )
@@ -51,28 +51,28 @@ def running(site: Site) -> Iterator[Context]:
             for card in range(10):
                 liked = card < (6 + place % 3 if arm == "bold" else 2 + place % 3)
                 decision = "like" if liked else "pass"
-                unit.append(Event(user=user, id=f"s{card}", kind="swiped", at=at, candidate=f"{card}", decision=decision))
-                unit.put(
+                transaction.append(Event(user=user, id=f"s{card}", kind="swiped", at=at, candidate=f"{card}", decision=decision))
+                transaction.put(
                     Impression(
                         user=user,
                         deck="d",
-                        other=f"{card}",
+                        candidate=f"{card}",
                         at=at,
-                        place=card,
-                        chance=0.5,
+                        position=card,
+                        propensity=0.5,
                         score=0.0,
                         reason="",
-                        answer=f"s{card}",
+                        swipe=f"s{card}",
                         decision=decision,
                     )
                 )
 
-    def clear(unit: Unit) -> None:
+    def clear(transaction: Transaction) -> None:
         for place in range(80):
-            unit.drop(Dealt, f"past-{place}", "d")
+            transaction.drop(StoredDeck, f"past-{place}", "d")
             for card in range(10):
-                unit.drop(Event, f"past-{place}", f"s{card}")
-                unit.drop(Impression, f"past-{place}", "d", f"{card}")
+                transaction.drop(Event, f"past-{place}", f"s{card}")
+                transaction.drop(Impression, f"past-{place}", "d", f"{card}")
 
     context.store.write(work).result()
     object.__setattr__(context, "rules", rules)

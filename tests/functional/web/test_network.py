@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from kaczmatch.service.folding import SWIPED
+from kaczmatch.service.domain.folding import SWIPED
 
 from .conftest import Site, Visitor
 

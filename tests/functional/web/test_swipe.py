@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from kaczmatch.service.folding import SWIPED, UNDONE
+from kaczmatch.service.domain.folding import SWIPED, UNDONE
 
 from .conftest import PHONE, Site, Visiting, Visitor
 

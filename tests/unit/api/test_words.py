@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kaczmatch.api.words import why
-from kaczmatch.service.records import Person
+from kaczmatch.service.domain.records import Person
 from kaczmatch.storage import MemoryStore
 from town import Town
 

@@ -11,9 +11,9 @@ from kaczmatch.app.demo.inviting import invite
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.vocabulary import GENERAL
-from kaczmatch.service.catalogue import Current
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import SqlStore
 
@@ -32,7 +32,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
     store = SqlStore(f"sqlite:///{tmp_path / 'people.sqlite3'}")
     try:
         context = context_of(settings, store, clock)
-        refitting, world = Refitting(context, settings), World(context)
+        refitting, world = Refitting(context, settings), ServingIndex(context)
         assert refitting.run_if_due() is None
         invite(context, invent(80, 0, GENERAL, date(2026, 3, 1)), 0)
         world.load()
@@ -40,7 +40,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         assert version is not None
         world.follow()
         with store.read() as reader:
-            current = Current.read(reader)
+            current = ActiveVersions.read(reader)
             assert current is not None
             assert context.catalogue.fold(reader, current.model).prior.version == version
         assert world.current.model == current.model == 2

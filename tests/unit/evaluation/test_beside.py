@@ -7,10 +7,10 @@ import numpy as np
 from kaczmatch.evaluation.beside import ALONE, DEFAULT, WITH_APPEAL, Beside, lead_tables, verdict_words
 from kaczmatch.evaluation.frozen import Frozen
 from kaczmatch.evaluation.overtaking import overtaking_words, with_fewer
-from kaczmatch.evaluation.peers.contract import Model
+from kaczmatch.evaluation.peers.contract import PeerModel
 from kaczmatch.evaluation.peers.from_others import PopulationPeer
 from kaczmatch.evaluation.peers.individual import IndividualPeer
-from kaczmatch.evaluation.standing import Standing
+from kaczmatch.evaluation.standing import BootstrapScores
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.report.results import Table
 
@@ -19,7 +19,7 @@ from .logs import small_table
 TIMES = (0, 5, 20)
 
 
-def unmade(seed: int) -> Model:
+def unmade(seed: int) -> PeerModel:
     raise AssertionError("nobody is asked to learn here")
 
 
@@ -32,7 +32,7 @@ def found(**areas: list[float]) -> Beside:
     peers = [IndividualPeer(name, unmade, appeal="appeal" in name) for name in areas if name != "crowd"]
     others = [PopulationPeer("crowd", lambda *_: (np.empty(0), np.empty(0)))] if "crowd" in areas else []
     shape = Frozen(list(means), TIMES, np.arange(60), values, np.full_like(values, np.nan))
-    return Beside(Standing.of(shape, rng), [*peers, *others], {}, {})
+    return Beside(BootstrapScores.of(shape, rng), [*peers, *others], {}, {})
 
 
 def test_where_a_peer_wins_the_words_say_so() -> None:

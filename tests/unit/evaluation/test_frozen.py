@@ -13,7 +13,7 @@ from kaczmatch.evaluation.bootstrap import Resamples
 from kaczmatch.evaluation.contenders import Contender, contenders, published_start
 from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE, RANDOM, Frozen, frozen, usable_times
 from kaczmatch.evaluation.shuffled import check_table, sound
-from kaczmatch.evaluation.standing import Standing, ranking_tables
+from kaczmatch.evaluation.standing import BootstrapScores, ranking_tables
 from kaczmatch.evaluation.trial import Protocol, Trial
 
 from .logs import small_table
@@ -86,7 +86,7 @@ def test_who_can_start_from_a_population_does(among: list[Contender]) -> None:
 
 
 def test_tables_hold_every_contender_at_every_number_of_swipes(found: Frozen) -> None:
-    standing = Standing.of(found, np.random.default_rng(0))
+    standing = BootstrapScores.of(found, np.random.default_rng(0))
     tables = {table.name: table for table in ranking_tables(standing)}
     assert len(tables["ranking"].rows) == len(TIMES) * len(found.names)
     row = next(row for row in tables["ranking"].rows if row["learner"] == "probit" and row["swipes"] == 3)
@@ -112,13 +112,13 @@ def test_a_protocol_that_makes_no_sense_is_refused(settings: dict[str, object], 
     assert caught.value.field == field
 
 
-def made_up(best: float, small: float, appeal: float, among: list[Contender]) -> Standing:
+def made_up(best: float, small: float, appeal: float, among: list[Contender]) -> BootstrapScores:
     """Forty users for whom probit, its smaller rival block-nk, and appeal have these AUCs, and everybody else chance."""
     names = [*(each.name for each in among), APPEAL, OWN_RATE, RANDOM]
     levels = {"probit": best, "block-nk": small, APPEAL: appeal}
     rng = np.random.default_rng(0)
     auc = np.array([levels.get(name, 0.5) for name in names]) + 0.02 * rng.normal(size=(2, 40, len(names)))
-    return Standing.of(Frozen(names, (0, 5), np.arange(40), auc, auc), rng)
+    return BootstrapScores.of(Frozen(names, (0, 5), np.arange(40), auc, auc), rng)
 
 
 def test_advice_is_the_best_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.formats.swipe_table import Columns, read_swipes
+from kaczmatch.formats.swipe_table import ColumnNames, read_swipes
 from kaczmatch.formats.tables import ENDINGS, write_table
 
 PEOPLE = {"candidate_id": ["a", "b"], "jazz": [0.0, 0.5], "night owl": [1, 0]}
@@ -39,7 +39,7 @@ def test_swipes_come_sorted_by_user_and_order(tmp_path: Path, ending: str) -> No
 def test_columns_of_any_name(tmp_path: Path) -> None:
     swipes = {"who": ["x", "x"], "whom": [7, 8], "yes": ["like", "pass"], "when": [5.5, 2.0], "visit": [1, 1], "wave": [3, 3]}
     paths = files(tmp_path, swipes, {"id": [8, 7], "tall": [1, 0]})
-    names = Columns(user="who", candidate="whom", like="yes", time="when", session="visit", candidates_key="id")
+    names = ColumnNames(user="who", candidate="whom", like="yes", time="when", session="visit", candidates_key="id")
     table = read_swipes(*paths, names, ["wave"])
     assert table.like.tolist() == [False, True]  # by time, where nothing says the order
     assert table.time is not None
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_said_with_its_row(
     for frame, path in zip(frames, paths, strict=True):
         write_table(frame, path)
     with pytest.raises(InvalidInput, match=says) as caught:
-        read_swipes(*paths, Columns(**names))
+        read_swipes(*paths, ColumnNames(**names))
     assert caught.value.field == field
 
 

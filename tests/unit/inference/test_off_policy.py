@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.inference.clustered import ratio
-from kaczmatch.inference.off_policy import Dealt, judged
+from kaczmatch.inference.off_policy import LoggedCards, judged
 
 PAIRS = list(combinations(range(4), 2))
 SHARES = st.integers(0, 3)
@@ -47,7 +47,7 @@ def test_ips_and_doubly_robust_are_unbiased_by_enumeration(
     who, liked = np.array(cards * 60).T
     decks = len(who) // 2
     found = judged(
-        Dealt(
+        LoggedCards(
             user=np.arange(decks),
             size=np.full(decks, 2.0),
             least=np.full(decks, p0.min()),
@@ -63,7 +63,7 @@ def test_ips_and_doubly_robust_are_unbiased_by_enumeration(
     assert found.mean_weight.value == pytest.approx(1.0, abs=1e-9)
 
 
-def study(rng: np.random.Generator, people: int = 120, decks: int = 3, floor: float = 0.1) -> tuple[Dealt, float]:
+def study(rng: np.random.Generator, people: int = 120, decks: int = 3, floor: float = 0.1) -> tuple[LoggedCards, float]:
     """People with tastes of their own, decks of 3 from 12 by weights that follow them, and a policy with other weights."""
     k, n, rows = 3, 12, people * decks
     taste = np.repeat(rng.normal(size=(people, n)), decks, axis=0)
@@ -71,7 +71,7 @@ def study(rng: np.random.Generator, people: int = 120, decks: int = 3, floor: fl
     p0 = floor * k / n + (1.0 - floor) * inclusion(np.exp(0.8 * taste), k)
     p = inclusion(np.exp(-0.5 * taste), k)
     deck, card = np.nonzero(drawn(p0, rng))
-    dealt = Dealt(
+    dealt = LoggedCards(
         user=np.repeat(np.arange(people), decks),
         size=np.full(rows, float(k)),
         least=np.full(rows, floor * k / n),
@@ -140,4 +140,4 @@ def test_a_log_that_cannot_tell_is_refused() -> None:
         judged(replace(dealt, weight=0.5 * dealt.weight))
     nothing = np.empty(0)
     with pytest.raises(InvalidInput, match="no deck"):
-        judged(Dealt(nothing, nothing, nothing, nothing, np.empty(0, np.int64), nothing, nothing, nothing))
+        judged(LoggedCards(nothing, nothing, nothing, nothing, np.empty(0, np.int64), nothing, nothing, nothing))

@@ -14,12 +14,12 @@ from kaczmatch.laboratory.market import Comparison, chosen, compared, market_par
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.simulation.market.arms import arms
 from kaczmatch.simulation.market.engine import Pace
-from kaczmatch.simulation.market.outcome import Outcome
+from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import ABOUT, Census, town
 
 
-def made_up(matches: float, gini: float = 0.3) -> Outcome:
-    return Outcome(
+def made_up(matches: float, gini: float = 0.3) -> MarketOutcome:
+    return MarketOutcome(
         cards=1_000,
         matches=int(10 * matches),
         matches_per_100=matches,
@@ -115,7 +115,7 @@ def test_people_from_a_file_keep_who_they_are(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     here = town("okcupid", 0, Census(side=30, people=file))
     assert len(here) == 60
-    assert [name.name for name in here.vocabulary.names] == ["a", "b", "c"]
+    assert [name.name for name in here.vocabulary.terms] == ["a", "b", "c"]
     assert {frozenset({"man"}), frozenset({"woman"})} == {profile.i_am for profile in here.profiles}
     assert {len(profile.i_look_for) for profile in here.profiles} == {1, 2}
     with pytest.raises(InvalidInput, match="fewer than 200"):

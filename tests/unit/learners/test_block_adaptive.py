@@ -9,7 +9,7 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.core.compiled import adapted, independent
-from kaczmatch.learners.monitors import gram_condition
+from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world

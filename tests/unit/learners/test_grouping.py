@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.learners.grouping import grouped
+from kaczmatch.learners.logs.grouping import grouped
 
 columns = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1),

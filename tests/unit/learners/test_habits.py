@@ -12,8 +12,8 @@ from scipy.stats import beta
 
 import kaczmatch
 from kaczmatch import BeliefLearner
-from kaczmatch.learners.gaussian import GaussianLearner
-from kaczmatch.learners.habits import after, at_first, note
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.habits import after, at_first, note
 
 D = 10
 

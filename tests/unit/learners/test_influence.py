@@ -7,7 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.learners.influence import _angles
+from kaczmatch.learners.logs.influence import _angles
 
 D = 10
 
@@ -84,7 +84,7 @@ def test_the_priors_turn_is_against_a_start_from_zero() -> None:
 def test_a_long_history_is_folded_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = kaczmatch.learner("tk")
     whole = kaczmatch.influence(learner, log()).turns
-    monkeypatch.setattr("kaczmatch.learners.influence._WORK_BYTES", 1000)
+    monkeypatch.setattr("kaczmatch.learners.logs.influence._WORK_BYTES", 1000)
     assert np.array_equal(kaczmatch.influence(learner, log()).turns, whole)
 
 

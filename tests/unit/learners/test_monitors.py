@@ -8,8 +8,8 @@ import pytest
 
 import kaczmatch
 from kaczmatch.core.vectors import cosine
-from kaczmatch.learners.hinge import HingeLearner
-from kaczmatch.learners.monitors import direction_stability, gram_condition
+from kaczmatch.learners.logs.monitors import direction_stability, gram_condition
+from kaczmatch.learners.rules.hinge import HingeLearner
 
 D = 10
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.recommend.dealing import Hand, Part, deal
-from kaczmatch.recommend.policy import Decision
+from kaczmatch.recommend.dealing import Deal, WeightedPool, deal
+from kaczmatch.recommend.policy import DeckPlan
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.race import chances, race
-from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.ranked_draw import one_of_many
+from kaczmatch.recommend.samplers.weighted_draw import chances, race
 
 SIZE, PEOPLE, ROWS = 5, 12, 16
 
@@ -51,12 +51,15 @@ class ByWeight(Sampler):
         return race(told.told, size, rng)
 
 
-def dealt(sampler: Sampler, told: Any, admirers: int, seed: int) -> Hand:
+def dealt(sampler: Sampler, told: Any, admirers: int, seed: int) -> Deal:
     """A deck in which all admirers, who are the first people, have a place."""
     everybody = np.arange(PEOPLE, dtype=np.int32)
-    decision = Decision(sampler=sampler, reason="test", admirers=admirers / SIZE)
+    decision = DeckPlan(sampler=sampler, reason="test", admirers=admirers / SIZE)
     pools: Any = Crowd(told), Crowd(told[..., :admirers])
-    main, liked = Part(everybody, pools[0], np.ones(PEOPLE)), Part(everybody[:admirers], pools[1], np.ones(admirers))
+    main, liked = (
+        WeightedPool(everybody, pools[0], np.ones(PEOPLE)),
+        WeightedPool(everybody[:admirers], pools[1], np.ones(admirers)),
+    )
     return deal(decision, SIZE, PEOPLE, main, liked, everybody[:0], np.random.default_rng(seed))
 
 
@@ -67,12 +70,12 @@ def test_who_has_a_place_already_takes_none_of_the_others(admirers: int, seed: i
     hand = dealt(AnyRow(), scores, admirers, seed)
     places = np.argsort(np.argsort(-scores[:, admirers:], axis=1), axis=1)
     expected = np.append(np.ones(admirers), (places < SIZE - admirers).mean(axis=0))
-    assert hand.foreseen(np.arange(PEOPLE, dtype=np.int32)) == pytest.approx(expected)
-    assert hand.chances == pytest.approx(expected[hand.numbers])
+    assert hand.propensity_of(np.arange(PEOPLE, dtype=np.int32)) == pytest.approx(expected)
+    assert hand.propensities == pytest.approx(expected[hand.numbers])
 
 
 def test_a_race_without_those_who_have_a_place_is_among_the_others() -> None:
     weights, admirers = np.linspace(3.0, 0.5, PEOPLE), 3
     hand = dealt(ByWeight(), weights, admirers, 0)
     expected = np.append(np.ones(admirers), chances(weights[admirers:], SIZE - admirers))
-    assert hand.foreseen(np.arange(PEOPLE, dtype=np.int32)) == pytest.approx(expected)
+    assert hand.propensity_of(np.arange(PEOPLE, dtype=np.int32)) == pytest.approx(expected)

@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.cards import Reason
 from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.deck import Recommender
+from kaczmatch.recommend.deck import Reason
 from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, Decision, Experience, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.recommend.schema import DATING, MENTORING
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ POLICIES = {
     "paper": PaperPolicy(),
     "mutual": MutualPolicy(),
     **{
-        slug: Always(decision=Decision(sampler=sampler(slug), reason="test", floor=0.1, admirers=0.4, capped=True))
+        slug: Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test", floor=0.1, admirers=0.4, capped=True))
         for slug in SAMPLERS
     },
 }
@@ -45,7 +45,7 @@ def people(crowd: Callable[..., Any]) -> Any:
 
 def allowed_ids(people: Any, viewer: Any, blocked: Any = frozenset()) -> set[Any]:
     others = list(people.profiles.values())
-    ok = allowed(people.profiles[viewer], Candidates.of(others, DATING), NOW.date(), blocked)
+    ok = allowed(people.profiles[viewer], CandidateColumns.of(others, DATING), NOW.date(), blocked)
     return {other.id for other, passes in zip(others, ok, strict=True) if passes}
 
 
@@ -96,8 +96,8 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
     pool = sorted(allowed_ids(small, viewer))
     assert len(pool) > 15
-    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
-    recommender = small.recommender(policy=Always(decision=decision))
+    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    recommender = small.recommender(policy=Always(deck_plan=decision))
     exposure = Exposure(cap=1.0)
     exposure.shown(pool[:3] * 9, NOW)
     rng = np.random.default_rng(8)
@@ -127,8 +127,8 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
     pool = sorted(allowed_ids(small, viewer))
-    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
-    recommender, rng = small.recommender(policy=Always(decision=decision)), np.random.default_rng(2)
+    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    recommender, rng = small.recommender(policy=Always(deck_plan=decision)), np.random.default_rng(2)
     exposure, everybody, rounds = Exposure(cap=1.0), [*small.profiles, "nobody"], 250
     exposure.shown(pool[:3] * 9, NOW)
     told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
@@ -142,7 +142,7 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     assert told.sum() / rounds == pytest.approx(6.0, abs=0.1)
     least = recommender.deck(small.viewer(viewer), 6, **arguments).least
     assert 0.0 < least <= told[told > 0.0].min() / rounds + 0.03
-    bare = small.recommender(policy=Always(decision=Decision(sampler=sampler(slug), reason="test")))
+    bare = small.recommender(policy=Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test")))
     least = bare.deck(small.viewer(viewer), 6, **arguments).least
     if slug in ("uniform", "greedy"):
         assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
@@ -151,7 +151,7 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
 def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> None:
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
-    recommender = small.recommender(policy=Always(decision=Decision(sampler=sampler("uniform"), reason="test")))
+    recommender = small.recommender(policy=Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="test")))
     rng = np.random.default_rng(1)
     counts: dict[Any, int] = dict.fromkeys(allowed_ids(small, viewer), 0)
     rounds = 2000
@@ -174,8 +174,8 @@ def test_the_same_seed_deals_the_same_deck(people: Any) -> None:
 def test_admirers_are_there_and_unmarked(people: Any) -> None:
     viewer = max(range(50), key=lambda i: len(allowed_ids(people, i)))
     fans = sorted(allowed_ids(people, viewer))[:20]
-    decision = Decision(sampler=sampler("uniform"), reason="test", admirers=0.5)
-    recommender = people.recommender(policy=Always(decision=decision))
+    decision = DeckPlan(sampler=sampler("uniform"), reason="test", admirers=0.5)
+    recommender = people.recommender(policy=Always(deck_plan=decision))
     shown = [
         recommender.deck(people.viewer(viewer), 10, now=NOW, rng=np.random.default_rng(seed), admirers=fans) for seed in range(30)
     ]
@@ -269,14 +269,14 @@ def test_small_pools_with_quota_and_floor_state_true_probabilities(slug: str, pe
     index.put(*profiles)
     states = {i: rule.start(rng.random(4) + 0.2) for i in range(people_in_pool + 1)}
     index.prefer(states)
-    decision = Decision(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.5)
-    recommender = Recommender(index=index, states=lambda ids: [states[i] for i in ids], policy=Always(decision=decision))
+    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.5)
+    recommender = Recommender(index=index, states=lambda ids: [states[i] for i in ids], policy=Always(deck_plan=decision))
     viewer, rounds = Viewer(profiles[0], rule, states[0]), 1500
     shown, weighed = np.zeros(people_in_pool + 1), np.zeros(people_in_pool + 1)
     for _ in range(rounds):
         for card in recommender.deck(viewer, size, now=NOW, rng=rng, admirers=[1, 2]).cards:
             shown[card.id] += 1
-            weighed[card.id] += 1.0 / card.chance
+            weighed[card.id] += 1.0 / card.propensity
     noise = 1.0 / np.sqrt(np.maximum(shown[1:], 1.0))
     assert np.all(np.abs(weighed[1:] / rounds - 1.0) < 4.0 * noise + 0.12)
     assert weighed[1:].mean() / rounds == pytest.approx(1.0, abs=0.06)
@@ -290,7 +290,7 @@ def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
     assert [opening.filter for opening in deck.openings] == ["age"]
     wide = replace(narrow, ages=(0, 150))
     others = [other for other in people.profiles.values() if other.id != viewer]
-    assert deck.openings[0].people == allowed(wide, Candidates.of(others, DATING), NOW.date()).sum()
+    assert deck.openings[0].people == allowed(wide, CandidateColumns.of(others, DATING), NOW.date()).sum()
 
 
 def test_somebody_too_young_sees_nobody(people: Any) -> None:
@@ -351,7 +351,7 @@ def test_a_viewer_of_another_learner_is_refused(people: Any) -> None:
 
 
 def test_the_papers_policy() -> None:
-    decide = PaperPolicy().decide
+    decide = PaperPolicy().plan
     assert decide(Experience()).sampler.slug == "row-norm"
     assert decide(Experience(199)).reason == "199 swipes so far, fewer than 200"
     assert decide(Experience(200)).sampler.slug == "cosine"
@@ -363,12 +363,12 @@ def test_the_papers_policy() -> None:
 
 
 def test_our_policy() -> None:
-    decision = MutualPolicy().decide(Experience())
+    decision = MutualPolicy().plan(Experience())
     assert (decision.sampler.slug, decision.capped) == ("mutual", True)
     assert decision.floor > 0.0
     assert decision.admirers > 0.0
-    assert MutualPolicy(introduction=10).decide(Experience(9)).sampler.slug == "information"
-    assert MutualPolicy(introduction=10).decide(Experience(10)).sampler.slug == "mutual"
+    assert MutualPolicy(introduction=10).plan(Experience(9)).sampler.slug == "information"
+    assert MutualPolicy(introduction=10).plan(Experience(10)).sampler.slug == "mutual"
     for bad in ({"floor": -0.1}, {"admirers": 2.0}, {"introduction": -1}):
         with pytest.raises(InvalidInput):
             MutualPolicy(**bad)  # type: ignore[arg-type]

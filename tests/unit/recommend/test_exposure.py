@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import all_marked
-from kaczmatch.recommend.index.roster import Roster
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)
@@ -90,7 +90,7 @@ events = st.lists(
 @given(events, st.floats(1.0, 3.0))
 def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]], cap: float) -> None:
     """After whatever happens, the marks are those of the people in the index who exceed the cap by a plain count."""
-    exposure, roster, now = Exposure(cap=cap), Roster(), NOW
+    exposure, roster, now = Exposure(cap=cap), IdNumbers(), NOW
     cards: list[tuple[int, datetime]] = []
     for what, how in events:
         if what == "shown":
@@ -118,7 +118,7 @@ def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]],
 
 
 def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
-    exposure, roster = Exposure(cap=1.0), Roster("ab")
+    exposure, roster = Exposure(cap=1.0), IdNumbers("ab")
     exposure.shown("a" * 50, NOW)
 
     def marked() -> list[str]:
@@ -142,13 +142,13 @@ def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
 
 def test_years_later_the_marks_are_still_right() -> None:
     """The units that cards are kept in start anew on the way."""
-    exposure, roster = Exposure(cap=3.0, half_life_days=0.01), Roster("abc")
+    exposure, roster = Exposure(cap=3.0, half_life_days=0.01), IdNumbers("abc")
     exposure.shown("aaaaaaaaaa", NOW)
     assert all_marked(exposure.marks(roster, NOW), roster.numbers("abc")).tolist() == [False, False, False]
-    assert all_marked(exposure.marks(Roster(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3
+    assert all_marked(exposure.marks(IdNumbers(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3
     later = NOW + timedelta(days=1000)
     exposure.shown("b" * 20, later)
-    crowd = Roster([*"abc", *range(90)])
+    crowd = IdNumbers([*"abc", *range(90)])
     assert all_marked(exposure.marks(crowd, later), crowd.numbers("abc")).tolist() == [False, True, False]
 
 

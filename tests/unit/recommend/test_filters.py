@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.filters import Candidates, allowed, passing
+from kaczmatch.recommend.filters import CandidateColumns, allowed, passing
 from kaczmatch.recommend.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import DATING, MENTORING, Schema
@@ -75,10 +75,10 @@ def may_meet(a: Profile, b: Profile) -> bool:
 
 @given(people(0), st.lists(st.integers(1, 9).flatmap(people), max_size=12))
 def test_the_filters_are_the_oracle_and_symmetric(viewer: Profile, others: list[Profile]) -> None:
-    found = allowed(viewer, Candidates.of(others, DATING), TODAY)
+    found = allowed(viewer, CandidateColumns.of(others, DATING), TODAY)
     assert found.tolist() == [may_meet(viewer, other) for other in others]
     for other, passes in zip(others, found, strict=True):
-        assert allowed(other, Candidates.of([viewer], DATING), TODAY)[0] == passes
+        assert allowed(other, CandidateColumns.of([viewer], DATING), TODAY)[0] == passes
 
 
 def test_each_filter_is_told_apart() -> None:
@@ -91,7 +91,7 @@ def test_each_filter_is_told_apart() -> None:
         "distance": person(5, location=Location.snapped(10, 10), within_km=5.0),
     }
     viewer = person(0, location=Location.snapped(50, 8))
-    found = passing(viewer, Candidates.of(list(others.values()), DATING), TODAY, blocked={1})
+    found = passing(viewer, CandidateColumns.of(list(others.values()), DATING), TODAY, blocked={1})
     for place, name in enumerate(others):
         assert [other for other in others if not found[other][place]] == [name]
 
@@ -106,25 +106,25 @@ def test_nobody_is_shown_before_their_birthday() -> None:
     ):
         young = person(1, born=born)
         assert young.old_enough(day) is old
-        assert bool(allowed(person(0), Candidates.of([young], DATING), day)[0]) is old
+        assert bool(allowed(person(0), CandidateColumns.of([young], DATING), day)[0]) is old
 
 
 @given(st.dates(date(1900, 1, 1), date(2026, 1, 1)), st.dates(date(2026, 1, 1), date(2040, 1, 1)))
 def test_ages_of_many_are_the_age_of_each(born: date, day: date) -> None:
     one = person(1, born=born, ages=(0, 150))
     viewer = person(0, born=date(1980, 1, 1), ages=(age_on(born, day), age_on(born, day)))
-    assert passing(viewer, Candidates.of([one], DATING), day)["age"][0]
+    assert passing(viewer, CandidateColumns.of([one], DATING), day)["age"][0]
 
 
 def test_mentoring_is_just_another_schema() -> None:
     mentor = person(0, schema=MENTORING, i_am={"mentor"}, i_look_for={"mentee"})
     mentee = person(1, schema=MENTORING, i_am={"mentee"}, i_look_for={"mentor"}, born=date(2010, 1, 1))
     both = person(2, schema=MENTORING, i_am={"mentor", "mentee"}, i_look_for={"mentor"})
-    assert allowed(mentor, Candidates.of([mentor, mentee, both], MENTORING), TODAY).tolist() == [False, True, True]
+    assert allowed(mentor, CandidateColumns.of([mentor, mentee, both], MENTORING), TODAY).tolist() == [False, True, True]
     with pytest.raises(InvalidInput, match="schema"):
-        passing(mentor, Candidates.of([person(1)], DATING), TODAY)
+        passing(mentor, CandidateColumns.of([person(1)], DATING), TODAY)
     with pytest.raises(InvalidInput, match="schema: 1 belongs to another schema"):
-        Candidates.of([mentee], DATING)
+        CandidateColumns.of([mentee], DATING)
 
 
 @pytest.mark.parametrize(

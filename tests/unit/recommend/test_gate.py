@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.gate import Gate
+from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
 
 TODAY = date(2026, 11, 15)
 
@@ -54,7 +54,7 @@ def test_a_gate_that_was_left_in_a_hurry_still_opens() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    gate, reading, done = Gate(), threading.Event(), threading.Event()
+    gate, reading, done = ReadWriteLock(), threading.Event(), threading.Event()
     handler = signal.signal(signal.SIGALRM, interrupt)
 
     def hold() -> None:
@@ -79,7 +79,7 @@ def test_a_gate_that_was_left_in_a_hurry_still_opens() -> None:
 
 
 def test_readers_get_in_between_writers_and_the_other_way_round() -> None:
-    gate, stop = Gate(), threading.Event()
+    gate, stop = ReadWriteLock(), threading.Event()
     turns = {"read": 0, "write": 0}
 
     def again(name: str, side: Callable[[], Any]) -> None:

@@ -21,15 +21,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scipy.special import ndtr
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.filters import Candidates, compatible, every
-from kaczmatch.recommend.index import columns, crew
+from kaczmatch.recommend.filters import CandidateColumns, compatible, every
+from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.index.fused import Lens
+from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import FUSIONS
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 TODAY = date(2026, 11, 15)
@@ -42,7 +42,7 @@ def everybody(index: CandidateIndex, viewer: Profile, day: date = TODAY) -> list
 
 def oracle(profiles: dict[Any, Profile], viewer: Profile, day: date = TODAY) -> list[Any]:
     others = list(profiles.values())
-    passes = every(compatible(viewer, Candidates.of(others, DATING), day))
+    passes = every(compatible(viewer, CandidateColumns.of(others, DATING), day))
     return sorted(other.id for other, ok in zip(others, passes, strict=True) if ok)
 
 
@@ -76,7 +76,7 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
             assert everybody(people.index, profile, day) == oracle(people.profiles, profile, day)
 
 
-def plain_scores(lens: Lens, rows: columns.Columns, tags: int) -> np.ndarray:
+def plain_scores(lens: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
     bits_of_worth = columns.unpacked(lens.planes, tags).astype(float)
     weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.unit)
@@ -118,13 +118,13 @@ def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., An
     viewer = Viewer(profile, people.learner, people.learner.start(taste))
     with people.index.reading() as view:
         everyone = view.everybody(view.sought(profile, TODAY))
-        score = np.maximum(viewer.likes(view.features(everyone), 0.0 * everyone), 0.0)
+        score = np.maximum(viewer.forward(view.features(everyone), 0.0 * everyone), 0.0)
         assert 3 < np.count_nonzero(score) < len(everyone) / 4
         for seed in range(5):
             found = view.search(
                 view.sought(profile, TODAY), people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)
             ).best
-            best = np.maximum(viewer.likes(view.features(found), 0.0 * found), 0.0)
+            best = np.maximum(viewer.forward(view.features(found), 0.0 * found), 0.0)
             assert best == pytest.approx(np.sort(score)[::-1][:3])
 
 
@@ -136,7 +136,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     vocabulary = Vocabulary.of([f"t{i}" for i in range(d)])
     features = (rng.random((people, d)) < 0.5).astype(float)
     ones = np.ones(people)
-    candidates = Candidates(
+    candidates = CandidateColumns(
         DATING,
         list(range(people)),
         *((kind * ones).astype(np.uint32) for kind in (1, 1)),
@@ -159,7 +159,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     index.prefer(dict(enumerate(states)))
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1990, 1, 1), features=features[0])
     viewer = Viewer(me, rule, states[0])
-    exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.likes(features, 0 * ones), viewer.liked_by(states))))
+    exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.forward(features, 0 * ones), viewer.backward(states))))
     with index.reading() as view:
         shortlist = view.search(view.sought(me, TODAY), index.lens(viewer, "product"), 1000, rng).best
         assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
@@ -246,8 +246,8 @@ def test_chunks_split_merge_and_empty() -> None:
     born = np.where(rng.random(n) < 0.5, 19800101, 19000101 + rng.integers(0, 100, n) * 10_000).astype(np.int32)
     ones = np.ones(n)
 
-    def part(rows: np.ndarray) -> Candidates:
-        return Candidates(
+    def part(rows: np.ndarray) -> CandidateColumns:
+        return CandidateColumns(
             DATING,
             rows.tolist(),
             *(np.full(len(rows), 1, np.uint32) for _ in range(2)),
@@ -397,7 +397,7 @@ def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(crew, "idle", lambda: 1)
+    monkeypatch.setattr(search_threads, "idle", lambda: 1)
     people = crowd(50)
     profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
     expected = everybody(people.index, profile)
@@ -421,7 +421,7 @@ def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], mon
 )
 def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features: np.ndarray, message: str) -> None:
     people = crowd(3)
-    candidates = Candidates.of([people.profiles[0]], DATING)
+    candidates = CandidateColumns.of([people.profiles[0]], DATING)
     with pytest.raises(InvalidInput, match=message):
         people.index.put_columns(candidates, features)
     assert len(people.index) == 3

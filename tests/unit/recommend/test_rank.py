@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.explanation import explain
-from kaczmatch.recommend.filters import Candidates, passing
+from kaczmatch.recommend.filters import CandidateColumns, passing
 from kaczmatch.recommend.rank import rank
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import FUSIONS
+from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -37,7 +37,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
         blocked=[5],
         recent={7: NOW - timedelta(days=1)},
     )
-    flags = passing(viewer.profile, Candidates.of(others, DATING), NOW.date(), {5})
+    flags = passing(viewer.profile, CandidateColumns.of(others, DATING), NOW.date(), {5})
     reasons = dict(found.left_out)
     assert {i for i, _ in found.ranked} | reasons.keys() == set(people.profiles)
     assert not {i for i, _ in found.ranked} & reasons.keys()

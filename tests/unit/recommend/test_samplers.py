@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from kaczmatch import learner
-from kaczmatch.learners.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.recommend.samplers.information import entropy, information
-from kaczmatch.recommend.samplers.race import chances, race
-from kaczmatch.recommend.samplers.ranking import one_of_many
+from kaczmatch.recommend.samplers.ranked_draw import one_of_many
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.recommend.samplers.tastes import likely
+from kaczmatch.recommend.samplers.sampled_scores import likely
+from kaczmatch.recommend.samplers.weighted_draw import chances, race
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e6)), min_size=1, max_size=40).map(np.array)
 

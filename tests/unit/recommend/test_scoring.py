@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kaczmatch import InvalidInput, learner
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.registry import LEARNERS
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.scoring import FUSIONS, fusion
+from kaczmatch.recommend.viewer import Viewer
 
 scores = st.floats(-1.0, 1.0)
 
@@ -60,10 +60,10 @@ def test_both_sides_are_the_learners_own_scores(slug: str) -> None:
     states[5] = rule.swipe(states[5], features[0], "like")
     me = Profile(id=0, i_am={"man"}, i_look_for={"man"}, born=date(1990, 1, 1), features=features[1])
     viewer = Viewer(me, rule, states[0])
-    assert viewer.likes(features, np.zeros(30)) == pytest.approx(rule.score(states[0], features), abs=1e-12)
-    assert viewer.liked_by(states) == pytest.approx([rule.score(state, features[1]) for state in states], abs=1e-12)
-    assert viewer.liked_by([]).shape == (0,)
+    assert viewer.forward(features, np.zeros(30)) == pytest.approx(rule.score(states[0], features), abs=1e-12)
+    assert viewer.backward(states) == pytest.approx([rule.score(state, features[1]) for state in states], abs=1e-12)
+    assert viewer.backward([]).shape == (0,)
     with pytest.raises(InvalidInput, match="row 2: entry 0 is nan"):
-        viewer.likes(np.where(np.arange(30)[:, None] == 2, np.nan, features), np.zeros(30))
+        viewer.forward(np.where(np.arange(30)[:, None] == 2, np.nan, features), np.zeros(30))
     with pytest.raises(InvalidInput, match="the viewer's is"):
-        viewer.liked_by([*states, learner("probit").start(np.ones(7))])
+        viewer.backward([*states, learner("probit").start(np.ones(7))])

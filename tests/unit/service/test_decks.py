@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from kaczmatch.service.records import Dealt, Impression
-from kaczmatch.service.refusals import Conflict, NotFound, TooMany
-from kaczmatch.service.rules import Limit
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.records import Impression, StoredDeck
+from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
@@ -24,7 +24,7 @@ def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
     logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.place)
     assert [card.other for card in logged] == [person.id for _, person in hand.cards]
     assert all(0.0 < card.chance <= 1.0 for card in logged)
-    [deck] = town.find(Dealt)
+    [deck] = town.find(StoredDeck)
     assert (deck.policy, deck.sampler, deck.eligible) == ("mutual", "mutual", 8)
     assert deck.reason
 
@@ -36,7 +36,7 @@ def test_a_reload_costs_nothing(town: Town) -> None:
     again = town.deck("w0")
     assert again.deck == first.deck
     assert [card for card, _ in again.cards] == [card for card, _ in first.cards]
-    assert len(town.find(Dealt)) == 1
+    assert len(town.find(StoredDeck)) == 1
 
 
 def test_answered_cards_leave_the_deck_and_a_new_one_follows(town: Town) -> None:
@@ -94,10 +94,10 @@ def test_memory_follows_the_store(town: Town) -> None:
 
 
 def test_another_process_comes_to_the_same_memory(town: Town) -> None:
-    from kaczmatch.service.world import World
+    from kaczmatch.service.meeting.serving_index import ServingIndex
 
     town.couples(3)
-    other = World(town.context)
+    other = ServingIndex(town.context)
     other.load()
     town.swipe("w0", "m0")
     town.move_in("m9", man=True)
@@ -163,7 +163,7 @@ def test_admirers_come_soon(town: Town) -> None:
 
 
 def test_a_quota_of_decks() -> None:
-    town = Town(MemoryStore(), decks=Limit(1, timedelta(days=1)))
+    town = Town(MemoryStore(), decks=QuotaLimit(1, timedelta(days=1)))
     town.couples(3)
     town.deck("w0")
     town.deck("w0")  # the same one
@@ -210,6 +210,6 @@ def test_a_preference_in_words(town: Town) -> None:
     assert 0.5 < told.liked[0].confidence <= 1.0
     assert told.certainty is not None
     assert 0.0 < told.certainty < 1.0
-    grew = town.preferences.grew("w0")
+    grew = town.preferences.growth("w0")
     assert [preference.swipes for _, preference in grew] == list(range(1, 13))
     assert grew[-1][1] == told

@@ -9,17 +9,27 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.erasing import TRACES, Erasing
-from kaczmatch.service.farewells import Farewells
-from kaczmatch.service.personal import export
-from kaczmatch.service.records import RECORDS, Audit, Change, Event, Fact, Message, Pair, Record, Standing
-from kaczmatch.service.refusals import Conflict, NotFound
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.store import Unavailable
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.upkeep import Upkeep
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.records import (
+    RECORDS,
+    AuditEntry,
+    Change,
+    Event,
+    Fact,
+    LatestDecision,
+    OutboxMessage,
+    PersonCounters,
+    Record,
+)
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import TRACES, Erasure
+from kaczmatch.service.privacy.personal_data import export
 from town import Town
 
 
@@ -39,8 +49,8 @@ def busy(town: Town) -> None:
     town.swipe("canary", "w3", "like")
     town.safety.report("canary", "w1", "rude").result()
     town.safety.report("w2", "canary", "rude").result()
-    audit = Audit(id="a", at=town.now, actor="k", action="looked", user="canary")
-    town.context.store.write(lambda unit: unit.append(audit)).result()
+    audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="canary")
+    town.context.store.write(lambda tx: tx.append(audit)).result()
 
 
 def test_every_field_that_can_name_a_person_is_known_to_the_eraser() -> None:
@@ -55,10 +65,10 @@ def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
     assert found >= {kind for kind, _ in TRACES}, "the canary is not in every table, so its absence would prove little"
     town.erasing.erase("canary")
     [told] = [record for record in everywhere(town, "canary") if not isinstance(record, Change)]
-    assert isinstance(told, Message)
+    assert isinstance(told, OutboxMessage)
     assert told.topic == "profile.erased"
     town.wait(minutes=6)
-    Upkeep(town.context).run()
+    Maintenance(town.context).run()
     assert everywhere(town, "canary") == [told]
 
 
@@ -72,7 +82,7 @@ def test_states_are_what_they_would_be_if_the_person_had_never_been(town: Town) 
         learned = town.learned(f"w{woman}")
         assert learned is not None
         assert learned.swipes == 1
-    assert [pair.other for pair in town.find(Pair)] == ["m0"] * 4
+    assert [pair.other for pair in town.find(LatestDecision)] == ["m0"] * 4
 
 
 def test_nobodys_appeal_keeps_what_the_person_thought(town: Town) -> None:
@@ -108,14 +118,14 @@ def test_an_interrupted_erasure_is_finished_at_the_next_start(town: Town, monkey
 def test_nobody_comes_back_before_their_erasure_is_finished(town: Town) -> None:
     """What the newcomer did would be taken for traces of who was before."""
     busy(town)
-    town.context.store.write(lambda unit: town.erasing._remove(unit, "canary"), people=["canary"]).result()
+    town.context.store.write(lambda tx: town.erasing._remove(tx, "canary"), locks=["canary"]).result()
     with pytest.raises(Conflict, match="is being erased"):
         town.move_in("canary", man=True)
     town.erasing.resume()
     town.move_in("canary", man=True)
     town.swipe("canary", "w4")
     late = partial(town.erasing._forget, user="canary", other="w4")  # of another process that was at it, too
-    town.context.store.write(late, people=["canary", "w4"]).result()
+    town.context.store.write(late, locks=["canary", "w4"]).result()
     assert verify(town.context).problems == ()
 
 
@@ -141,7 +151,7 @@ def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:
         town.erasing.erase("m0")
     with pytest.raises(NotFound):
         town.safety.block("w0", "m0").result()
-    assert [one.user for one in town.find(Standing)].count("m0") == 0
+    assert [one.user for one in town.find(PersonCounters)].count("m0") == 0
 
 
 def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
@@ -186,12 +196,12 @@ def test_memory_forgets_what_the_person_taught_and_thought(town: Town) -> None:
     town.world.follow()
     town.erasing.erase("m0")
     town.world.follow()
-    fresh = World(town.context)
+    fresh = ServingIndex(town.context)
     fresh.load()
     assert remembered(town.world) == remembered(fresh)
 
 
-def remembered(world: World) -> dict[str, Any]:
+def remembered(world: ServingIndex) -> dict[str, Any]:
     people = ("w0", "w1", "m1")
     return {user: world.recommender.states([user])[0].cells.tolist() for user in people}
 
@@ -201,16 +211,16 @@ def test_an_erasure_that_failed_is_finished_when_it_is_asked_for_again(town: Tow
     town.swipe("w0", "m0")
 
     def outage(*_: Any, **__: Any) -> None:
-        raise Unavailable("no disk")
+        raise StoreUnavailable("no disk")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Erasing, "_forget", outage)
-        with pytest.raises(Unavailable):
+        broken.setattr(Erasure, "_forget", outage)
+        with pytest.raises(StoreUnavailable):
             town.erasing.erase("m0")
     assert town.find(Event, candidate="m0")
     town.erasing.erase("m0")
     assert not town.find(Event, candidate="m0")
-    assert [message.topic for message in town.find(Message)] == ["profile.erased"]
+    assert [message.topic for message in town.find(OutboxMessage)] == ["profile.erased"]
     with pytest.raises(NotFound):
         town.erasing.erase("m0")
 
@@ -222,9 +232,9 @@ def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
     def scrub() -> None:
         scrubbed.append(bool(scrubbed))
         if scrubbed == [False]:
-            raise Unavailable("somebody reads")
+            raise StoreUnavailable("somebody reads")
 
-    erasing = Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret"))
+    erasing = Erasure(town.context, Scrubbing(town.context, scrub), ErasedTokens(town.context, b"secret"))
     erasing.erase("m0")
     erasing.resume()
     erasing.resume()
@@ -234,10 +244,10 @@ def test_where_the_store_cannot_scrub_now_it_does_later(town: Town) -> None:
 def test_where_scrubbing_is_costly_many_erasures_share_one_that_comes_in_time(town: Town) -> None:
     town.couples(3)
     scrubbed: list[Any] = []
-    erasing = Erasing(
+    erasing = Erasure(
         town.context,
         Scrubbing(town.context, lambda: scrubbed.append(town.now), timedelta(minutes=10)),
-        Farewells(town.context, b"secret"),
+        ErasedTokens(town.context, b"secret"),
     )
     first = town.now
     for user in ("m0", "m1", "m2"):
@@ -262,7 +272,7 @@ def test_who_is_erased_while_it_scrubs_is_scrubbed_next(town: Town) -> None:
         if len(scrubbed) == 1:
             erasing.erase("m1")
 
-    erasing = Erasing(town.context, Scrubbing(town.context, scrub, timedelta(minutes=10)), Farewells(town.context, b"secret"))
+    erasing = Erasure(town.context, Scrubbing(town.context, scrub, timedelta(minutes=10)), ErasedTokens(town.context, b"secret"))
     erasing.erase("m0")
     for _ in range(5):
         town.wait(minutes=10)
@@ -278,5 +288,5 @@ def test_one_process_scrubs_at_a_time(town: Town) -> None:
     def scrub() -> None:
         scrubbed.append(other.run(now=True))
 
-    Erasing(town.context, Scrubbing(town.context, scrub), Farewells(town.context, b"secret")).erase("m0")
+    Erasure(town.context, Scrubbing(town.context, scrub), ErasedTokens(town.context, b"secret")).erase("m0")
     assert scrubbed == [False]

@@ -11,9 +11,9 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy
-from kaczmatch.service.arms import Arm, Assigned, Experiment
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
-from kaczmatch.service.records import Dealt, Person
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
+from kaczmatch.service.domain.records import Person, StoredDeck
+from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 from kaczmatch.storage import MemoryStore
 from studies import Studied
 from town import NOON, Town
@@ -33,18 +33,18 @@ def somebody(identifier: str = "x", row: int | None = None, column: int | None =
 
 
 def report(town: Town) -> ExperimentReport:
-    return Experimenting(town.context).report()
+    return ExperimentReports(town.context).report()
 
 
 def test_arms_are_sticky_shared_out_and_drawn_anew_by_name_and_salt() -> None:
     experiment = trial((Arm("a", MutualPolicy(), 3.0), Arm("b", PaperPolicy(), 1.0)))
     x = somebody()
     people = [replace(x, id=f"user{number}") for number in range(4_000)]
-    arms = [experiment.place(person, NOON).arm.name for person in people]
-    assert arms == [experiment.place(person, NOON + timedelta(days=99)).arm.name for person in people]
+    arms = [experiment.assign(person, NOON).arm.name for person in people]
+    assert arms == [experiment.assign(person, NOON + timedelta(days=99)).arm.name for person in people]
     assert Counter(arms)["b"] == pytest.approx(1_000, abs=4.0 * (4_000 * 0.25 * 0.75) ** 0.5)
     for other in (replace(experiment, name="next"), replace(experiment, salt="t")):
-        both = sum(other.place(person, NOON).arm.name == arm for person, arm in zip(people, arms, strict=True))
+        both = sum(other.assign(person, NOON).arm.name == arm for person, arm in zip(people, arms, strict=True))
         assert both / 4_000 == pytest.approx(0.75**2 + 0.25**2, abs=0.03)  # as independent draws agree
 
 
@@ -52,14 +52,14 @@ def test_a_region_or_a_block_of_time_gets_one_arm() -> None:
     x = somebody()
     regions = trial(assigned=Assigned.CLUSTER, region_km=100.0)
     near, far = replace(x, row=1_000, column=500), replace(x, row=1_300, column=500)
-    assert regions.place(near, NOON) == regions.place(replace(near, id="y", column=503), NOON + timedelta(days=9))
-    assert regions.place(near, NOON).unit != regions.place(far, NOON).unit
-    assert regions.place(x, NOON).unit == "nowhere"
-    assert {regions.place(replace(x, row=row, column=5), NOON).arm.name for row in range(0, 1_800, 9)} == {"a", "b"}
+    assert regions.assign(near, NOON) == regions.assign(replace(near, id="y", column=503), NOON + timedelta(days=9))
+    assert regions.assign(near, NOON).unit != regions.assign(far, NOON).unit
+    assert regions.assign(x, NOON).unit == "nowhere"
+    assert {regions.assign(replace(x, row=row, column=5), NOON).arm.name for row in range(0, 1_800, 9)} == {"a", "b"}
     blocks = trial(assigned=Assigned.TIME, block=timedelta(hours=6))
-    assert blocks.place(x, NOON) == blocks.place(far, NOON + timedelta(hours=5))
-    assert blocks.place(x, NOON).unit != blocks.place(x, NOON + timedelta(hours=6)).unit
-    assert blocks.over(blocks.place(x, NOON).unit, NOON) == NOON + timedelta(hours=6)
+    assert blocks.assign(x, NOON) == blocks.assign(far, NOON + timedelta(hours=5))
+    assert blocks.assign(x, NOON).unit != blocks.assign(x, NOON + timedelta(hours=6)).unit
+    assert blocks.over(blocks.assign(x, NOON).unit, NOON) == NOON + timedelta(hours=6)
 
 
 def test_an_experiment_needs_two_arms() -> None:
@@ -74,12 +74,12 @@ def test_decks_are_dealt_by_the_arm_and_say_so() -> None:
     town.couples(12)
     for place in range(12):
         town.deck(f"w{place}")
-    decks = town.find(Dealt)
+    decks = town.find(StoredDeck)
     assert {(deck.experiment, deck.arm, deck.policy, deck.unit) for deck in decks} == {
         ("trial", "paper", "paper", ""),
         ("trial", "mutual", "mutual", ""),
     }
-    assert {deck.arm for deck in town.find(Dealt, experiment="trial")} == {"paper", "mutual"}
+    assert {deck.arm for deck in town.find(StoredDeck, experiment="trial")} == {"paper", "mutual"}
     assert report(Town(MemoryStore())).arms == ()
     with pytest.raises(InvalidInput, match="needs a learner that knows"):
         Town(MemoryStore(), learner="tk", settings={}, policy=PaperPolicy(), experiment=trial(arms))
@@ -127,7 +127,7 @@ def test_a_study_of_two_policies_finds_the_better_one(unlike: Studied) -> None:
 
 def outcomes(town: Studied) -> dict[str, float]:
     """Likes a card of each arm from the events alone: the mean over its people."""
-    arms = {deck.user: deck.arm for deck in town.find(Dealt)}
+    arms = {deck.user: deck.arm for deck in town.find(StoredDeck)}
     rates: dict[str, list[float]] = {}
     for user, arm in arms.items():
         swipes = [event.decision for event in town.events(user) if event.decision]
@@ -146,10 +146,10 @@ def test_a_study_of_one_policy_under_two_names_finds_nothing() -> None:
 def test_erasing_somebody_erases_their_exposure_and_outcomes(unlike: Studied) -> None:
     unlike.wait(days=7)
     before = report(unlike)
-    arm = next(deck.arm for deck in unlike.find(Dealt) if deck.user == "w3")
+    arm = next(deck.arm for deck in unlike.find(StoredDeck) if deck.user == "w3")
     unlike.erasing.erase("w3")
     after = report(unlike)
-    assert unlike.find(Dealt, user="w3") == []
+    assert unlike.find(StoredDeck, user="w3") == []
     for old, new in zip(before.arms, after.arms, strict=True):
         assert new.units == old.units - (old.name == arm)
         assert new.decks == old.decks - 3 * (old.name == arm)
@@ -174,7 +174,7 @@ def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
     town.wait(days=2)
     found = report(town)
     assert found.assigned == "time"
-    assert sum(arm.units for arm in found.arms) == len({deck.unit for deck in town.find(Dealt)}) >= 4
+    assert sum(arm.units for arm in found.arms) == len({deck.unit for deck in town.find(StoredDeck)}) >= 4
 
 
 def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> None:
@@ -215,9 +215,9 @@ def test_decks_of_other_settings_under_the_same_name_are_told_apart(change: dict
     town = Studied(5, couples=8, experiment=trial())
     town.day()
     town.wait(days=7)
-    alike = {deck.user for deck in town.find(Dealt) if deck.arm == "b"}
-    changed = replace(town.context, rules=replace(town.context.rules, experiment=trial(**change)))
-    found = Experimenting(changed).report()
+    alike = {deck.user for deck in town.find(StoredDeck) if deck.arm == "b"}
+    changed = replace(town.context, rules=replace(town.context.config, experiment=trial(**change)))
+    found = ExperimentReports(changed).report()
     stay = len(alike) if "arms" in change and change["arms"][0].policy != PaperPolicy() else 0
     assert found.strays == 16 - stay > 0
     assert sum(arm.decks for arm in found.arms) == stay
@@ -229,9 +229,9 @@ def test_blocks_of_another_length_are_told_apart() -> None:
     town.day()
     town.wait(days=7)
     changed = replace(
-        town.context, rules=replace(town.context.rules, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
+        town.context, rules=replace(town.context.config, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
     )
-    found = Experimenting(changed).report()
+    found = ExperimentReports(changed).report()
     assert (found.strays, sum(arm.units + arm.waiting for arm in found.arms)) == (8, 0)
 
 

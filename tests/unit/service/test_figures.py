@@ -7,10 +7,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from kaczmatch.service import figures
-from kaczmatch.service.figures import overview
-from kaczmatch.service.records import Learned
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.domain.records import StoredState
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations import overview as figures
+from kaczmatch.service.operations.overview import overview
 from town import NOON, Town
 
 
@@ -112,7 +112,7 @@ def test_stability_is_the_cosine_of_what_was_known_after_two_sessions(town: Town
         with town.context.store.read() as reader:
             current = town.context.catalogue.current(reader)
             fold = town.context.catalogue.fold(reader, current.model)
-            directions.append(fold.learner.direction(fold.read(reader.get(Learned, current.model, "w0")).state))
+            directions.append(fold.learner.direction(fold.decode(reader.get(StoredState, current.model, "w0")).state))
         town.wait(hours=1)
     assert overview(town.context).stability == (pytest.approx(float(directions[0] @ directions[1]), abs=1e-3),)
 

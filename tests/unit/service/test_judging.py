@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.service.decks import Hand, Sight, look
-from kaczmatch.service.hindsight import Hindsight
-from kaczmatch.service.judging import Judging, Target
-from kaczmatch.service.records import Dealt
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.service.domain.records import StoredDeck
+from kaczmatch.service.experiments.hindsight import Hindsight
+from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
+from kaczmatch.service.meeting.decks import OpenDeck, ViewerContext, load_viewer
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
 from studies import Studied, logged
 
 
@@ -24,11 +24,11 @@ class Watched(Studied):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.seen: dict[str, Sight] = {}
+        self.seen: dict[str, ViewerContext] = {}
 
-    def deck(self, user: str, size: int | None = None) -> Hand:
+    def deck(self, user: str, size: int | None = None) -> OpenDeck:
         with self.context.store.read() as reader:
-            sight = look(reader, self.context, user, self.now)
+            sight = load_viewer(reader, self.context, user, self.now)
         hand = super().deck(user, size)
         if hand.deck is not None:
             self.seen.setdefault(hand.deck.id, sight)
@@ -42,7 +42,7 @@ def town() -> Studied:
 
 def judge(town: Studied, policy: Any, **options: Any) -> Any:
     rule = options.pop("learner", None)
-    return Judging(town.context).judge(Target(policy, rule), np.random.default_rng(1), **options)
+    return OffPolicyEvaluation(town.context).evaluate(TargetPolicy(policy, rule), np.random.default_rng(1), **options)
 
 
 def test_hindsight_is_what_was_seen_then() -> None:
@@ -62,15 +62,15 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.wait(hours=2)
     town.day()
     with town.context.store.read() as reader:
-        met = list(Hindsight(town.context, reader, MutualPolicy()).occasions())
-    assert [one.deck.id for one in met] == [deck.id for deck in town.find(Dealt)]
+        met = list(Hindsight(town.context, reader, MutualPolicy()).past_decks())
+    assert [one.deck.id for one in met] == [deck.id for deck in town.find(StoredDeck)]
     for one in met:
         then = town.seen[one.deck.id]
         assert one.viewer.state == then.viewer.state
         assert one.viewer.learner == then.viewer.learner
         assert one.viewer.appeal == pytest.approx(then.viewer.appeal)
-        assert (one.blocked, one.recent, one.admirers) == (then.hidden, then.met, then.admirers)
-        assert one.experience.swipes == then.taste.swipes
+        assert (one.blocked, one.recent, one.admirers) == (then.excluded, then.last_decided, then.admirers)
+        assert one.experience.swipes == then.tracked.swipes
     assert any(one.admirers for one in met)
     assert any(one.blocked for one in met)
     assert {one.deck.model for one in met} == {1, 2}
@@ -85,13 +85,13 @@ def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     Swiping(town.context).imported(swipe, town.now - timedelta(days=1)).result()
     town.deck("w0")
     with town.context.store.read() as reader:
-        swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).occasions()]
+        swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).past_decks()]
     assert swipes == [0, 1]
 
 
 def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:
     """Its own weights are 1, but for what chance makes of single decks."""
-    found = judge(town, town.context.rules.policy)
+    found = judge(town, town.context.config.policy)
     assert found.mean_weight.value == pytest.approx(1.0, abs=0.05)
     assert found.effective_cards > 0.9 * found.cards
     for one in (found.ips, found.snips, found.doubly_robust):
@@ -100,7 +100,7 @@ def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:
 
 
 def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Studied) -> None:
-    uniform = Always(decision=Decision(sampler=sampler("uniform"), reason="test"))
+    uniform = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="test"))
     for policy in (uniform, PaperPolicy()):
         found = judge(town, policy)
         truth = town.truth(policy, deals=3)
@@ -111,10 +111,10 @@ def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Stu
 
 
 def test_decks_that_are_open_or_older_are_left_out(town: Studied) -> None:
-    first = town.find(Dealt)[0]
-    assert judge(town, town.context.rules.policy, since=first.at).decks == 100
+    first = town.find(StoredDeck)[0]
+    assert judge(town, town.context.config.policy, since=first.at).decks == 100
     with pytest.raises(InvalidInput, match="no deck"):
-        judge(town, town.context.rules.policy, since=town.now)
+        judge(town, town.context.config.policy, since=town.now)
 
 
 def test_a_log_without_a_floor_is_refused() -> None:

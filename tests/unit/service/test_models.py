@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.catalogue import Current, neutral_prior
-from kaczmatch.service.models import Models
-from kaczmatch.service.records import Learned, Model
-from kaczmatch.service.verifying import verify
-from kaczmatch.service.world import World
+from kaczmatch.service.domain.catalogue import ActiveVersions, neutral_prior
+from kaczmatch.service.domain.records import Model, StoredState
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.verification import verify
 from town import Town
 
 
-def current(town: Town) -> Current:
+def current(town: Town) -> ActiveVersions:
     with town.context.store.read() as reader:
         return town.context.catalogue.current(reader)
 
@@ -30,7 +30,7 @@ def some_swipes(town: Town, people: int = 3) -> None:
 def test_setting_up_twice_changes_nothing(town: Town) -> None:
     from kaczmatch import Vocabulary
 
-    assert Models(town.context).set_up(Vocabulary.of(["other"]), "probit", {}) == Current(1, 0, 1)
+    assert Models(town.context).set_up(Vocabulary.of(["other"]), "probit", {}) == ActiveVersions(1, 0, 1)
     assert len(town.find(Model)) == 1
 
 
@@ -41,10 +41,10 @@ def test_a_new_model_learns_the_whole_log_and_takes_over(town: Town) -> None:
     number = town.models.change(
         "probit", {}, neutral_prior(town.world.recommender.index.learner, 6), lambda *at: steps.append(at)
     )
-    assert current(town) == Current(number, 0, 1)
+    assert current(town) == ActiveVersions(number, 0, 1)
     assert steps[-1] == (12, 12)
     assert verify(town.context).identical == 12
-    assert {one.model for one in town.find(Learned)} == {number}
+    assert {one.model for one in town.find(StoredState)} == {number}
     town.world.follow()
     assert town.world.recommender.index.learner.slug == "probit"
     some_swipes(town)
@@ -75,10 +75,10 @@ def test_a_model_that_was_interrupted_is_finished_later(town: Town) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
-    assert current(town) == Current(1, 2, 1)
+    assert current(town) == ActiveVersions(1, 2, 1)
     assert verify(town.context).problems == ()
     assert town.models.resume() == 2
-    assert current(town) == Current(2, 0, 1)
+    assert current(town) == ActiveVersions(2, 0, 1)
     assert verify(town.context).problems == ()
     assert town.models.resume() == 0
 
@@ -92,7 +92,7 @@ def test_decks_go_on_right_after_a_switch(town: Town) -> None:
 def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
     with pytest.raises(InvalidInput, match="mutual"):
         town.models.change("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
-    assert current(town) == Current(1, 0, 1)
+    assert current(town) == ActiveVersions(1, 0, 1)
 
 
 def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -> None:
@@ -151,7 +151,7 @@ def test_a_build_that_another_process_has_finished_switches_nothing(town: Town) 
         town.models._build(first, None)  # as the other process, which was slower
 
     assert town.models.change("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
-    assert current(town) == Current(first + 1, 0, 1)
+    assert current(town) == ActiveVersions(first + 1, 0, 1)
     assert verify(town.context).problems == ()
 
 
@@ -159,13 +159,13 @@ def test_a_deck_that_began_before_the_vocabulary_grew_is_dealt_with_the_new_one(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town.couples(3)
-    serving, grew = World.serving, []
+    serving, grew = ServingIndex.serving, []
 
-    def slowly(world: World, wanted: Current) -> Any:
+    def slowly(world: ServingIndex, wanted: ActiveVersions) -> Any:
         if not grew:
             grew.append(town.models.change_words(lambda words: words.add(["sailing"])))
             world.follow()
         return serving(world, wanted)
 
-    monkeypatch.setattr(World, "serving", slowly)
+    monkeypatch.setattr(ServingIndex, "serving", slowly)
     assert town.deck("w0").cards

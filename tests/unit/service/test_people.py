@@ -9,11 +9,20 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.app.composing import rules_of
-from kaczmatch.service.people import tags_of
-from kaczmatch.service.records import Audit, Block, Dealt, Impression, Match, Message, Record, Report
-from kaczmatch.service.refusals import Conflict, NotFound, Stale, TooMany
-from kaczmatch.service.scrubbing import Scrubbing
-from kaczmatch.service.upkeep import Upkeep
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    AuditEntry,
+    Block,
+    Impression,
+    MatchSide,
+    OutboxMessage,
+    Record,
+    StoredDeck,
+)
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
@@ -107,8 +116,8 @@ def test_an_unmatch_ends_it_for_both_and_tells_both(town: Town) -> None:
     town.matching.unmatch("w0", match).result()
     town.matching.unmatch("w0", match).result()
     assert town.matching.matches("w0") == town.matching.matches("m0") == []
-    assert all(one.ended is not None for one in town.find(Match))
-    assert [one.topic for one in town.find(Message)].count("match.ended") == 2
+    assert all(one.ended is not None for one in town.find(MatchSide))
+    assert [one.topic for one in town.find(OutboxMessage)].count("match.ended") == 2
     with pytest.raises(Conflict):
         town.matching.outcome("w0", match, "met").result()
 
@@ -133,8 +142,8 @@ def test_a_report_blocks_and_waits_for_an_operator(town: Town) -> None:
     assert town.safety.open_reports() == [report]
     town.safety.close(report.id, "warned", "operator-key").result()
     assert town.safety.open_reports() == []
-    assert [one.action for one in town.find(Audit)] == [f"closed report {report.id}"]
-    assert town.find(Report)[0].resolution == "warned"
+    assert [one.action for one in town.find(AuditEntry)] == [f"closed report {report.id}"]
+    assert town.find(AbuseReport)[0].resolution == "warned"
 
 
 def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
@@ -144,18 +153,22 @@ def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
     town.wait(minutes=20)
     town.swipe("w1", "m2")
     town.wait(minutes=15)
-    assert Upkeep(town.context).end_silent_sessions() == 1
+    assert Maintenance(town.context).end_silent_sessions() == 1
     assert [event.kind for event in town.events("w0")] == ["swiped", "session-ended"]
     town.wait(days=181)
-    done = Upkeep(town.context).run()
+    done = Maintenance(town.context).run()
     assert done["cards dropped"] > 0
     assert town.find(Impression) == []
-    assert Upkeep(town.context).run() == dict.fromkeys(done, 0)
+    assert Maintenance(town.context).run() == dict.fromkeys(done, 0)
 
 
 @pytest.mark.parametrize(
     ("setting", "kinds"),
-    [("keep_impressions_days", (Impression, Dealt)), ("keep_audit_days", (Audit,)), ("keep_messages_days", (Message,))],
+    [
+        ("keep_impressions_days", (Impression, StoredDeck)),
+        ("keep_audit_days", (AuditEntry,)),
+        ("keep_messages_days", (OutboxMessage,)),
+    ],
 )
 def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[Record], ...]) -> None:
     rules = rules_of(Settings(**{setting: 3}))
@@ -163,15 +176,15 @@ def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[R
     town = Town(MemoryStore(), **kept)
     town.couples(1)
     town.deck("w0")
-    audit = Audit(id="a", at=town.now, actor="k", action="looked", user="w0")
-    town.context.store.write(lambda unit: unit.append(audit)).result()
+    audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="w0")
+    town.context.store.write(lambda tx: tx.append(audit)).result()
     town.safety.report("w0", "m0", "rude").result()
     town.wait(days=2.9)
-    Upkeep(town.context).run()
-    assert all(town.find(kind) for kind in (Impression, Dealt, Audit, Message))
+    Maintenance(town.context).run()
+    assert all(town.find(kind) for kind in (Impression, StoredDeck, AuditEntry, OutboxMessage))
     town.wait(days=0.2)
-    Upkeep(town.context).run()
-    gone = {kind for kind in (Impression, Dealt, Audit, Message) if not town.find(kind)}
+    Maintenance(town.context).run()
+    gone = {kind for kind in (Impression, StoredDeck, AuditEntry, OutboxMessage) if not town.find(kind)}
     assert gone == set(kinds)
 
 
@@ -181,10 +194,10 @@ def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_ke
     town.erasing.erase("m0")
     scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
     town.wait(minutes=10)
-    Upkeep(town.context).run()
+    Maintenance(town.context).run()
     scrubbing.run()
     town.wait(days=40)
-    assert Upkeep(town.context).run()["messages dropped"] == 1
+    assert Maintenance(town.context).run()["messages dropped"] == 1
     assert scrubbing.run()
     assert scrubbed == [True, True]  # of the change that all processes were told of, and of the message
 
@@ -197,7 +210,7 @@ def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> Non
         town.swipe("w0", "m0")
         town.wait(hours=2)
         if by_upkeep:
-            Upkeep(town.context).run()
+            Maintenance(town.context).run()
         town.swipe("w0", "m1")
         ends.append([(event.kind, event.at) for event in town.events("w0")])
     assert ends[0] == ends[1]
@@ -211,20 +224,20 @@ def test_likes_and_history_by_pages(town: Town) -> None:
     page = town.preferences.history("w0", limit=2)
     rest = town.preferences.history("w0", after=(page[-1].number,), limit=10)
     assert [event.candidate for event in (*page, *rest)] == ["m4", "m3", "m2", "m1", "m0"]
-    assert [pair.other for pair in town.preferences.likes("w0")] == ["m3", "m1"]
+    assert [pair.candidate for pair in town.preferences.likes("w0")] == ["m3", "m1"]
     with pytest.raises(NotFound):
         town.preferences.history("nobody")
 
 
 def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
-    from kaczmatch.recommend.filters import Candidates
-    from kaczmatch.service.people import columns_of, profile_of
+    from kaczmatch.recommend.filters import CandidateColumns
+    from kaczmatch.service.meeting.profiles import columns_of, profile_of
 
     town.move_in("ann", latitude=48.1, longitude=11.5, within_km=30.0)
     town.move_in("bob", man=True, youngest=20, oldest=44)
     people = [town.people.get(user) for user in ("ann", "bob")]
-    words, schema = town.world.recommender.index.vocabulary, town.context.rules.schema
-    quick, readable = columns_of(people, schema), Candidates.of([profile_of(one, words, schema) for one in people], schema)
+    words, schema = town.world.recommender.index.vocabulary, town.context.config.schema
+    quick, readable = columns_of(people, schema), CandidateColumns.of([profile_of(one, words, schema) for one in people], schema)
     for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype

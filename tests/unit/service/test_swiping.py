@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.folding import SESSION_ENDED
-from kaczmatch.service.operating import Operating
-from kaczmatch.service.records import Event, Impression, Match, Message, Pair
-from kaczmatch.service.refusals import Conflict, NotFound, Reused, TooMany
-from kaczmatch.service.rules import Limit
-from kaczmatch.service.sparse import packed, unpacked
-from kaczmatch.service.swiping import Swipe
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.folding import SESSION_ENDED
+from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, OutboxMessage
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused, TooMany
+from kaczmatch.service.domain.sparse_features import packed, unpacked
+from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations.timeline import OperatorActions
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
@@ -70,8 +70,8 @@ def test_mutual_likes_make_one_match_and_tell_both(town: Town) -> None:
     assert town.swipe("w0", "m0").match is None
     match = town.swipe("m0", "w0").match
     assert match is not None
-    assert {(one.user, one.other, one.id) for one in town.find(Match)} == {("w0", "m0", match), ("m0", "w0", match)}
-    assert [(one.topic, one.user) for one in town.find(Message)] == [("match.created", "m0"), ("match.created", "w0")]
+    assert {(one.user, one.other, one.id) for one in town.find(MatchSide)} == {("w0", "m0", match), ("m0", "w0", match)}
+    assert [(one.topic, one.user) for one in town.find(OutboxMessage)] == [("match.created", "m0"), ("match.created", "w0")]
 
 
 @pytest.mark.parametrize(("first", "second"), [("like", "pass"), ("pass", "like"), ("skip", "like"), ("like", "skip")])
@@ -79,7 +79,7 @@ def test_anything_else_makes_none(town: Town, first: str, second: str) -> None:
     town.couples(1)
     town.swipe("w0", "m0", first)
     assert town.swipe("m0", "w0", second).match is None
-    assert town.find(Match) == []
+    assert town.find(MatchSide) == []
 
 
 def test_the_latest_decision_stands(town: Town) -> None:
@@ -88,7 +88,7 @@ def test_the_latest_decision_stands(town: Town) -> None:
     town.wait(days=15)
     town.swipe("w0", "m0", "pass")
     assert town.swipe("m0", "w0", "like").match is None
-    [pair] = [one for one in town.find(Pair) if one.user == "w0"]
+    [pair] = [one for one in town.find(LatestDecision) if one.user == "w0"]
     assert pair.decision == "pass"
 
 
@@ -135,11 +135,11 @@ def test_who_is_held_back_by_an_operator_gets_no_match_from_decks_that_were_deal
     town.swipe("m1", "w0")
     deck = town.shown("w0", "m0")
     town.people.pause("m1", True).result()  # of their own accord
-    Operating(town.context).hold("m0", "operator", True).result()
+    OperatorActions(town.context).hold("m0", "operator", True).result()
     with pytest.raises(NotFound, match="there is no card"):
         town.swipe("w0", "m0", deck=deck)
     assert town.swipe("w0", "m1", deck=deck).match is not None
-    Operating(town.context).hold("m0", "operator", False).result()
+    OperatorActions(town.context).hold("m0", "operator", False).result()
     assert town.swipe("w0", "m0", deck=deck).match is not None
 
 
@@ -171,7 +171,7 @@ def test_after_a_match_there_is_nothing_to_decide(town: Town) -> None:
 
 
 def test_a_quota_ends_swiping_until_its_window_is_over() -> None:
-    town = Town(MemoryStore(), swipes=Limit(2, timedelta(hours=1)))
+    town = Town(MemoryStore(), swipes=QuotaLimit(2, timedelta(hours=1)))
     town.couples(4)
     deck = town.shown("w0", "m0")
     for candidate in ("m0", "m1"):
@@ -185,7 +185,7 @@ def test_a_quota_ends_swiping_until_its_window_is_over() -> None:
 
 def test_a_clock_that_steps_back_over_midnight_gives_no_second_quota() -> None:
     """Two processes whose clocks differ by a moment do so every night."""
-    town = Town(MemoryStore(), swipes=Limit(2, timedelta(days=1)))
+    town = Town(MemoryStore(), swipes=QuotaLimit(2, timedelta(days=1)))
     town.couples(5)
     deck = town.shown("w0", "m0")
     town.now = town.now.replace(hour=23, minute=59, second=58)
@@ -207,9 +207,9 @@ def test_silence_ends_a_session(town: Town) -> None:
 
 
 def test_block_rules_learn_when_the_session_ends() -> None:
-    from kaczmatch import Always, Decision, sampler
+    from kaczmatch import Always, DeckPlan, sampler
 
-    policy = Always(decision=Decision(sampler=sampler("uniform"), reason="test"))
+    policy = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="test"))
     town = Town(MemoryStore(), learner="block-nk", settings={}, policy=policy)
     town.couples(3)
     for other in ("m0", "m1"):
@@ -293,9 +293,9 @@ def test_an_import_does_not_overrule_a_later_decision(town: Town) -> None:
     town.swipe("w0", "m0", "pass")
     old = Swipe(user="w0", id="old", candidate="m0", decision="like", deck="")
     assert town.swiping.imported(old, town.now - timedelta(days=100)).result().match is None
-    assert [pair.decision for pair in town.find(Pair, user="w0")] == ["pass"]
+    assert [pair.decision for pair in town.find(LatestDecision, user="w0")] == ["pass"]
     town.undoing.undo("w0", "old").result()
-    assert [pair.decision for pair in town.find(Pair, user="w0")] == ["pass"]
+    assert [pair.decision for pair in town.find(LatestDecision, user="w0")] == ["pass"]
     assert verify(town.context).problems == ()
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.service.records import Event, Impression, Pair, Standing
-from kaczmatch.service.refusals import Conflict, NotFound
-from kaczmatch.service.store import Unit
-from kaczmatch.service.undoing import Undoing
-from kaczmatch.service.verifying import verify
+from kaczmatch.service.domain.records import Event, Impression, LatestDecision, PersonCounters
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from town import Town
 
@@ -23,10 +23,12 @@ def everything(town: Town) -> tuple[object, ...]:
     """All that a swipe may change, but for the log itself and the clock's last look at a state."""
     learned = town.learned("w0")
     known = None if learned is None else (learned.state, learned.swipes, learned.at)
-    pairs = [(one.user, one.other, one.decision, one.decided, one.swipe, round(one.excess, 12)) for one in town.find(Pair)]
+    pairs = [
+        (one.user, one.other, one.decision, one.decided, one.swipe, round(one.excess, 12)) for one in town.find(LatestDecision)
+    ]
     standings = [
         (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.swiped)
-        for one in town.find(Standing)
+        for one in town.find(PersonCounters)
     ]
     return known, sorted(pairs), sorted(standings), {one.other: one.answer for one in town.find(Impression) if one.user == "w0"}
 
@@ -50,10 +52,10 @@ def test_a_later_decision_undone_gives_back_the_one_before(town: Town) -> None:
     town.couples(1)
     town.swipe("w0", "m0", "like")
     town.wait(days=15)
-    before = [one for one in town.find(Pair) if one.user == "w0"]
+    before = [one for one in town.find(LatestDecision) if one.user == "w0"]
     town.swipe("w0", "m0", "pass", id="oops")
     town.undoing.undo("w0", "oops").result()
-    after = [one for one in town.find(Pair) if one.user == "w0"]
+    after = [one for one in town.find(LatestDecision) if one.user == "w0"]
     assert [(one.decision, one.decided, one.swipe) for one in after] == [(one.decision, one.decided, one.swipe) for one in before]
     assert town.swipe("m0", "w0", "like").match is not None
 
@@ -163,10 +165,10 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
     class Overtaken:
         read = staticmethod(store.read)
 
-        def write(self, work: Callable[[Unit], Any], people: Collection[str]) -> Any:
+        def write(self, work: Callable[[Transaction], Any], people: Collection[str]) -> Any:
             town.swipe("w0", "m0", id="s", deck=deck)
             assert list(people) == ["w0"]
-            return store.write(work, people=people)
+            return store.write(work, locks=people)
 
     undoing = Undoing(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):

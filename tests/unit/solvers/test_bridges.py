@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
-from kaczmatch.learners.tikhonov_kaczmarz import TikhonovKaczmarz
+from kaczmatch.learners.rules.block_tikhonov_kaczmarz import BlockTikhonovKaczmarz
+from kaczmatch.learners.rules.tikhonov_kaczmarz import TikhonovKaczmarz
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.block import Block
 from kaczmatch.solvers.contract import Solver

@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from kaczmatch.service.records import Change, Fact, Message, Standing
-from kaczmatch.service.store import Unavailable, Uncertain, Unit
+from kaczmatch.service.domain.records import Change, Fact, OutboxMessage, PersonCounters
+from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore, Taken
 from kaczmatch.storage.group import CROWD
 from kaczmatch.storage.postgres import MOST_LOCKS
@@ -45,7 +45,7 @@ def held(store: SqlStore) -> Iterator[None]:
     """What is written meanwhile waits."""
     entered, go = Event(), Event()
 
-    def work(unit: Unit) -> None:
+    def work(transaction: Transaction) -> None:
         entered.set()
         go.wait(30)
 
@@ -70,12 +70,12 @@ def commits(store: SqlStore) -> Iterator[list[int]]:
     event.remove(store.database.writer, "commit", committed)
 
 
-def message(id: str) -> Message:
-    return Message(id=id, topic="match.created", user="ann", at=NOW)
+def message(id: str) -> OutboxMessage:
+    return OutboxMessage(id=id, topic="match.created", user="ann", at=NOW)
 
 
-def put(name: str) -> Callable[[Unit], None]:
-    return lambda unit: unit.put(Fact(name=name, value="1"))
+def put(name: str) -> Callable[[Transaction], None]:
+    return lambda tx: tx.put(Fact(name=name, value="1"))
 
 
 def names(store: SqlStore) -> set[str]:
@@ -96,7 +96,7 @@ def test_a_full_queue_says_so_at_once(store: SqlStore) -> None:
     with held(store):
         futures = [store.write(put(str(i))) for i in range(500)]
         assert store.waiting() == 500
-        with pytest.raises(Unavailable):
+        with pytest.raises(StoreUnavailable):
             store.write(put("one too many"))
     for future in futures:
         future.result()
@@ -113,20 +113,20 @@ def test_a_work_nobody_waits_for_any_more_is_not_run(store: SqlStore) -> None:
 
 
 def test_works_of_one_commit_see_each_other_in_turn(store: SqlStore) -> None:
-    def rise(unit: Unit) -> int:
-        standing = unit.get(Standing, "ann") or Standing(user="ann")
-        unit.put(replace(standing, swipes=standing.swipes + 1))
+    def rise(transaction: Transaction) -> int:
+        standing = transaction.get(PersonCounters, "ann") or PersonCounters(user="ann")
+        transaction.put(replace(standing, swipes=standing.swipes + 1))
         return standing.swipes
 
     with held(store):
-        rising = [store.write(rise, reads=[(Standing, ("ann",))]) for _ in range(5)]
-        counted = store.write(lambda unit: (unit.count(Standing, swipes=5), unit.find(Standing)[0].swipes))
-        appended = store.write(lambda unit: unit.append(message("m")))
-        line = store.write(lambda unit: unit.get(Message, "m"))
-        again = store.write(lambda unit: unit.append(message("m")))
-        gone = store.write(lambda unit: (unit.drop(Standing, "ann"), unit.drop(Message, "m")))
-        nobody = store.write(lambda unit: (unit.get(Standing, "ann"), unit.many(Message, [("m",)])))
-        empty = store.write(lambda unit: unit.count(Standing))
+        rising = [store.write(rise, prefetch=[(PersonCounters, ("ann",))]) for _ in range(5)]
+        counted = store.write(lambda tx: (tx.count(PersonCounters, swipes=5), tx.find(PersonCounters)[0].swipes))
+        appended = store.write(lambda tx: tx.append(message("m")))
+        line = store.write(lambda tx: tx.get(OutboxMessage, "m"))
+        again = store.write(lambda tx: tx.append(message("m")))
+        gone = store.write(lambda tx: (tx.drop(PersonCounters, "ann"), tx.drop(OutboxMessage, "m")))
+        nobody = store.write(lambda tx: (tx.get(PersonCounters, "ann"), tx.many(OutboxMessage, [("m",)])))
+        empty = store.write(lambda tx: tx.count(PersonCounters))
     assert [future.result() for future in rising] == [0, 1, 2, 3, 4]
     assert counted.result() == (1, 5)
     appended.result()
@@ -141,10 +141,12 @@ def test_works_of_one_commit_see_each_other_in_turn(store: SqlStore) -> None:
 
 
 def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> None:
-    store.write(lambda unit: unit.append(message("5"))).result()
+    store.write(lambda tx: tx.append(message("5"))).result()
     with held(store):
         futures = [
-            store.write(lambda unit, i=i: (unit.append(message(str(i))), unit.put(Fact(name=str(i), value="1"))))
+            store.write(
+                lambda transaction, i=i: (transaction.append(message(str(i))), transaction.put(Fact(name=str(i), value="1")))
+            )
             for i in range(60)
         ]
     for i, future in enumerate(futures):
@@ -155,7 +157,7 @@ def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> No
             future.result()
     assert names(store) == {str(i) for i in range(60) if i != 5}
     with store.read() as reader:
-        assert [line.id for line in reader.find(Message)] == ["5", *(str(i) for i in range(60) if i != 5)]
+        assert [line.id for line in reader.find(OutboxMessage)] == ["5", *(str(i) for i in range(60) if i != 5)]
 
 
 def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore) -> None:
@@ -167,11 +169,11 @@ def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore)
 
     event.listen(store.database.writer, "before_cursor_execute", refuse)
 
-    def swallow(unit: Unit) -> None:
+    def swallow(transaction: Transaction) -> None:
         try:
-            unit.count(Change)
+            transaction.count(Change)
         except OperationalError:
-            unit.put(Fact(name="half", value="1"))
+            transaction.put(Fact(name="half", value="1"))
 
     with held(store):
         before, bad, after = store.write(put("before")), store.write(swallow), store.write(put("after"))
@@ -185,12 +187,12 @@ def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore)
 def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
     """The n-th statement fails, for every n there is: none of the works of that commit is kept, or all are."""
 
-    def work(unit: Unit, n: int) -> None:
-        unit.get(Fact, "x")
-        unit.put(Fact(name=f"{n}", value="1"))
-        unit.put(Standing(user=f"{n}"))
-        unit.append(message(f"{n}"))
-        unit.append(Change(id=f"{n}", user="ann", at=NOW))
+    def work(transaction: Transaction, n: int) -> None:
+        transaction.get(Fact, "x")
+        transaction.put(Fact(name=f"{n}", value="1"))
+        transaction.put(PersonCounters(user=f"{n}"))
+        transaction.append(message(f"{n}"))
+        transaction.append(Change(id=f"{n}", user="ann", at=NOW))
 
     n, failed, statements = 0, True, 0
 
@@ -203,13 +205,13 @@ def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
     event.listen(store.database.writer, "before_cursor_execute", count_down)
     while failed:
         n, statements = n + 1, 0
-        future = store.write(lambda unit, n=n: work(unit, n), people=["ann"])
+        future = store.write(lambda transaction, n=n: work(transaction, n), locks=["ann"])
         failed = future.exception() is not None
         with store.read() as reader:
             there = {
                 reader.count(Fact, name=f"{n}"),
-                reader.count(Standing, user=f"{n}"),
-                reader.count(Message, id=f"{n}"),
+                reader.count(PersonCounters, user=f"{n}"),
+                reader.count(OutboxMessage, id=f"{n}"),
                 reader.count(Change, id=f"{n}"),
             }
         assert there == ({0} if failed else {1})
@@ -244,13 +246,15 @@ def test_two_stores_on_one_database_lose_nothing(url: str, crowd: int) -> None:
         for i in range(times):
             pair = [people[(i + mine) % 3], people[(i + 1) % 3]]
 
-            def work(unit: Unit, pair: list[str] = pair) -> None:
+            def work(transaction: Transaction, pair: list[str] = pair) -> None:
                 for person in pair:
-                    standing = unit.get(Standing, person) or Standing(user=person)
-                    unit.put(replace(standing, swipes=standing.swipes + 1))
+                    standing = transaction.get(PersonCounters, person) or PersonCounters(user=person)
+                    transaction.put(replace(standing, swipes=standing.swipes + 1))
 
             futures.append(
-                stores[mine].write(work, people=everybody if i % 20 == 0 else pair, reads=[(Standing, (p,)) for p in pair])
+                stores[mine].write(
+                    work, locks=everybody if i % 20 == 0 else pair, prefetch=[(PersonCounters, (p,)) for p in pair]
+                )
             )
             if i % 7 == 0:
                 futures[-1].result()
@@ -263,7 +267,7 @@ def test_two_stores_on_one_database_lose_nothing(url: str, crowd: int) -> None:
     for thread in threads:
         thread.join()
     with stores[0].read() as reader:
-        assert sum(standing.swipes for standing in reader.find(Standing)) == 2 * 2 * times
+        assert sum(standing.swipes for standing in reader.find(PersonCounters)) == 2 * 2 * times
     for store in stores:
         store.close()
 
@@ -289,7 +293,9 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
     reading.start()
     longest = 0
     for i in range(200):
-        store.write(lambda unit, i=i: [unit.put(Fact(name=f"{i % 30}-{j}", value=f"{i:04}" * 1_000)) for j in range(20)]).result()
+        store.write(
+            lambda transaction, i=i: [transaction.put(Fact(name=f"{i % 30}-{j}", value=f"{i:04}" * 1_000)) for j in range(20)]
+        ).result()
         longest = max(longest, (tmp_path / "store.db-wal").stat().st_size)
     over.set()
     reading.join()
@@ -301,14 +307,14 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
     """What is committed is in the log already: it was written, and is not written again."""
     file = tmp_path / "store.db"
     with closing(SqlStore(f"sqlite:///{file}")) as store:
-        store.write(lambda unit: [unit.put(Fact(name=str(i), value="x" * 3_000)) for i in range(300)]).result()
+        store.write(lambda tx: [tx.put(Fact(name=str(i), value="x" * 3_000)) for i in range(300)]).result()
         store.scrub()
         ran: list[str] = []
 
-        def work(name: str) -> Callable[[Unit], None]:
-            def one(unit: Unit) -> None:
+        def work(name: str) -> Callable[[Transaction], None]:
+            def one(transaction: Transaction) -> None:
                 ran.append(name)
-                unit.put(Fact(name=name, value="x" * 50_000))
+                transaction.put(Fact(name=name, value="x" * 50_000))
 
             return one
 
@@ -319,7 +325,7 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
             with held(store):
                 futures = [store.write(work(name)) for name in ("a", "b")]
             assert [future.result() for future in futures] == [None, None]
-            with pytest.raises(Unavailable):
+            with pytest.raises(StoreUnavailable):
                 store.scrub()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -339,7 +345,7 @@ def test_a_disk_that_fails_while_committing_leaves_the_outcome_open(url: str, mo
 
         with monkeypatch.context() as failing:
             failing.setattr(store.database.writer.dialect, "do_commit", fail)
-            with pytest.raises(Uncertain):
+            with pytest.raises(OutcomeUnknown):
                 store.write(put("perhaps")).result()
         store.write(put("after")).result()
         assert names(store) >= {"before", "after"}

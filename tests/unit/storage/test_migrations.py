@@ -11,7 +11,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
-from kaczmatch.service.records import RECORDS, Fact
+from kaczmatch.service.domain.records import RECORDS, Fact
 from kaczmatch.storage import OutOfDate, SqlStore
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
@@ -61,7 +61,7 @@ def test_step_by_step(url: str) -> None:
 def test_an_empty_file_is_set_up_and_an_empty_server_says_how(url: str) -> None:
     if url.startswith("sqlite"):
         store = SqlStore(url)
-        store.write(lambda unit: unit.put(Fact(name="a", value="1"))).result()
+        store.write(lambda tx: tx.put(Fact(name="a", value="1"))).result()
         store.close()
         same_as_the_records(url)
     else:

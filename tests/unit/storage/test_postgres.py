@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from kaczmatch.service.records import Fact, Pair, Standing
-from kaczmatch.service.store import Uncertain, Unit
+from kaczmatch.service.domain.records import Fact, LatestDecision, PersonCounters
+from kaczmatch.service.domain.store import OutcomeUnknown, Transaction
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.postgres import _select
@@ -24,9 +24,9 @@ def store(postgres_url: str) -> Iterator[SqlStore]:
     kept.close()
 
 
-def rise(unit: Unit) -> int:
-    standing = unit.get(Standing, "ann") or Standing(user="ann")
-    unit.put(replace(standing, swipes=standing.swipes + 1))
+def rise(transaction: Transaction) -> int:
+    standing = transaction.get(PersonCounters, "ann") or PersonCounters(user="ann")
+    transaction.put(replace(standing, swipes=standing.swipes + 1))
     return standing.swipes + 1
 
 
@@ -63,7 +63,7 @@ def test_nobody_is_told_a_guess(store: SqlStore, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(store.database.writer.dialect, "do_commit", cut)
     monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.survived", lambda _: None)
-    with pytest.raises(Uncertain):
+    with pytest.raises(OutcomeUnknown):
         store.write(rise).result(30)
 
 
@@ -71,15 +71,15 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
     """In a table that is small enough for a server to prefer reading all of it."""
     now = datetime(2026, 1, 2, tzinfo=UTC)
 
-    def fill(unit: Unit) -> None:
+    def fill(transaction: Transaction) -> None:
         for i in range(2_000):
-            unit.put(Pair(user=f"{i % 50}", other=f"{i // 50}", decision="like", decided=now, swipe="s"))
+            transaction.put(LatestDecision(user=f"{i % 50}", candidate=f"{i // 50}", decision="like", at=now, swipe="s"))
 
     store.write(fill).result()
     keys = [["a"] * 256, [str(i) for i in range(256)]]
     with store.database.writer.begin() as connection:
         connection.exec_driver_sql("ANALYZE pairs")
-        plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(Pair))}", tuple(keys)))
+        plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(LatestDecision))}", tuple(keys)))
     assert "Index Scan using pairs_pkey" in plan, plan
     assert """Index Cond: (("user" = k.k0) AND (other = k.k1))""" in plan, plan
 
@@ -95,11 +95,11 @@ def test_many_stores_do_not_wait_for_strangers(postgres_url: str) -> None:
     """A store that works on somebody does not hold up one that works on somebody else."""
     first, second = SqlStore(postgres_url), SqlStore(postgres_url)
 
-    def outer(unit: Unit) -> None:
-        second.write(lambda inner: inner.put(Fact(name="inner", value="1")), people=["bob"]).result(10)
-        unit.put(Fact(name="outer", value="1"))
+    def outer(transaction: Transaction) -> None:
+        second.write(lambda inner: inner.put(Fact(name="inner", value="1")), locks=["bob"]).result(10)
+        transaction.put(Fact(name="outer", value="1"))
 
-    first.write(outer, people=["ann"]).result(20)
+    first.write(outer, locks=["ann"]).result(20)
     with first.read() as reader:
         assert reader.count(Fact) == 2
     first.close()

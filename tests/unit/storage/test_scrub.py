@@ -8,27 +8,27 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.records import Event, Fact, Pair
-from kaczmatch.service.store import Unavailable, Unit
+from kaczmatch.service.domain.records import Event, Fact, LatestDecision
+from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore
 
 CANARY = "canary-7f3a"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def plant(unit: Unit) -> None:
+def plant(transaction: Transaction) -> None:
     for i in range(200):
         who = CANARY if i % 9 == 0 else f"person {i}"
-        unit.put(Fact(name=f"{who} {i}", value=who * 20))
-        unit.put(Pair(user=f"{i}", other=f"{who} {i}", decision="like", decided=NOW, swipe=who))
-        unit.append(Event(user=f"{who} {i}", id="1", kind="swiped", at=NOW, features=who.encode() * (i * 5)))
+        transaction.put(Fact(name=f"{who} {i}", value=who * 20))
+        transaction.put(LatestDecision(user=f"{i}", candidate=f"{who} {i}", decision="like", at=NOW, swipe=who))
+        transaction.append(Event(user=f"{who} {i}", id="1", kind="swiped", at=NOW, features=who.encode() * (i * 5)))
 
 
-def remove(unit: Unit) -> None:
-    facts, pairs, events = unit.find(Fact), unit.find(Pair), unit.find(Event)
+def remove(transaction: Transaction) -> None:
+    facts, pairs, events = transaction.find(Fact), transaction.find(LatestDecision), transaction.find(Event)
     for record in (*facts, *pairs, *events):
         if CANARY in repr(record):
-            unit.drop(type(record), *record.identity())
+            transaction.drop(type(record), *record.identity())
 
 
 def found(folder: Path) -> list[str]:
@@ -55,7 +55,7 @@ def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: py
     with store.read() as reader:
         reader.count(Fact)
         store.write(remove).result()
-        with pytest.raises(Unavailable):
+        with pytest.raises(StoreUnavailable):
             store.scrub()
     store.scrub()
     assert found(tmp_path) == []

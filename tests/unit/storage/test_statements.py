@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from kaczmatch.service.records import RECORDS, Record
+from kaczmatch.service.domain.records import RECORDS, Record
 from kaczmatch.storage import SqlStore, postgres, sqlite
 from kaczmatch.storage.codec import codec
 

@@ -14,10 +14,10 @@ from kaczmatch.api.places import Places
 from kaczmatch.api.shapes import Id, Shape
 from kaczmatch.api.words import told_reason, why
 from kaczmatch.recommend.profile import age_on
-from kaczmatch.service.access import APP, Caller
-from kaczmatch.service.people import tags_of
-from kaczmatch.service.ranking import MOST_RANKED
-from kaczmatch.service.rules import LARGEST_DECK
+from kaczmatch.service.access.credentials import APP, Caller
+from kaczmatch.service.domain.config import LARGEST_DECK
+from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.ranking import MOST_RANKED
 
 router = APIRouter(prefix="/people/{user}", tags=["decks"])
 

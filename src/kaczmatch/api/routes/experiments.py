@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.inference.clustered import Estimate
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.experimenting import OUTCOMES, Experimenting, ExperimentReport
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 
@@ -116,4 +116,4 @@ class ExperimentOut(BaseModel):
 def experiment(use: Use, operator: Annotated[Caller, Depends(scoped(OPERATOR))]) -> ExperimentOut:
     """How the experiment of the settings stands; without a name where there is none. Look as often as you like."""
     del operator
-    return ExperimentOut.of(Experimenting(use.context).report())
+    return ExperimentOut.of(ExperimentReports(use.context).report())

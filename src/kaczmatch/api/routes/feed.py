@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.shapes import Shape
-from kaczmatch.service.access import DATA, Caller
-from kaczmatch.service.feed import LARGEST_PAGE
-from kaczmatch.service.records import Message
-from kaczmatch.service.sending import told
+from kaczmatch.service.access.credentials import DATA, Caller
+from kaczmatch.service.domain.records import OutboxMessage
+from kaczmatch.service.messages.feed import LARGEST_PAGE
+from kaczmatch.service.messages.sender import response_summary
 
 router = APIRouter(prefix="/feed", tags=["feed"])
 
@@ -31,8 +31,8 @@ class MessageOut(BaseModel):
     data: dict[str, Any]
 
     @classmethod
-    def of(cls, message: Message) -> MessageOut:
-        return cls(number=message.number, id=message.id, **told(message))
+    def of(cls, message: OutboxMessage) -> MessageOut:
+        return cls(number=message.number, id=message.id, **response_summary(message))
 
 
 class FeedPage(BaseModel):

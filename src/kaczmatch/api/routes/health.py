@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from kaczmatch.api.figures import Figures
 from kaczmatch.api.guards import Use, scoped
-from kaczmatch.service.access import OPERATOR, Caller
+from kaczmatch.service.access.credentials import OPERATOR, Caller
 
 router = APIRouter(tags=["health"])
 

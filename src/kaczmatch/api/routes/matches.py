@@ -12,7 +12,7 @@ from kaczmatch.api.guards import Use, User
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
 from kaczmatch.api.shapes import Face, Id, Shape
 from kaczmatch.api.words import current_words
-from kaczmatch.service.records import Person
+from kaczmatch.service.domain.records import Person
 
 router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 

@@ -12,8 +12,8 @@ from kaczmatch.api.guards import Use, User
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded, encoded
 from kaczmatch.api.shapes import Id
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.preferences import Preference, Weight
-from kaczmatch.service.records import Event
+from kaczmatch.service.domain.records import Event
+from kaczmatch.service.meeting.preferences import Preference, Weight
 
 router = APIRouter(prefix="/people/{user}", tags=["what was learned"])
 
@@ -123,7 +123,7 @@ class WhyOut(BaseModel):
 def likes(user: User, use: Use, limit: Limit = 50, cursor: Cursor = "") -> Likes:
     """Whom somebody likes, as of their last decision on each, the newest first."""
     page = use.preferences.likes(user, after=decoded(cursor, datetime, str, str), limit=limit)
-    return Likes(items=[LikeOut(other=one.other, at=one.decided) for one in page], next=cursor_after(page, limit))
+    return Likes(items=[LikeOut(other=one.candidate, at=one.at) for one in page], next=cursor_after(page, limit))
 
 
 @router.get("/history", response_model=History)
@@ -153,7 +153,7 @@ def growth(
     user: User, use: Use, most: Annotated[int, Query(ge=1, le=50)] = 10, last: Annotated[int, Query(ge=1, le=200)] = 100
 ) -> Growth:
     """How it grew: the preference after each of the last events, the oldest first."""
-    steps = use.preferences.grew(user, most=most, last=last)
+    steps = use.preferences.growth(user, most=most, last=last)
     return Growth(steps=[Step(event=Happened.of(event), preference=PreferenceOut.of(told)) for event, told in steps])
 
 

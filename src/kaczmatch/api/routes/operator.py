@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from kaczmatch.api.guards import Somebody, Use, scoped
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
 from kaczmatch.api.shapes import Id, Shape, Text
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.figures import Overview
-from kaczmatch.service.records import Report
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.domain.records import AbuseReport
+from kaczmatch.service.operations.overview import Overview
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 
@@ -31,13 +31,13 @@ class ReportOut(BaseModel):
     resolution: str
 
     @classmethod
-    def of(cls, report: Report) -> ReportOut:
+    def of(cls, report: AbuseReport) -> ReportOut:
         return cls(
             id=report.id,
             user=report.user,
             other=report.other,
             reason=report.reason,
-            words=report.words,
+            words=report.text,
             at=report.at,
             closed=report.closed,
             resolution=report.resolution,

@@ -11,9 +11,9 @@ from kaczmatch.api.parts import Parts
 from kaczmatch.api.shapes import Profile, ProfileIn
 from kaczmatch.api.words import current_words
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.personal import export
-from kaczmatch.service.records import Person
-from kaczmatch.service.refusals import NotFound, Stale
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.refusals import NotFound, Stale
+from kaczmatch.service.privacy.personal_data import export
 
 router = APIRouter(prefix="/people", tags=["people"])
 

@@ -12,7 +12,7 @@ from kaczmatch.api.guards import ID, Use, User, acting
 from kaczmatch.api.parts import parts
 from kaczmatch.api.shapes import Id, Shape
 from kaczmatch.api.waiting import done
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.meeting.swipes import Swipe
 
 router = APIRouter(prefix="/people/{user}", tags=["swipes"])
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.shapes import Id, Shape
-from kaczmatch.service.access import TOKENS, Caller
+from kaczmatch.service.access.credentials import TOKENS, Caller
 
 router = APIRouter(prefix="/tokens", tags=["access"])
 

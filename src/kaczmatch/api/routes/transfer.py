@@ -20,12 +20,12 @@ from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.problems import problem
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.writing import pieces
-from kaczmatch.service.access import DATA, Caller
-from kaczmatch.service.context import Context
-from kaczmatch.service.exporting import COLUMNS, exported
-from kaczmatch.service.importing import Asked, Imported, Importing, shown
-from kaczmatch.service.importing_profiles import Profiles
-from kaczmatch.service.importing_swipes import Swipes
+from kaczmatch.service.access.credentials import DATA, Caller
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.transfer.exporting import COLUMNS, exported
+from kaczmatch.service.transfer.importing import Importing, ImportRequest, ImportResult, shown
+from kaczmatch.service.transfer.profiles import ProfileImport
+from kaczmatch.service.transfer.swipes import SwipeImport
 
 router = APIRouter(tags=["import and export"])
 
@@ -89,7 +89,7 @@ async def bring(
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()
-        asked = Asked(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
+        asked = ImportRequest(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
         result = await to_thread.run_sync(_imported, use.context, what, asked, limiter=_turns(request))
     if not (dry_run or result.complete):
         errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
@@ -126,7 +126,7 @@ def columns_of(given: list[str]) -> Mapping[str, str]:
     return {field: column for field, _, column in pairs}
 
 
-def _imported(context: Context, what: str, asked: Asked) -> Imported:
+def _imported(context: Context, what: str, asked: ImportRequest) -> ImportResult:
     if what == "profiles":
-        return Importing(context, Profiles(context)).run(asked)
-    return Importing(context, Swipes(context)).run(asked)
+        return Importing(context, ProfileImport(context)).run(asked)
+    return Importing(context, SwipeImport(context)).run(asked)

@@ -11,8 +11,8 @@ from kaczmatch.api.guards import Asker, Use, scoped
 from kaczmatch.api.shapes import Shape, Word
 from kaczmatch.api.words import current_words
 from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.access import OPERATOR, Caller
-from kaczmatch.service.context import Context
+from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.domain.context import Context
 
 router = APIRouter(prefix="/vocabulary", tags=["vocabulary"])
 
@@ -65,6 +65,6 @@ def change(body: ChangeIn, use: Use, caller: Annotated[Caller, Depends(scoped(OP
 
 
 def _told(words: Vocabulary, context: Context) -> VocabularyOut:
-    names = [NameOut(name=one.name, is_tag=one.is_tag, retired=one.retired) for one in words.names]
-    schema = context.rules.schema
+    names = [NameOut(name=one.name, is_tag=one.is_tag, retired=one.retired) for one in words.terms]
+    schema = context.config.schema
     return VocabularyOut(version=words.version, names=names, kinds=list(schema.kinds), minimum_age=schema.minimum_age)

@@ -9,15 +9,15 @@ from typing import final
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import Candidates, allowed
-from kaczmatch.service.context import Context
-from kaczmatch.service.folding import LIKE, SWIPED
-from kaczmatch.service.people import profile_of
-from kaczmatch.service.records import Event, Match, Pair, Person
-from kaczmatch.service.refusals import Refusal
-from kaczmatch.service.sparse import unpacked
-from kaczmatch.service.store import Reader
-from kaczmatch.service.swiping import Swipe, Swiping
+from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE, SWIPED
+from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.swipes import Swipe, Swiping
 
 _ADMIRERS = 12
 _LOOKED_AT = 400
@@ -43,7 +43,7 @@ class Crowd:
             events = reader.find(Event, after=(self._read_to,), limit=1_000)
             fresh = [one for one in events if one.kind == SWIPED and not one.imported]
             wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == LIKE]
-            known = reader.many(Pair, wanted)
+            known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
             for user in {one.user for one in fresh} - self._met:
                 self._met.add(user)
@@ -69,15 +69,15 @@ class Crowd:
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""
         me = reader.get(Person, user)
-        if me is None or len(reader.find(Pair, other=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+        if me is None or len(reader.find(LatestDecision, candidate=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
             return []
         version = self.context.catalogue.current(reader).vocabulary
-        words, schema = self.context.catalogue.vocabulary(reader, version), self.context.rules.schema
+        words, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
         ids = self.rng.permutation(list(self.invented.people))[:_LOOKED_AT].tolist()
-        apart = {match.other for match in reader.find(Match, user=user)} | {user}
+        apart = {match.other for match in reader.find(MatchSide, user=user)} | {user}
         found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
         if not found:
             return []
-        candidates = Candidates.of([profile_of(one, words, schema) for one in found], schema)
+        candidates = CandidateColumns.of([profile_of(one, words, schema) for one in found], schema)
         fits = allowed(profile_of(me, words, schema), candidates, self.context.clock().astimezone(UTC).date())
         return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

@@ -16,12 +16,12 @@ from kaczmatch.app.demo.past import complaints, past
 from kaczmatch.app.demo.population import Invented, invent
 from kaczmatch.app.demo.routes import demo_router
 from kaczmatch.app.system import System
-from kaczmatch.service.context import Context
-from kaczmatch.service.people import People
-from kaczmatch.service.records import Fact, Person
-from kaczmatch.service.safety import Safety
-from kaczmatch.service.store import Unit
-from kaczmatch.service.swiping import Swiping
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Fact, Person
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import Profiles
+from kaczmatch.service.meeting.safety import Safety
+from kaczmatch.service.meeting.swipes import Swiping
 
 CROWD_SECONDS = 2.0
 _FACT = "demo"
@@ -35,8 +35,8 @@ def with_demo(system: System) -> tuple[APIRouter, ...]:
     day = _first_day(context)
     with context.store.read() as reader:
         words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-    names = [name.name for name in words.names if name.is_tag and not name.retired]
-    invented = invent(settings.demo_people, settings.demo_seed, names, day, context.rules.schema)
+    names = [name.name for name in words.terms if name.is_tag and not name.retired]
+    invented = invent(settings.demo_people, settings.demo_seed, names, day, context.config.schema)
     system.before_ready.append(lambda: invite(context, invented, settings.demo_seed))
     crowd = Crowd(context, invented, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((CROWD_SECONDS, "crowd", crowd.answer))
@@ -49,10 +49,10 @@ def invite(context: Context, invented: Invented, seed: int) -> int:
     with context.store.read() as reader:
         if reader.find(Person, limit=1):
             return 0
-    people, swiping = People(context), Swiping(context)
+    people, swiping = Profiles(context), Swiping(context)
     for waiting in _in_parts([(people.put, (user, about)) for user, about in invented.people.items()]):
         _finish(waiting)
-    swipes = list(past(invented, seed, context.clock(), context.rules.schema))
+    swipes = list(past(invented, seed, context.clock(), context.config.schema))
     for waiting in _in_parts([(swiping.imported, (swipe, at)) for swipe, at in swipes]):
         _finish(waiting)
     for complaint in complaints(swipe for swipe, _ in swipes):
@@ -75,11 +75,11 @@ def _finish(futures: list[Future[Any]]) -> None:
 def _first_day(context: Context) -> date:
     """The day of the demo's first start: ages are counted from it, so that people are the same ones ever after."""
 
-    def work(unit: Unit) -> str:
-        known = unit.get(Fact, _FACT)
+    def work(transaction: Transaction) -> str:
+        known = transaction.get(Fact, _FACT)
         if known is None:
             known = Fact(name=_FACT, value=context.clock().astimezone(UTC).date().isoformat())
-            unit.put(known)
+            transaction.put(known)
         return known.value
 
     return date.fromisoformat(context.store.write(work).result())

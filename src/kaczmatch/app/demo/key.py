@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kaczmatch.service.access import SCOPES, Access, Denied
+from kaczmatch.service.access.credentials import SCOPES, Credentials, Unauthenticated
 
 NAME: Final = "demo (this machine only)"
 
 
-def demo_keys(access: Access) -> frozenset[str]:
+def demo_keys(access: Credentials) -> frozenset[str]:
     kept = access.keys()
     return frozenset(key.id for key in kept if key.name == NAME)
 
 
-def demo_key(access: Access, file: Path) -> str:
+def demo_key(access: Credentials, file: Path) -> str:
     """Its text: the one in the file while it is valid, or a new one."""
     if file.is_file():
         text = file.read_text(encoding="ascii").strip()
         try:
             access.caller(text)
-        except Denied:
+        except Unauthenticated:
             file.unlink()
         else:
             return text
@@ -32,7 +32,7 @@ def demo_key(access: Access, file: Path) -> str:
     return text
 
 
-def without_demo_keys(access: Access) -> None:
+def without_demo_keys(access: Credentials) -> None:
     """A store that was played with goes into service: the demo's keys end."""
     kept = access.keys()
     for key in kept:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.recommend.location import Location
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import Schema
-from kaczmatch.service.people import About
-from kaczmatch.service.swiping import Swipe
+from kaczmatch.service.meeting.profiles import ProfileInput
+from kaczmatch.service.meeting.swipes import Swipe
 
 _ACTIVE = 0.4  # share of people who swiped
 _SESSIONS, _SWIPES = 3, 8  # of each of them, a session a day
@@ -25,7 +25,7 @@ def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterat
     rng = np.random.default_rng([seed, 1])
     ids = list(invented.people)
     profiles = [profile(identifier, about, schema) for identifier, about in invented.people.items()]
-    candidates = Candidates.of(profiles, schema)
+    candidates = CandidateColumns.of(profiles, schema)
     day = now.astimezone(UTC).date()
     for row in np.flatnonzero(rng.random(len(ids)) < _ACTIVE).tolist():
         fitting = np.flatnonzero(allowed(profiles[row], candidates, day))
@@ -46,7 +46,7 @@ def complaints(swipes: Iterable[Swipe]) -> Iterator[tuple[str, str, str, str]]:
         yield user, other, *said
 
 
-def profile(identifier: str, about: About, schema: Schema) -> Profile:
+def profile(identifier: str, about: ProfileInput, schema: Schema) -> Profile:
     """As the filters see somebody; their tags do not matter there."""
     located = about.latitude is not None and about.longitude is not None
     return Profile(

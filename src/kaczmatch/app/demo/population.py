@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.recommend.schema import DATING, Schema
-from kaczmatch.service.people import About
+from kaczmatch.service.meeting.profiles import ProfileInput
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
     "woman": (
@@ -47,7 +47,7 @@ _LOVES, _MINDS = 1.6, 1.4  # what a tag of the type one loves adds to the log-od
 class Invented:
     """Everybody, and what each of them likes: a row of weights over the vocabulary's tags."""
 
-    people: dict[str, About]
+    people: dict[str, ProfileInput]
     tags: Matrix
     tastes: Matrix
     names: tuple[str, ...]
@@ -82,7 +82,7 @@ def invent(people: int, seed: int, names: Sequence[str], today: date, schema: Sc
     types = [[places[tag] for tag in tags if tag in places] for tags in TYPES]
     types = [kind for kind in types if kind] or [list(group) for group in np.array_split(np.arange(len(names)), 4) if len(group)]
     tags, tastes = np.zeros((people, len(names))), np.zeros((people, len(names)))
-    made: dict[str, About] = {}
+    made: dict[str, ProfileInput] = {}
     for row in range(people):
         own, loved, avoided = rng.integers(len(types)), *rng.choice(len(types), 2, replace=len(types) < 2)
         tags[row, rng.choice(types[own], min(_OWN_TAGS, len(types[own])), replace=False)] = 1.0
@@ -96,7 +96,7 @@ def invent(people: int, seed: int, names: Sequence[str], today: date, schema: Sc
 
 def _about(
     row: int, tags: Matrix, names: Sequence[str], today: date, schema: Schema, rng: np.random.Generator
-) -> tuple[str, About]:
+) -> tuple[str, ProfileInput]:
     kinds = schema.kinds
     if kinds == DATING.kinds:
         i_am = str(rng.choice(kinds, p=(0.48, 0.48, 0.04)))
@@ -107,7 +107,7 @@ def _about(
         i_am, look_for = str(rng.choice(kinds)), frozenset(kinds)
     name = str(rng.choice(NAMES.get(i_am, NAMES[""])))
     age = max(schema.minimum_age + 1, int(rng.normal(33, 8)))
-    about = About(
+    about = ProfileInput(
         name=name,
         born=today - timedelta(days=int(age * 365.25 + rng.integers(0, 365))),
         i_am=frozenset({i_am}),

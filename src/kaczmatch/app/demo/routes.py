@@ -13,8 +13,8 @@ from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.shapes import Face, Place
 from kaczmatch.api.words import current_words
 from kaczmatch.app.demo.population import TOWN, Invented
-from kaczmatch.service.access import Caller
-from kaczmatch.service.records import Person, Standing
+from kaczmatch.service.access.credentials import Caller
+from kaczmatch.service.domain.records import Person, PersonCounters
 
 _LIFE = timedelta(hours=12)
 
@@ -38,7 +38,7 @@ class DemoPeople(BaseModel):
     place: Place
 
 
-class Taste(BaseModel):
+class DemoTaste(BaseModel):
     """Log-odds that each tag adds to a like, without those that add nothing; None for somebody who is not simulated."""
 
     weights: dict[str, float] | None
@@ -63,7 +63,7 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
         page = wanted[skip : skip + limit]
         with use.context.store.read() as reader:
             found = reader.many(Person, [(user,) for user in page])
-            standings = reader.many(Standing, [(user,) for user in page])
+            standings = reader.many(PersonCounters, [(user,) for user in page])
         told = []
         for user in page:
             one, standing = found.get((user,)), standings.get((user,))
@@ -82,11 +82,11 @@ def demo_router(invented: Invented, host: Caller) -> APIRouter:
         minted, expires = use.access.mint(host, user, _LIFE)
         return DemoToken(token=minted, expires=expires)
 
-    @router.get("/people/{user}/taste", response_model=Taste)
-    def taste(request: Request, user: Somebody) -> Taste:
+    @router.get("/people/{user}/taste", response_model=DemoTaste)
+    def taste(request: Request, user: Somebody) -> DemoTaste:
         """What a simulated person really likes, to compare with what was learned."""
         check_local(request)
-        return Taste(weights=invented.taste(user))
+        return DemoTaste(weights=invented.taste(user))
 
     return router
 

@@ -41,7 +41,7 @@ class Peer(Protocol):
     def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing: ...
 
 
-class Model(Protocol):
+class PeerModel(Protocol):
     """One person's model in somebody else's library."""
 
     @property

@@ -12,10 +12,10 @@ import numpy as np
 from kaczmatch.core.ranking import auc
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.frozen import to_rounding
-from kaczmatch.evaluation.peers.contract import Advance, Clock, Model, Showing
+from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, Showing
 from kaczmatch.evaluation.trial import Places, Trial
 
-Making = Callable[[int], Model]  # with a seed
+Making = Callable[[int], PeerModel]  # with a seed
 
 
 @final
@@ -54,7 +54,7 @@ class IndividualPeer:
             advance(len(times))
         return Showing(areas, np.array(said) if says else None, float(np.median(seconds)) if seconds else math.nan)
 
-    def _model(self, trial: Trial) -> Model:
+    def _model(self, trial: Trial) -> PeerModel:
         return self.make(trial.protocol.seed)
 
     def _features(self, trial: Trial, rows: Places, appeal: Vector) -> Matrix:

@@ -10,7 +10,7 @@ from kaczmatch.core.swipes import Seen
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.peers.individual import IndividualPeer
-from kaczmatch.learners.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 
 
 @final

@@ -16,19 +16,19 @@ from kaczmatch.core.vectors import Matrix, as_matrix, as_vector, problem_with, u
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.filters import Candidates
+from kaczmatch.recommend.filters import CandidateColumns
 from kaczmatch.recommend.index import storage
-from kaczmatch.recommend.index.columns import DTYPES, Columns, packed
-from kaczmatch.recommend.index.fused import Lens
-from kaczmatch.recommend.index.gate import Gate
-from kaczmatch.recommend.index.outlook import Outlook, lens, typical_spread
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
-from kaczmatch.recommend.index.view import View
+from kaczmatch.recommend.index.chunks import ChunkTable
+from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, packed
+from kaczmatch.recommend.index.compact_state import CompactState, lens, typical_spread
+from kaczmatch.recommend.index.id_numbers import IdNumbers
+from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
+from kaczmatch.recommend.index.search_kernel import ViewerWeights
+from kaczmatch.recommend.index.view import IndexView
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.schema import DATING, Schema
-from kaczmatch.recommend.vocabulary import Name, Vocabulary
+from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.vocabulary import Term, Vocabulary
 
 _LARGEST = 1e15  # of a feature: float32 holds its square
 
@@ -48,11 +48,11 @@ class CandidateIndex:
         self.prior = Prior.ones(vocabulary.dimensions) if prior is None else Prior.of(prior)
         if self.prior.dimensions != vocabulary.dimensions:
             raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
-        self._gate = Gate()
-        self._roster = Roster()
-        self._tag_places = np.array([i for i, name in enumerate(vocabulary.names) if name.is_tag], np.int64)
-        self._feature_places = np.array([i for i, name in enumerate(vocabulary.names) if not name.is_tag], np.int64)
-        self._table = Table(len(self._tag_places), len(self._feature_places))
+        self._gate = ReadWriteLock()
+        self._roster = IdNumbers()
+        self._tag_places = np.array([i for i, name in enumerate(vocabulary.terms) if name.is_tag], np.int64)
+        self._feature_places = np.array([i for i, name in enumerate(vocabulary.terms) if not name.is_tag], np.int64)
+        self._table = ChunkTable(len(self._tag_places), len(self._feature_places))
         self._typical = typical_spread(learner, vocabulary)
 
     def __len__(self) -> int:
@@ -62,20 +62,20 @@ class CandidateIndex:
         return identifier in self._roster
 
     @contextmanager
-    def reading(self) -> Iterator[View]:
+    def reading(self) -> Iterator[IndexView]:
         """The index as it is now; writers wait until this is left."""
         with self._gate.reading():
             yield self._view()
 
-    def lens(self, viewer: Viewer, ranked_by: str) -> Lens:
+    def lens(self, viewer: Viewer, ranked_by: str) -> ViewerWeights:
         """A viewer's side of a search: by a fusion of both sides, or by "forward", the viewer's alone."""
         return lens(viewer, ranked_by, self._typical, self._tag_places, self._feature_places)
 
     def put(self, *profiles: Profile) -> None:
         """Add people, or change them; whoever is there already keeps what they were found to like."""
-        self.put_columns(Candidates.of(profiles, self.schema), [profile.features for profile in profiles])
+        self.put_columns(CandidateColumns.of(profiles, self.schema), [profile.features for profile in profiles])
 
-    def put_columns(self, candidates: Candidates, features: ArrayLike) -> None:
+    def put_columns(self, candidates: CandidateColumns, features: ArrayLike) -> None:
         """The same for many at once, in columns; if an identifier comes twice, the last row counts."""
         if candidates.schema != self.schema:
             raise InvalidInput("schema", "the candidates belong to another schema")
@@ -85,7 +85,7 @@ class CandidateIndex:
         last = {identifier: row for row, identifier in enumerate(candidates.ids)}
         rows = _rows(candidates, values, self._tag_places, self._feature_places).taken(np.fromiter(last.values(), np.int64))
         with self._gate.writing():
-            start = Outlook.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical)
+            start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical)
             rows = rows._replace(**start.columns())
             known = [(row, number) for row, i in enumerate(last) if (number := self._roster.number(i)) is not None]
             if known:
@@ -115,7 +115,7 @@ class CandidateIndex:
                 if state.learner != self.learner.slug or state.dimensions != self.vocabulary.dimensions:
                     raise InvalidInput("states", f"{self._roster.ids([number])[0]!r} has a {state}, not of this index's learner")
             places, which = self._table.all_places(np.array([number for number, _ in here]))
-            outlook = Outlook.of(self.learner, [state for _, state in here], self._typical)
+            outlook = CompactState.of(self.learner, [state for _, state in here], self._typical)
             self._table.change(places, {name: column[..., which] for name, column in outlook.columns().items()})
 
     def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
@@ -134,8 +134,8 @@ class CandidateIndex:
         What people like is kept for the names there were; bring their grown states with `prefer`.
         """
         old = self.vocabulary
-        kept = [name.is_tag for name in vocabulary.names[: old.dimensions]]
-        if vocabulary != old and (vocabulary.version <= old.version or kept != [name.is_tag for name in old.names]):
+        kept = [name.is_tag for name in vocabulary.terms[: old.dimensions]]
+        if vocabulary != old and (vocabulary.version <= old.version or kept != [name.is_tag for name in old.terms]):
             raise InvalidInput("vocabulary", f"version {vocabulary.version} does not continue version {old.version}")
         other = CandidateIndex(vocabulary, self.learner, prior=self.prior.grown(vocabulary.dimensions), schema=self.schema)
         with self._gate.writing():
@@ -144,7 +144,7 @@ class CandidateIndex:
             candidates, rows = view.candidates(everybody), view.rows(everybody)
             values = np.zeros((len(everybody), vocabulary.dimensions))
             values[:, : old.dimensions] = view.features(everybody)
-            values[:, [i for i, name in enumerate(vocabulary.names) if name.retired]] = 0.0
+            values[:, [i for i, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
             other.put_columns(candidates, values)
             places, which = other._table.all_places(other._roster.numbers(candidates.ids))
             mean = np.zeros((vocabulary.dimensions, len(which)), np.int8)
@@ -159,7 +159,7 @@ class CandidateIndex:
         about = {
             "tags": len(self._tag_places),
             "features": len(self._feature_places),
-            "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired] for n in self.vocabulary.names]],
+            "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired] for n in self.vocabulary.terms]],
             "schema": [list(self.schema.kinds), self.schema.minimum_age],
             "learner": repr(self.learner),
         }
@@ -174,15 +174,15 @@ class CandidateIndex:
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
         version, names = about["vocabulary"]
         kinds, minimum_age = about["schema"]
-        vocabulary = Vocabulary(tuple(Name(*name) for name in names), version)
+        vocabulary = Vocabulary(tuple(Term(*name) for name in names), version)
         index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(kinds), minimum_age))
         index._table, index._roster = table, roster
         return index
 
-    def _view(self) -> View:
-        return View(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
+    def _view(self) -> IndexView:
+        return IndexView(self._table, self._roster, self.schema, self._tag_places, self._feature_places)
 
-    def _checked(self, candidates: Candidates, features: Matrix) -> Matrix:
+    def _checked(self, candidates: CandidateColumns, features: Matrix) -> Matrix:
         if features.shape != (len(candidates), self.vocabulary.dimensions):
             wanted = f"{len(candidates)} x {self.vocabulary.dimensions}"
             raise InvalidInput("features", f"must be {wanted}, a row a person and a value a name, got {features.shape}")
@@ -191,20 +191,20 @@ class CandidateIndex:
             raise InvalidInput("features", f"{candidates.ids[bad[0]]!r}: {problem_with(features[bad[0]])}")
         row, place = np.nonzero(np.abs(features) > _LARGEST)
         if row.size:
-            name = self.vocabulary.names[place[0]].name
+            name = self.vocabulary.terms[place[0]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: {name!r} must be within ±{_LARGEST:g}; rescale it")
         tags = features[:, self._tag_places]
         row, tag = np.nonzero((tags != 0.0) & (tags != 1.0))
         if row.size:
-            name = self.vocabulary.names[self._tag_places[tag[0]]].name
+            name = self.vocabulary.terms[self._tag_places[tag[0]]].name
             raise InvalidInput("features", f"{candidates.ids[row[0]]!r}: tag {name!r} must be 0 or 1, got {tags[row[0], tag[0]]}")
         return features
 
 
-_KEPT = Columns._fields.index("appeal")  # from here on, columns are not the profile's but learned
+_KEPT = IndexColumns._fields.index("appeal")  # from here on, columns are not the profile's but learned
 
 
-def _rows(candidates: Candidates, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> Columns:
+def _rows(candidates: CandidateColumns, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> IndexColumns:
     """Profiles as rows of the index, with nothing learned yet."""
     n = len(candidates)
     squared = np.einsum("ij,ij->i", features, features)
@@ -216,4 +216,4 @@ def _rows(candidates: Candidates, features: Matrix, tags: NDArray[np.int64], rea
     rows["features"] = features[:, reals].T.astype(np.float32)
     rows["inverse_norm"] = inverse.astype(np.float32)
     rows["mean"] = np.zeros((features.shape[1], n), np.int8)
-    return Columns(**rows)
+    return IndexColumns(**rows)

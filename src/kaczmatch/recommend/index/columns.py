@@ -19,7 +19,7 @@ CHUNK = 4096  # rows: a pass reads a page of each column at a time, which is wha
 Array = NDArray[Any]
 
 
-class Columns(NamedTuple):
+class IndexColumns(NamedTuple):
     """The arrays of all chunks, or the same for some rows without the chunk in front."""
 
     who: Array
@@ -43,18 +43,18 @@ class Columns(NamedTuple):
     careless: Array  # the share of careless swipes
 
     @classmethod
-    def empty(cls, chunks: int, tags: int, features: int) -> Columns:
+    def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
         """Room for so many chunks."""
         inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
-    def taken(self, rows: Array | slice) -> Columns:
+    def taken(self, rows: Array | slice) -> IndexColumns:
         """Some rows of these."""
-        return Columns(*(column[..., rows] for column in self))
+        return IndexColumns(*(column[..., rows] for column in self))
 
-    def chunk(self, number: int, rows: Array | slice | int) -> Columns:
+    def chunk(self, number: int, rows: Array | slice | int) -> IndexColumns:
         """Some rows of one chunk."""
-        return Columns(*(column[number][..., rows] for column in self))
+        return IndexColumns(*(column[number][..., rows] for column in self))
 
 
 DTYPES = {
@@ -93,7 +93,7 @@ def unpacked(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
 
 
 @compiled
-def described(c: Columns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
+def described(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
     """What learners ask about the rows at some places: squared norms, tags and features by their coordinates, and appeal."""
     squared, appeal = np.empty(len(places)), np.empty(len(places))
     values = np.zeros((len(places), len(tags) + len(features)))

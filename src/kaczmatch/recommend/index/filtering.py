@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.recommend.index.columns import CHUNK, Columns
+from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 
 Places = NDArray[np.int64]
 Flags = NDArray[np.uint8]
@@ -33,7 +33,7 @@ class Query(NamedTuple):
 
 
 @compiled
-def admitted(c: Columns, chunk: int, kind: int, used: int, q: Query, flags: Flags) -> None:
+def admitted(c: IndexColumns, chunk: int, kind: int, used: int, q: Query, flags: Flags) -> None:
     """Which rows of a chunk pass every filter. Without branches, so that it runs at full width; what a chunk says of all its rows
     is not read again in each."""
     look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
@@ -67,7 +67,7 @@ def listed(flags: Flags, used: int, found: Found) -> int:
 
 
 @compiled
-def everyone(c: Columns, chunks: Places, kinds: Kinds, used: Used, q: Query) -> Places:
+def everyone(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: Query) -> Places:
     """The places of all who pass."""
     total = 0
     for chunk in chunks:
@@ -85,7 +85,7 @@ def everyone(c: Columns, chunks: Places, kinds: Kinds, used: Used, q: Query) -> 
 
 
 @compiled
-def passing(c: Columns, places: Places, q: Query) -> NDArray[np.bool_]:
+def passing(c: IndexColumns, places: Places, q: Query) -> NDArray[np.bool_]:
     """Which of the rows at some places pass every filter, whatever they are that is sought."""
     passes = np.empty(len(places), np.bool_)
     for j in range(len(places)):
@@ -102,7 +102,7 @@ def passing(c: Columns, places: Places, q: Query) -> NDArray[np.bool_]:
 
 
 @compiled
-def at_ranks(c: Columns, chunks: Places, kinds: Kinds, used: Used, q: Query, ends: Places, ranks: Places) -> Places:
+def at_ranks(c: IndexColumns, chunks: Places, kinds: Kinds, used: Used, q: Query, ends: Places, ranks: Places) -> Places:
     """The places of those who stand at some ranks, in rising order, among all who pass; `ends` counts them chunk by chunk."""
     flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
     places = np.empty(len(ranks), np.int64)

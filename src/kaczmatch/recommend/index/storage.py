@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.index.columns import DTYPES, Array, Columns
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.chunks import ChunkTable
+from kaczmatch.recommend.index.columns import DTYPES, Array, IndexColumns
+from kaczmatch.recommend.index.id_numbers import IdNumbers
 
 _FORMAT = 1
 _ABOUT = "index.json"
 
 
-def write(folder: Path, table: Table, roster: Roster, prior: bytes, about: dict[str, Any]) -> None:
+def write(folder: Path, table: ChunkTable, roster: IdNumbers, prior: bytes, about: dict[str, Any]) -> None:
     """A new folder is written and synced beside the old one, then takes its name: a crash leaves either or none, no mixture."""
     if folder.is_symlink() or (folder.exists() and not _is_index(folder)):
         raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
@@ -56,15 +56,15 @@ def write(folder: Path, table: Table, roster: Roster, prior: bytes, about: dict[
         shutil.rmtree(new, ignore_errors=True)
 
 
-def read(folder: Path) -> tuple[Table, Roster, bytes, dict[str, Any]]:
+def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any]]:
     """What `write` wrote; changes stay in memory and never reach the files."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
         if about["format"] != _FORMAT:
             raise InvalidInput("folder", f"{folder}: saved in format {about['format']}, this release reads {_FORMAT}")
         arrays = {name: _mapped(folder, name) for name in (*DTYPES, "used", "kind", "home")}
-        table = Table(about["tags"], about["features"])
-        table.columns = Columns(*(arrays[name] for name in DTYPES))
+        table = ChunkTable(about["tags"], about["features"])
+        table.columns = IndexColumns(*(arrays[name] for name in DTYPES))
         table.used, table.kind, table.home = (np.array(arrays[name]) for name in ("used", "kind", "home"))
         table.begins, table.chunks, table.free = about["begins"], about["order"], about["free"]
         table.copies = {(number, kind): place for number, kind, place in about["copies"]}
@@ -78,7 +78,7 @@ def read(folder: Path) -> tuple[Table, Roster, bytes, dict[str, Any]]:
         raise
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise InvalidInput("folder", f"{folder}: is not a saved index, or a damaged one ({problem}); build it anew") from problem
-    return table, Roster(ids), prior, about
+    return table, IdNumbers(ids), prior, about
 
 
 def _is_index(folder: Path) -> bool:

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.filters import Candidates, as_number
-from kaczmatch.recommend.index import filtering, fused
-from kaczmatch.recommend.index.columns import Array, Columns, described
-from kaczmatch.recommend.index.crew import CORES, together
+from kaczmatch.recommend.filters import CandidateColumns, as_number
+from kaczmatch.recommend.index import filtering, search_kernel
+from kaczmatch.recommend.index.chunks import ChunkTable
+from kaczmatch.recommend.index.columns import Array, IndexColumns, described
 from kaczmatch.recommend.index.filtering import Query
-from kaczmatch.recommend.index.fused import Floats, Lens
+from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, Numbers
-from kaczmatch.recommend.index.roster import Roster
-from kaczmatch.recommend.index.table import Table
+from kaczmatch.recommend.index.search_kernel import Floats, ViewerWeights
+from kaczmatch.recommend.index.search_threads import CORES, run_shared
 from kaczmatch.recommend.location import NOWHERE_ELSE, reach
 from kaczmatch.recommend.profile import Profile, age_on
 from kaczmatch.recommend.schema import Schema
@@ -34,7 +34,7 @@ _WORTH_A_THREAD = 16  # chunks
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Sought:
+class SearchFilter:
     """Whom a viewer can be shown: the filters, and the chunks to look into."""
 
     query: Query
@@ -43,10 +43,10 @@ class Sought:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class SearchResult:
     """Who passes: how many in each chunk, and the numbers of the best."""
 
-    sought: Sought
+    sought: SearchFilter
     counts: NDArray[np.int32]
     best: Numbers
 
@@ -57,7 +57,7 @@ class Found:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class CandidateRows:
     """Some people as they are in the index, a row each."""
 
     numbers: Numbers
@@ -69,17 +69,17 @@ class People:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def taken(self, rows: Array) -> People:
+    def taken(self, rows: Array) -> CandidateRows:
         """Some of them."""
         ids = [self.ids[row] for row in rows.tolist()]
-        return People(self.numbers[rows], ids, self.squared_norms[rows], self.features[rows], self.appeal[rows])
+        return CandidateRows(self.numbers[rows], ids, self.squared_norms[rows], self.features[rows], self.appeal[rows])
 
-    def joined(self, *others: People) -> People:
+    def joined(self, *others: CandidateRows) -> CandidateRows:
         """These and others."""
         every = [one for one in (self, *others) if len(one)]
         if len(every) <= 1:
             return every[0] if every else self
-        return People(
+        return CandidateRows(
             np.concatenate([one.numbers for one in every]),
             [identifier for one in every for identifier in one.ids],
             np.concatenate([one.squared_norms for one in every]),
@@ -89,16 +89,16 @@ class People:
 
 
 @final
-class View:
+class IndexView:
     """The index at one moment. People are named by their numbers; `ids` has their identifiers."""
 
     def __init__(
-        self, table: Table, roster: Roster, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
+        self, table: ChunkTable, roster: IdNumbers, schema: Schema, tags: NDArray[np.int64], features: NDArray[np.int64]
     ) -> None:
         self._table, self._roster, self._schema = table, roster, schema
         self._coordinates = tags, features
 
-    def sought(self, viewer: Profile, day: date) -> Sought:
+    def sought(self, viewer: Profile, day: date) -> SearchFilter:
         """The filters in numbers, and the chunks where somebody can pass them. A birthday moves a limit, not a row."""
         today, schema = as_number(day), self._schema
         youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
@@ -111,9 +111,11 @@ class View:
         runs = [run for kind in range(32) if looks >> kind & 1 and (run := self._table.between(kind, born_from, born_to))]
         edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
         query = Query(np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, reach(viewer.within_km), edges)
-        return Sought(query, np.array(list(chain.from_iterable(runs)), np.int64))
+        return SearchFilter(query, np.array(list(chain.from_iterable(runs)), np.int64))
 
-    def search(self, sought: Sought, lens: Lens, want: int, rng: np.random.Generator, last: Bits = NO_BITS) -> Found:
+    def search(
+        self, sought: SearchFilter, lens: ViewerWeights, want: int, rng: np.random.Generator, last: Bits = NO_BITS
+    ) -> SearchResult:
         """Everybody who passes the filters, and about the best `want` of them by the rounded both-way score, the marked last.
 
         Chunks are read in random order: where more people tie than are wanted, it is chance that decides.
@@ -122,13 +124,17 @@ class View:
         turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
 
         def best() -> tuple[Floats, NDArray[np.int64]]:
-            return fused.best(table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts)
+            return search_kernel.best(
+                table.columns, chunks, table.kind, table.used, sought.query, lens, want, last, turns, counts
+            )
 
-        parts = together(best, _helpers(chunks))
+        parts = run_shared(best, _helpers(chunks))
         scores, ranks = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-        return Found(Sought(sought.query, chunks), counts, fused.first(scores, ranks, chunks, table.columns.who, want))
+        return SearchResult(
+            SearchFilter(sought.query, chunks), counts, search_kernel.first(scores, ranks, chunks, table.columns.who, want)
+        )
 
-    def everybody(self, sought: Sought) -> Numbers:
+    def everybody(self, sought: SearchFilter) -> Numbers:
         """Everybody who passes the filters."""
         table, helpers = self._table, _helpers(sought.chunks)
         todo = deque(enumerate(np.array_split(sought.chunks, 1 + 3 * helpers)))  # more parts than threads: who is quick does more
@@ -141,16 +147,16 @@ class View:
                     done.append((number, filtering.everyone(table.columns, part, table.kind, table.used, sought.query)))
             return done
 
-        parts = sorted((one for done in together(some, helpers) for one in done), key=itemgetter(0))
+        parts = sorted((one for done in run_shared(some, helpers) for one in done), key=itemgetter(0))
         return self._numbers(np.concatenate([places for _, places in parts]))
 
-    def passing(self, sought: Sought, numbers: Numbers) -> NDArray[np.bool_]:
+    def passing(self, sought: SearchFilter, numbers: Numbers) -> NDArray[np.bool_]:
         """Which of some people pass the filters."""
         if not len(numbers):
             return np.empty(0, np.bool_)
         return filtering.passing(self._table.columns, self._table.home[numbers], sought.query)
 
-    def pick(self, found: Found, ranks: NDArray[np.int64]) -> Numbers:
+    def pick(self, found: SearchResult, ranks: NDArray[np.int64]) -> Numbers:
         """Those who stand at some places among all who pass."""
         table = self._table
         order = np.argsort(ranks, kind="stable")
@@ -160,20 +166,20 @@ class View:
         )
         return self._numbers(places)
 
-    def people(self, numbers: Numbers) -> People:
+    def people(self, numbers: Numbers) -> CandidateRows:
         """Their rows."""
         if not len(numbers):
             nothing = np.empty(0)
-            return People(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
+            return CandidateRows(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
         table = self._table
-        return People(numbers, self.ids(numbers), *described(table.columns, table.home[numbers], *self._coordinates))
+        return CandidateRows(numbers, self.ids(numbers), *described(table.columns, table.home[numbers], *self._coordinates))
 
-    def candidates(self, numbers: Numbers) -> Candidates:
+    def candidates(self, numbers: Numbers) -> CandidateColumns:
         """Their filter columns."""
         places, columns = self._table.home[numbers], self._table.columns
-        return Candidates(self._schema, self.ids(numbers), *(column.reshape(-1)[places] for column in columns[1:10]))
+        return CandidateColumns(self._schema, self.ids(numbers), *(column.reshape(-1)[places] for column in columns[1:10]))
 
-    def rows(self, numbers: Numbers) -> Columns:
+    def rows(self, numbers: Numbers) -> IndexColumns:
         return self._table.rows(numbers)
 
     def features(self, numbers: Numbers) -> Matrix:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.gaussian import GaussianLearner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
 from kaczmatch.recommend.scoring import Fusion
+from kaczmatch.recommend.viewer import Viewer
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.floating[Any]]
@@ -74,12 +74,12 @@ class Pool:
     @cached_property
     def forward(self) -> Vector:
         """How the viewer takes to each."""
-        return self.viewer.likes(self.features, self.appeal)
+        return self.viewer.forward(self.features, self.appeal)
 
     @cached_property
     def backward(self) -> Vector:
         """How each takes to the viewer."""
-        return self.viewer.liked_by(self._states())
+        return self.viewer.backward(self._states())
 
     @cached_property
     def score(self) -> Vector:
@@ -89,7 +89,7 @@ class Pool:
     def sides(self, rows: Rows) -> tuple[Vector, Vector]:
         """Both-way scores and the viewer's side of them, of some rows; a sampler need not have asked about all of them."""
         known = "forward" in self.__dict__
-        forward = self.forward[rows] if known else self.viewer.likes(self.features[rows], self.appeal[rows])
+        forward = self.forward[rows] if known else self.viewer.forward(self.features[rows], self.appeal[rows])
         return self._fuse(forward, self.backward[rows]), forward
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.recommend.samplers.contract import Draw, Pool, TwoStageSampler
-from kaczmatch.recommend.samplers.race import race
+from kaczmatch.recommend.samplers.weighted_draw import race
 
 
 @final

@@ -11,7 +11,7 @@ from scipy.special import entr, ndtr
 from kaczmatch.core.errors import whole
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Rows, TwoStageSampler, in_order
-from kaczmatch.recommend.samplers.ranking import ranked
+from kaczmatch.recommend.samplers.ranked_draw import ranked
 
 _GRID = np.linspace(-8.0, 8.0, 641)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from kaczmatch.core.errors import checked, whole
 from kaczmatch.recommend.samplers.contract import BeliefSampler, Draw, Pool, Reach
-from kaczmatch.recommend.samplers.ranking import one_of_many
-from kaczmatch.recommend.samplers.tastes import drawn_scores, likely
+from kaczmatch.recommend.samplers.ranked_draw import one_of_many
+from kaczmatch.recommend.samplers.sampled_scores import drawn_scores, likely
 
 
 @final

@@ -10,7 +10,7 @@ import numpy as np
 
 from kaczmatch.core.errors import checked
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.race import race
+from kaczmatch.recommend.samplers.weighted_draw import race
 
 
 @final

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.race import race
+from kaczmatch.recommend.samplers.weighted_draw import race
 
 
 @final

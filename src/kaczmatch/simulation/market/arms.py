@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Always, Decision, PaperPolicy, Policy
+from kaczmatch.recommend.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
-from kaczmatch.service.rules import Rules
+from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
 from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town
@@ -23,7 +23,7 @@ FLOOR: Final = 0.03
 
 @final
 @dataclass(frozen=True, slots=True)
-class Arm:
+class MarketPolicy:
     """One policy for everybody."""
 
     name: str
@@ -34,27 +34,27 @@ class Arm:
         return play(town, lambda _viewer, _round: self.policy, pace, self.shared)
 
 
-def arms() -> list[Arm]:
+def arms() -> list[MarketPolicy]:
     """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, and every sampler with and
     without admirer quota and exposure cap."""
     ours, theirs = Shared(), Shared(learner=learner("block-nk"), fusion="geometric")
     compared = [
-        Arm(DEFAULT, Rules().policy, ours),
-        Arm(PAPER, PaperPolicy(), theirs),
-        Arm("paper, cosine at once", PaperPolicy(enough=0), theirs),
-        Arm("paper, greedy at once", _always(sampler("greedy")), theirs),
-        Arm("popularity", _always(Popularity()), ours),
+        MarketPolicy(DEFAULT, ServiceConfig().policy, ours),
+        MarketPolicy(PAPER, PaperPolicy(), theirs),
+        MarketPolicy("paper, cosine at once", PaperPolicy(enough=0), theirs),
+        MarketPolicy("paper, greedy at once", _always(sampler("greedy")), theirs),
+        MarketPolicy("popularity", _always(Popularity()), ours),
     ]
     for slug in SAMPLERS:
         for safeguards, quota, capped in _SAFEGUARDS:
             policy = _always(sampler(slug), admirers=QUOTA if quota else 0.0, capped=capped)
-            compared.append(Arm(slug + safeguards, policy, ours))
+            compared.append(MarketPolicy(slug + safeguards, policy, ours))
     with_floor = _always(sampler("greedy"), admirers=QUOTA, capped=True, floor=FLOOR)  # all that the default has, but its draws
-    return [*compared, Arm("greedy + quota + cap + floor", with_floor, ours)]
+    return [*compared, MarketPolicy("greedy + quota + cap + floor", with_floor, ours)]
 
 
 _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", False, True), (" + quota + cap", True, True))
 
 
 def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False, floor: float = 0.0) -> Always:
-    return Always(decision=Decision(sampler=chosen, reason="compared", admirers=admirers, capped=capped, floor=floor))
+    return Always(deck_plan=DeckPlan(sampler=chosen, reason="compared", admirers=admirers, capped=capped, floor=floor))

@@ -13,7 +13,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.recommend.location import Location
-from kaczmatch.service.arms import Arm, Assigned, Experiment
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.simulation.market.engine import Log, Pace, PolicyOf, play
 from kaczmatch.simulation.market.outcome import effective
 from kaczmatch.simulation.market.town import Town
@@ -48,14 +48,14 @@ class Regions:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Found:
+class DesignEstimate:
     """Matches per 100 cards that an arm has more than the first: if everybody had it, and by each way to assign arms."""
 
     truth: float
     by: dict[Assigned, float]
 
 
-def found(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block: int) -> Found:
+def found(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block: int) -> DesignEstimate:
     """Both arms for everybody in turn, then three experiments, all with the same people; `block` rounds make a block of time."""
     spread = regions.of(town)
     everybody = [_rate(play(spread, _always(arm), pace), spread) for arm in arms]
@@ -64,7 +64,7 @@ def found(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block
         # Twice, with the arms exchanged, so that it does not matter who happened to be in which.
         both = [_difference(spread, order, assigned, regions, pace, block) for order in (arms, arms[::-1])]
         by[assigned] = (both[0] - both[1]) / 2.0
-    return Found(everybody[1] - everybody[0], by)
+    return DesignEstimate(everybody[1] - everybody[0], by)
 
 
 def _difference(town: Town, arms: tuple[Arm, Arm], assigned: Assigned, regions: Regions, pace: Pace, block: int) -> float:

@@ -11,20 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import whole
-from kaczmatch.learners.appeal import Appeal
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.population.appeal import Appeal
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.both_ways import Viewer
-from kaczmatch.recommend.deck import Recommender
 from kaczmatch.recommend.exposure import Exposure
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.service.catalogue import neutral_prior
-from kaczmatch.service.folding import LIKE, PASS, SESSION_ENDED, SWIPED, Fold
-from kaczmatch.service.records import Event
-from kaczmatch.service.rules import Rules
-from kaczmatch.service.sparse import packed
+from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SWIPED, EventFold
+from kaczmatch.service.domain.records import Event
+from kaczmatch.service.domain.sparse_features import packed
 from kaczmatch.simulation.market.town import START, Town
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
@@ -61,7 +61,7 @@ class Shared:
 
     learner: Learner = field(default_factory=service_learner)
     fusion: str = ""  # the usual one of the learner
-    exposure_cap: float = field(default_factory=lambda: Rules().exposure_cap)
+    exposure_cap: float = field(default_factory=lambda: ServiceConfig().exposure_cap)
 
 
 @final
@@ -97,7 +97,7 @@ class _Market:
     def __init__(self, town: Town, pace: Pace, shared: Shared) -> None:
         self.town, self.pace, self.shared = town, pace, shared
         dimensions = town.vocabulary.dimensions
-        self.fold = Fold(1, shared.learner, neutral_prior(shared.learner, dimensions), lambda _: dimensions)
+        self.fold = EventFold(1, shared.learner, neutral_prior(shared.learner, dimensions), lambda _: dimensions)
         self.index = CandidateIndex(town.vocabulary, shared.learner, prior=self.fold.prior, schema=town.profiles[0].schema)
         self.index.put(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
@@ -133,7 +133,7 @@ class _Market:
             liked = bool(town.says[viewer, candidate])
             taste = self.fold.step(taste, self._swiped(viewer, candidate, now, liked=liked))
             matched = self._decided(viewer, candidate, now, liked=liked)
-            self._cards.append((number, viewer, candidate, liked, matched, card.chance))
+            self._cards.append((number, viewer, candidate, liked, matched, card.propensity))
         self.tastes[viewer] = self.fold.step(taste, _event(viewer, now, SESSION_ENDED))
         self.states[viewer] = self.tastes[viewer].state
         self.exposure.shown(shown, now)
@@ -153,7 +153,7 @@ class _Market:
                 states=lambda ids: [self.states[one] for one in ids],
                 policy=policy,
                 fusion=self.shared.fusion,
-                discreet=True,
+                private_order=True,
             )
         return self._recommenders[policy]
 

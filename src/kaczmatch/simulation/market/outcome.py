@@ -17,7 +17,7 @@ SOON: Final = 50  # cards
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class MarketOutcome:
     """Matches are effective ones: both said like, and both meant it. `waiting` is the congestion: the share of likes that whoever
     was liked has not been shown by the end."""
 
@@ -31,11 +31,11 @@ class Outcome:
     like_rate: float
 
 
-def outcome(log: Log, town: Town) -> Outcome:
+def outcome(log: Log, town: Town) -> MarketOutcome:
     matched = effective(log, town)
     first, seen = first_match(log, town), np.bincount(log.viewer, minlength=len(town))
     cards, matches = len(log), int(np.count_nonzero(matched))
-    return Outcome(
+    return MarketOutcome(
         cards=cards,
         matches=matches,
         matches_per_100=100.0 * matches / max(cards, 1),

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from kaczmatch.recommend.samplers.contract import Draw, Pool, TwoStageSampler, in_order
-from kaczmatch.recommend.samplers.ranking import ranked
+from kaczmatch.recommend.samplers.ranked_draw import ranked
 
 
 @final

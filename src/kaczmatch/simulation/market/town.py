@@ -10,7 +10,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.recommend.filters import Candidates, allowed
+from kaczmatch.recommend.filters import CandidateColumns, allowed
 from kaczmatch.recommend.profile import Profile
 from kaczmatch.recommend.vocabulary import Vocabulary
 
@@ -47,5 +47,5 @@ class Town:
 
 def compatible(profiles: Sequence[Profile]) -> Pairs:
     """Viewers x candidates: who may be shown to whom at the start, by the readable filters."""
-    candidates = Candidates.of(profiles, profiles[0].schema)
+    candidates = CandidateColumns.of(profiles, profiles[0].schema)
     return np.array([allowed(profile, candidates, DAY) for profile in profiles])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.recommend.policy import MutualPolicy
-from kaczmatch.service.arms import Arm, Assigned
+from kaczmatch.service.domain.experiment import Arm, Assigned
 from kaczmatch.simulation.market.designs import Regions, found
 from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
 from kaczmatch.simulation.market.populations import Census, town

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.policy import Always, Decision, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
 from kaczmatch.simulation.market.arms import DEFAULT, arms
@@ -26,7 +26,7 @@ SHORT = Pace(rounds=3, deck=4)
 
 
 def always(slug: str, **safeguards: float) -> Policy:
-    return Always(decision=Decision(sampler=sampler(slug), reason="test", **safeguards))
+    return Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test", **safeguards))
 
 
 def alike(one: Log, other: Log) -> bool:

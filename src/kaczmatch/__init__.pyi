@@ -1,0 +1,53 @@
+"""The public names, each listed once: `__init__.py` fetches a name from here when it is first used."""
+
+from .core.errors import InvalidInput as InvalidInput
+from .core.swipes import Seen as Seen
+from .core.swipes import SwipeLog as SwipeLog
+from .learners.contract import BeliefLearner as BeliefLearner
+from .learners.contract import Learner as Learner
+from .learners.contract import ProbabilisticLearner as ProbabilisticLearner
+from .learners.logs.influence import Influence as Influence
+from .learners.logs.influence import influence as influence
+from .learners.logs.monitors import watch as watch
+from .learners.logs.progressive import progressive as progressive
+from .learners.logs.replay import States as States
+from .learners.logs.replay import replay as replay
+from .learners.logs.threshold import calibrated_hinge as calibrated_hinge
+from .learners.population.appeal import Appeal as Appeal
+from .learners.population.fit import fit_population as fit_population
+from .learners.population.fit import population_prior as population_prior
+from .learners.prior import Prior as Prior
+from .learners.registry import LEARNERS as LEARNERS
+from .learners.registry import learner as learner
+from .learners.rules.hinge import Hinge as Hinge
+from .learners.state import State as State
+from .recommend.deck import Card as Card
+from .recommend.deck import Deck as Deck
+from .recommend.deck import FilterHint as FilterHint
+from .recommend.deck import Reason as Reason
+from .recommend.explanation import explain as explain
+from .recommend.exposure import Exposure as Exposure
+from .recommend.exposure import gini as gini
+from .recommend.exposure import top_share as top_share
+from .recommend.index.candidate_index import CandidateIndex as CandidateIndex
+from .recommend.location import Location as Location
+from .recommend.policy import Always as Always
+from .recommend.policy import DeckPlan as DeckPlan
+from .recommend.policy import Experience as Experience
+from .recommend.policy import MutualPolicy as MutualPolicy
+from .recommend.policy import PaperPolicy as PaperPolicy
+from .recommend.profile import Profile as Profile
+from .recommend.rank import rank as rank
+from .recommend.recommender import Recommender as Recommender
+from .recommend.samplers.registry import SAMPLERS as SAMPLERS
+from .recommend.samplers.registry import sampler as sampler
+from .recommend.schema import DATING as DATING
+from .recommend.schema import MENTORING as MENTORING
+from .recommend.schema import Schema as Schema
+from .recommend.viewer import Viewer as Viewer
+from .recommend.vocabulary import Vocabulary as Vocabulary
+from .solvers.registry import SOLVERS as SOLVERS
+from .solvers.registry import solver as solver
+from .solvers.trace import Solution as Solution
+
+__version__: str

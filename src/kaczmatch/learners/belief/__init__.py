@@ -1,0 +1,1 @@
+"""Learners that keep a normal belief about a taste, with its uncertainty."""

@@ -1,0 +1,170 @@
+"""`probit-diag`: the belief with independent coordinates, O(d) a swipe and a kilobyte a user.
+
+Tags and threshold do not stay independent: that somebody likes more than expected may be either's doing, and swipes tell their
+sum long before they tell each. Kept as independent they would forget that after every swipe and go on chasing the share of likes.
+What is kept as independent is therefore each tag's weight w and, in the place of the threshold b,
+
+    b + c Σ w    over the first t tags,    c = 0.52/√(2t),
+
+which is how `Prior.ones` starts: somebody who likes what has a cosine of 0.52 to their taste asks for more, the more tags they
+like. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an arrow: off the diagonal it has
+only −c p, between those tags and the threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import ndtr
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import Seen
+from kaczmatch.core.vectors import Matrix, Vector, times
+from kaczmatch.learners.belief.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
+from kaczmatch.learners.belief.habits import HABITS, after
+from kaczmatch.learners.contract import FixedCells
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
+from kaczmatch.learners.prior import USUAL_COSINE, Prior
+from kaczmatch.learners.state import State
+
+
+@compiled
+def _slope(first: float) -> float:
+    """c: what the threshold gives way for each unit of a tag's weight."""
+    return USUAL_COSINE / math.sqrt(2.0 * first) if first > 0.0 else 0.0
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return BAD_FEATURES
+    mean, variance, first = cells[:n], cells[n : 2 * n], int(cells[2 * n])
+    slope = _slope(first)
+    score = spread = 0.0
+    for i in range(n):
+        score += x[i] * mean[i]
+        x[i] -= slope if i < first else 0.0
+        spread += x[i] * x[i] * variance[i]
+    step, shrink, answer = gains(score, spread, label, parameters, cells[-HABITS:])
+    moved = 0.0
+    for i in range(n):
+        px = variance[i] * x[i]
+        mean[i] += step * px
+        variance[i] -= shrink * px * px
+        moved += px if i < first else 0.0
+    mean[features.shape[0]] -= step * slope * moved
+    return answer
+
+
+@foretell_kernel
+def foretell(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = coordinates(features, appeal, parameters)
+    n = x.shape[0]
+    if n == 0:
+        return math.nan
+    first = int(cells[2 * n])
+    slope = _slope(first)
+    score = spread = 0.0
+    for i in range(n):
+        score += x[i] * cells[i]
+        x[i] -= slope if i < first else 0.0
+        spread += x[i] * x[i] * cells[n + i]
+    return likelihood(score, spread, parameters, cells[-HABITS:])
+
+
+@forget_kernel
+def forget(cells: Vector, start: Vector, keep: float) -> int:
+    towards(start, cells, keep, (cells.shape[0] - HABITS) // 2)
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbitDiagonal(GaussianLearner, FixedCells):
+    """`probit` that keeps only variances: m + (y g/√q) Px,  p − (g(g + z)/q) (p∘x')².
+
+    Px has p∘x' at the tags, and less by c Σ p∘x' over the first tags at the threshold. A state keeps m, p, and how many tags
+    those are.
+    """
+
+    slug: ClassVar[str] = "probit-diag"
+    state_version: ClassVar[int] = 3  # 2 had tags and threshold independent
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
+
+    def step(
+        self, m: Vector, p: Vector, slopes: Vector, habits: Vector, x: Vector, label: Label
+    ) -> tuple[Vector, Vector, Vector]:
+        """`slopes` is c at the first tags and 0 elsewhere."""
+        y, inner = sign(label), p * (x - slopes)
+        q = float((x - slopes) @ inner) + self.alpha
+        z = y * float(x @ m) / math.sqrt(q)
+        g = self.slope(z, habits[0])
+        px = inner.copy()
+        px[self._threshold(len(x))] -= slopes @ inner
+        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * inner**2, after(habits, y, float(ndtr(z)))
+
+    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
+        n = self.size(len(seen.features))
+        m, p, first, habits = np.split(cells, [n, 2 * n, 2 * n + 1])
+        x = self.coordinates(seen.features, seen.appeal)
+        m, p, habits = self.step(m, p, _slopes(first, n)[0], habits, x, label)
+        return np.concatenate([m, p, first, habits])
+
+    def width(self, dimensions: int) -> int:
+        return 2 * self.size(dimensions) + 1 + HABITS
+
+    def packed(self, covariance: Matrix, prior: Prior) -> Vector:
+        n = len(covariance)
+        variances, along = np.diag(covariance).copy(), _slopes(np.array([prior.first]), n)[0]
+        threshold = self._threshold(n)
+        along[threshold] = 1.0
+        variances[threshold] = along @ covariance @ along
+        return np.append(variances, prior.first)
+
+    def entries(self, packed: Matrix) -> Matrix:
+        """The diagonal, and the tags beside the threshold."""
+        diagonal, slopes = packed[:, :-1].copy(), _slopes(packed[:, -1], packed.shape[1] - 1)
+        beside = -slopes * diagonal
+        threshold = self._threshold(diagonal.shape[1])
+        diagonal[:, threshold] -= np.sum(slopes * beside, axis=1)
+        return np.hstack([diagonal, beside[:, :threshold]])
+
+    def quadratic(self, x: Matrix) -> Matrix:
+        threshold = self._threshold(x.shape[1])
+        return np.hstack([x**2, 2.0 * x[:, [threshold]] * x[:, :threshold]])
+
+    def covariance(self, state: State) -> Matrix:
+        n = self.size(state.dimensions)
+        entries = self.entries(self._packed(state)[None])[0]
+        covariance, threshold = np.diag(entries[:n]), self._threshold(n)
+        covariance[:threshold, threshold] = covariance[threshold, :threshold] = entries[n:]
+        return covariance
+
+    def spread(self, state: State, x: Matrix) -> Vector:
+        packed = self._packed(state)
+        inner = x - x[:, [self._threshold(x.shape[1])]] * _slopes(packed[-1:], x.shape[1])
+        return times(inner**2, packed[:-1])
+
+    def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
+        packed, mean = self._packed(state), self.mean(state)
+        noise = np.sqrt(packed[:-1]) * rng.standard_normal((count, len(mean)))
+        noise[:, self._threshold(len(mean))] -= noise @ _slopes(packed[-1:], len(mean))[0]
+        return mean + noise
+
+    def _packed(self, state: State) -> Vector:
+        return self._own(state).cells[self.size(state.dimensions) : -HABITS]
+
+    def _threshold(self, n: int) -> int:
+        """Its place among n coordinates."""
+        return n - 1 - self.appeal
+
+
+def _slopes(first: Vector, n: int) -> Matrix:
+    """A row of n for each: c at the first tags, 0 elsewhere."""
+    return np.where(np.arange(n) < first[:, None], USUAL_COSINE / np.sqrt(2.0 * np.maximum(first, 1.0))[:, None], 0.0)

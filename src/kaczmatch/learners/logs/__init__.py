@@ -1,0 +1,1 @@
+"""Whole logs: replay, predictions before each swipe, influence, monitors."""

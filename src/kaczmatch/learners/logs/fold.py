@@ -1,0 +1,202 @@
+"""The compiled loop that folds sequences of swipes into cells, for any learner's kernels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from kaczmatch.core.compiled import compiled_as
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, CHANGED, END_SESSION, FORETELL, FORGET, GIVEN, SWIPE, kept_after
+from kaczmatch.learners.logs.grouping import Places
+
+NOTHING_LEFT_OUT = -1
+
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+_PLACES = types.Array(types.int64, 1, "C", readonly=True)
+_FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
+
+
+@compiled_as(
+    types.int64(
+        types.FunctionType(SWIPE),
+        types.FunctionType(END_SESSION),
+        types.FunctionType(FORGET),
+        types.FunctionType(FORETELL),
+        types.Array(types.float64, 2, "C"),
+        GIVEN,
+        _PLACES,
+        _PLACES,
+        _PLACES,
+        _ROWS,
+        _PLACES,
+        GIVEN,
+        GIVEN,
+        _FLAGS,
+        _PLACES,
+        types.float64,
+        types.float64,
+        GIVEN,
+        CELLS,
+    )
+)
+def _fold(
+    swipe: Any,
+    end_session: Any,
+    forget: Any,
+    foretell: Any,
+    work: Matrix,
+    start: Vector,
+    begin: Places,
+    end: Places,
+    left_out: Places,
+    features: Matrix,
+    row: Places,
+    label: Vector,
+    appeal: Vector,
+    session_ended: NDArray[np.bool_],
+    gap: Places,
+    half_life: float,
+    quiet: float,
+    parameters: Vector,
+    foretold: Vector,
+) -> int:
+    """Answers the swipe that could not be folded, or -1."""
+    d = features.shape[1]
+    wanted = len(foretold) > 0
+    has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
+    timed = len(gap) > 0 and (half_life < math.inf or quiet < math.inf)
+    for u in range(work.shape[0]):
+        cells = work[u]
+        ended = False
+        passed = 0
+        for i in range(begin[u], end[u]):
+            if has_sessions:
+                ended = ended or session_ended[i]
+            if timed:
+                passed += gap[i]
+            if i == left_out[u]:
+                continue
+            if ended or passed / 1e6 >= quiet:
+                end_session(cells, d, parameters)
+            if passed > 0 and half_life < math.inf:
+                forget(cells, start, kept_after(passed, half_life))
+            known = appeal[i] if has_appeal else 0.0
+            if wanted:
+                foretold[i] = foretell(cells, features[row[i]], known, parameters)
+            answer = swipe(cells, features[row[i]], known, label[i], parameters)
+            if answer == BAD_FEATURES:
+                return i
+            if answer == CHANGED:
+                forget(cells, start, 0.0)
+            ended = False
+            passed = 0
+    return -1
+
+
+# (cells, session, microseconds) after a user's last swipe: what the next part of a log needs to go on.
+Progress = tuple[Vector, Any, int | None]
+
+NO_SESSION = object()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """Checked swipes in an order that puts each user's next to each other. What the log does not have is empty."""
+
+    features: Matrix
+    row: Places
+    label: Vector
+    appeal: Vector
+    session_ended: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
+    gap: Places  # microseconds since the swipe before
+
+    @classmethod
+    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[Progress | None]) -> Sequences:
+        """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
+        return cls(
+            log.features,
+            order if log.row is None else log.row[order],
+            log.label[order],
+            np.empty(0) if log.appeal is None else log.appeal[order],
+            _session_ends(log.session, order, begin, before),
+            _gaps(log.at, order, begin, before),
+        )
+
+    def fold(
+        self,
+        learner: Learner,
+        work: Matrix,
+        start: Vector,
+        begin: Places,
+        end: Places,
+        *,
+        left_out: Places | None = None,
+        foretold: Vector | None = None,
+    ) -> None:
+        """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
+
+        Where `foretold` is given, the probability of a like that each had just before it is learned from is written there.
+        """
+        failed = _fold(
+            *learner.kernels,
+            work,
+            start,
+            begin,
+            end,
+            np.full(len(work), NOTHING_LEFT_OUT) if left_out is None else left_out,
+            self.features,
+            self.row,
+            self.label,
+            self.appeal,
+            self.session_ended,
+            self.gap,
+            learner.half_life,
+            learner.quiet,
+            learner.parameters,
+            np.empty(0) if foretold is None else foretold,
+        )
+        if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
+            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.row[failed]])}")
+
+
+def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
+    """Whether a user's session ended just before each swipe."""
+    if session is None:
+        return np.empty(0, np.bool_)
+    ordered = session[order]
+    ends = np.zeros(len(order), np.bool_)
+    ends[1:] = ordered[1:] != ordered[:-1]
+    firsts = ordered[begin[:-1]].tolist()
+    ends[begin[:-1]] = [
+        known is not None and known[1] is not NO_SESSION and known[1] != first
+        for known, first in zip(before, firsts, strict=True)
+    ]
+    return ends
+
+
+def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> Places:
+    """Microseconds since the same user's swipe before."""
+    if at is None:
+        return np.empty(0, np.int64)
+    times = at[order]
+    gaps = np.zeros(len(order), np.int64)
+    gaps[1:] = np.diff(times)
+    firsts = times[begin[:-1]].tolist()
+    gaps[begin[:-1]] = [
+        first - known[2] if known is not None and known[2] is not None else 0 for known, first in zip(before, firsts, strict=True)
+    ]
+    if (gaps < 0).any():
+        row = int(order[gaps < 0].min())
+        raise InvalidInput("at", f"row {row}: is before the same user's swipe before it; sort the log by time")
+    return gaps

@@ -1,0 +1,54 @@
+"""What a learner says of each swipe just before it learns from it: the honest way to score probabilities on a log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.contract import ProbabilisticLearner
+from kaczmatch.learners.logs.fold import Sequences
+from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.replay import prior_for
+from kaczmatch.learners.prior import Prior
+
+_WORK_BYTES = 1 << 20
+_THREADS = os.cpu_count() or 1
+
+
+def progressive(
+    learner: ProbabilisticLearner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
+) -> Vector:
+    """The probability of a like that each row of `log` had, everybody starting from `prior`: a fold like `replay`'s."""
+    if not isinstance(learner, ProbabilisticLearner):
+        raise InvalidInput("learner", f"must say probabilities, such as kaczmatch.learner('probit'), got {learner!r}")
+    swipes = SwipeLog.of(log)
+    origin = prior_for(swipes, prior)
+    if not len(swipes):
+        return np.empty(0)
+    users, order, begin = grouped(swipes.user)
+    start = learner.expand(learner.start(origin).cells, origin.dimensions)
+    room = learner.room(swipes.dimensions, int(np.diff(begin).max()))
+    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+    found = np.empty(len(swipes))
+
+    def fold(first: int) -> None:
+        limits = begin[first : first + batch + 1]
+        rows, limits = order[limits[0] : limits[-1]], limits - limits[0]
+        work = np.empty((len(limits) - 1, room))
+        work[:, : len(start)] = start
+        said = np.empty(len(rows))
+        sequences = Sequences.of(swipes, rows, limits, [None] * len(work))
+        sequences.fold(learner, work, start, limits[:-1], limits[1:], foretold=said)
+        found[rows] = said
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        list(threads.map(fold, range(0, len(users), batch)))
+    return found

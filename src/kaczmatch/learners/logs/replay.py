@@ -1,0 +1,138 @@
+"""Many users at once: fold a whole swipe log into final states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Matrix, Vector, unit_rows
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs.fold import NO_SESSION, Progress, Sequences
+from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+
+_ROWS_AT_ONCE = 1 << 20  # so that memory grows with users, not with swipes
+_WORK_BYTES = 1 << 20
+_THREADS = os.cpu_count() or 1
+
+
+@final
+class States(Mapping[Hashable, State]):
+    """The state of each user of a log, by user; made by :func:`replay`."""
+
+    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, Progress]) -> None:
+        self.learner = learner
+        self.prior = prior
+        self.dimensions = dimensions
+        self._progress = progress
+
+    def __getitem__(self, user: Hashable) -> State:
+        cells, _, _ = self._progress[user]
+        return self.learner.state(cells, self.dimensions, self.prior)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._progress)
+
+    def __len__(self) -> int:
+        return len(self._progress)
+
+    def directions(self) -> Matrix:
+        """Everybody's direction, a row a user in the order of iteration."""
+        weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
+        return unit_rows(np.array(weights).reshape(-1, self.dimensions))
+
+    def __repr__(self) -> str:
+        return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
+
+    def progress(self) -> dict[Hashable, Progress]:
+        """A copy of where each user's fold stands."""
+        return dict(self._progress)
+
+
+def prior_for(log: SwipeLog, prior: Prior | ArrayLike | None) -> Prior:
+    """The given prior, if it fits the log; a weight of one for every tag where none is given."""
+    origin = Prior.ones(log.dimensions) if prior is None else Prior.of(prior)
+    if origin.dimensions != log.dimensions:
+        raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {log.dimensions}")
+    return origin
+
+
+def replay(
+    learner: Learner,
+    log: SwipeLog | Mapping[str, Any],
+    *,
+    prior: Prior | ArrayLike | None = None,
+    states: States | None = None,
+    end_last_session: bool = False,
+) -> States:
+    """Fold `log` into one state a user, exactly as live calls would have.
+
+    Everybody starts from `prior`, by default a weight of one for every tag; with `states` from an earlier part of the log, the
+    fold goes on from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
+    advanced. The last session stays open, as it would be live, unless `end_last_session`.
+    """
+    if not isinstance(learner, Learner):
+        raise InvalidInput("learner", f"must be a learner, such as kaczmatch.learner('tk'), got {learner!r}")
+    if states is not None and (not isinstance(states, States) or states.learner != learner):
+        raise InvalidInput("states", "must be what replay gave for an earlier part, with the same learner")
+    swipes = SwipeLog.of(log)
+    origin = prior_for(swipes, states.prior if states is not None and prior is None else prior)
+    if states is not None and states.prior.fingerprint != origin.fingerprint:
+        raise InvalidInput("states", "started from another prior")
+    progress = {} if states is None else states.progress()
+    start = learner.expand(learner.start(origin).cells, origin.dimensions)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        for first in range(0, len(swipes), _ROWS_AT_ONCE):
+            _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, threads)
+    result = States(learner, origin, swipes.dimensions, progress)
+    if end_last_session:
+        for user, (_, session, at) in progress.items():
+            progress[user] = learner.end_session(result[user]).cells, session, at
+    return result
+
+
+def _fold_rows(
+    learner: Learner,
+    log: SwipeLog,
+    part: slice,
+    start: Vector,
+    progress: dict[Hashable, Progress],
+    threads: ThreadPoolExecutor,
+) -> None:
+    """Fold a part of the log into `progress`, batches of users in parallel."""
+    users, order, begin = grouped(log.user[part])
+    order += part.start
+    before = [progress.get(user) for user in users]
+    longest = int(np.diff(begin).max())
+    pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
+    room = learner.room(log.dimensions, longest + pending)
+    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+
+    def folded(first: int) -> list[Vector]:
+        known = before[first : first + batch]
+        work = np.empty((len(known), room))
+        work[:, : len(start)] = start
+        for place, progressed in enumerate(known):
+            if progressed is not None:
+                cells = learner.expand(progressed[0], log.dimensions)
+                work[place, : len(cells)] = cells
+        limits = begin[first : first + len(known) + 1]
+        limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
+        Sequences.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
+        # Copies: a view of one user's cells would keep the whole batch in memory for as long as that user lives.
+        return [learner.compact(cells, log.dimensions).copy() for cells in work]
+
+    last = order[begin[1:] - 1]
+    sessions = repeat(NO_SESSION) if log.session is None else log.session[last].tolist()
+    times = repeat(None) if log.at is None else log.at[last].tolist()
+    cells = chain.from_iterable(threads.map(folded, range(0, len(users), batch)))
+    progress.update(zip(users, zip(cells, sessions, times, strict=False), strict=False))

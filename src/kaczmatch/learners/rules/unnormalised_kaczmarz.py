@@ -1,0 +1,45 @@
+"""K-NoNorm: Kaczmarz' projection as it is, without damping and without normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from kaczmatch.core.compiled import add, cosine_of, products, usable
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
+from kaczmatch.learners.rules.hinge import SequentialHingeLearner, own_residual
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+    d = features.shape[0]
+    v = cells[:d]
+    va, vv, aa = products(v, features)
+    if not usable(aa):
+        return BAD_FEATURES
+    if aa > 0.0:
+        r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters)
+        if r != 0.0:
+            add(v, r / aa, features)
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnnormalisedKaczmarz(SequentialHingeLearner):
+    """v + r/‖a‖² a (paper, section 7.2)."""
+
+    slug: ClassVar[str] = "k-nonorm"
+    kernels: ClassVar[Kernels] = Kernels(swipe)
+
+    def step(self, v: Vector, a: Vector, r: float) -> Vector:
+        return v + r / (a @ a) * a
+
+    def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
+        return norm + float(np.abs(r) @ (1.0 / np.linalg.norm(rows, axis=1)))
+
+    def checked_parameters(self) -> tuple[float, ...]:
+        return self.hinge_parameters()

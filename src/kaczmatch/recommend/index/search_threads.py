@@ -1,0 +1,96 @@
+"""Threads that help with a search. Whoever asks does the work too and never waits for a helper that has not begun.
+
+Nor is a helper asked where no core is free for it: one that begins and is then put aside for somebody else's work holds up a
+search that would be done without it.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Generic, TypeVar, final
+
+T = TypeVar("T")
+
+CORES = os.cpu_count() or 1
+
+
+@final
+class _Job(Generic[T]):
+    """Something to do once, by a helper, unless it is called off before."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._work = work
+        self._taken, self._done = threading.Lock(), threading.Lock()
+        self._done.acquire()
+        self._result: list[T] = []
+        self._problem: BaseException | None = None
+
+    def do(self) -> None:
+        if not self._taken.acquire(blocking=False):
+            return
+        try:
+            self._result.append(self._work())
+        except BaseException as problem:
+            self._problem = problem
+        finally:
+            self._done.release()
+
+    def called_off(self) -> bool:
+        return self._taken.acquire(blocking=False)
+
+    def result(self) -> list[T]:
+        self._done.acquire()
+        if self._problem is not None:
+            raise self._problem
+        return self._result
+
+
+def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
+    """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
+    jobs = [_Job(work) for _ in range(min(helpers, idle()))] if helpers > 0 else []
+    for job in jobs:
+        _jobs().put(job)
+    try:
+        results = [work()]
+    finally:
+        begun = [job for job in jobs if not job.called_off()]
+        theirs = [job.result() for job in begun]
+    return [*results, *(result for some in theirs for result in some)]
+
+
+def idle() -> int:
+    """How many cores nobody uses at this moment, beside our own; all, where the system does not say."""
+    file = _load()
+    if file < 0:
+        return CORES - 1
+    running = int(os.pread(file, 64, 0).split()[3].partition(b"/")[0])  # "0.61 0.70 0.74 2/113 4711": 2 of 113 run
+    return min(max(CORES - running, 0), CORES - 1)
+
+
+@cache
+def _load() -> int:
+    try:
+        return os.open("/proc/loadavg", os.O_RDONLY)
+    except OSError:
+        return -1
+
+
+@cache
+def _jobs() -> queue.SimpleQueue[_Job[Any]]:
+    """Where helpers look for work; as many of them as there are other cores."""
+    jobs: queue.SimpleQueue[_Job[Any]] = queue.SimpleQueue()
+
+    def help_out() -> None:
+        while True:
+            jobs.get().do()
+
+    for number in range(CORES - 1):
+        threading.Thread(target=help_out, name=f"kaczmatch-index-{number}", daemon=True).start()
+    return jobs
+
+
+os.register_at_fork(after_in_child=_jobs.cache_clear)  # threads do not survive a fork

@@ -1,0 +1,1 @@
+"""Who may call: service keys, user tokens, console sessions."""

@@ -1,0 +1,1 @@
+"""What every room of the service shares: records, the store port, configuration, refusals, and what follows from events."""

@@ -1,0 +1,48 @@
+"""What an operator decides about the product, apart from where and how it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import final
+
+from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.recommend.cooldown import COOLDOWN
+from kaczmatch.recommend.policy import MutualPolicy, Policy
+from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.service.domain.experiment import Experiment
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class QuotaLimit:
+    """At most so often within a window of time; None: as often as they like."""
+
+    most: int | None
+    window: timedelta
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceConfig:
+    """One set for everybody."""
+
+    schema: Schema = DATING
+    cooldown: timedelta = COOLDOWN
+    deck_size: int = 32  # the largest that may be asked for is 100
+    deck_life: timedelta = timedelta(hours=1)
+    session_silence: timedelta = timedelta(minutes=30)
+    policy: Policy = field(default_factory=MutualPolicy)
+    fusion: str = ""
+    exposure_cap: float = 2.0
+    appeal: Appeal = field(default_factory=Appeal)
+    swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))
+    decks: QuotaLimit = QuotaLimit(500, timedelta(days=1))
+    edits: QuotaLimit = QuotaLimit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like
+    experiment: Experiment | None = None
+    keep_impressions: timedelta = timedelta(days=180)
+    keep_audit: timedelta = timedelta(days=365)
+    keep_messages: timedelta = timedelta(days=30)
+
+
+LARGEST_DECK = 100

@@ -1,0 +1,24 @@
+"""What every use case works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import final
+
+from kaczmatch.service.domain.catalogue import Catalogue
+from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.store import Store
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Store and rules; the clock and the source of unguessable ids are handed in, so that tests can choose them."""
+
+    store: Store
+    config: ServiceConfig
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+    catalogue: Catalogue = field(default_factory=Catalogue)

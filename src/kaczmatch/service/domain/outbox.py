@@ -1,0 +1,19 @@
+"""What the app is told: written in the commit of what it tells of, delivered afterwards, at least once and in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import OutboxMessage
+from kaczmatch.service.domain.store import Transaction
+
+
+def announce(
+    transaction: Transaction, context: Context, topic: str, user: str, body: Mapping[str, Any], *, other: str = ""
+) -> None:
+    """Put a message into the outbox."""
+    text = json.dumps(dict(body), sort_keys=True)
+    transaction.append(OutboxMessage(id=context.new_id(), topic=topic, user=user, other=other, body=text, at=context.clock()))

@@ -1,0 +1,49 @@
+"""Quotas, counted in the same commit as what they limit: exact, however many requests come at once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from struct import Struct
+from typing import Final
+
+from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.domain.records import PersonCounters
+from kaczmatch.service.domain.refusals import TooMany
+
+SWIPES, DECKS, EDITS = _KINDS = ("swipes", "decks", "edits")
+_PLACES: Final = {what: 2 * place for place, what in enumerate(_KINDS)}  # of the start of a window in seconds, and how many since
+_STORED: Final = Struct(f"<{2 * len(_KINDS)}q")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+
+
+def spend(standing: PersonCounters, what: str, limit: QuotaLimit, now: datetime) -> bytes:
+    """What this person has spent with one more, or a refusal."""
+    if limit.most is None:
+        return standing.quota_use
+    place, spent = _PLACES[what], [*_STORED.unpack(standing.quota_use or bytes(_STORED.size))]
+    seconds = (now - _EPOCH) // _SECOND
+    start = seconds - seconds % (length := limit.window // _SECOND)
+    if spent[place] == start + length:  # begun already, by a clock that was a little ahead
+        start += length
+    used = spent[place + 1] if spent[place] == start else 0
+    if used >= limit.most:
+        wait = max(_EPOCH + timedelta(seconds=start) + limit.window - now, _SECOND)
+        raise TooMany(f"at most {limit.most} {what} in {_spoken(limit.window)}", wait)
+    spent[place : place + 2] = start, used + 1
+    return _STORED.pack(*spent)
+
+
+def limit_message(standing: PersonCounters) -> dict[str, tuple[datetime, int]]:
+    """How much of each was used, and since when."""
+    spent = _STORED.unpack(standing.quota_use) if standing.quota_use else ()
+    return {
+        what: (_EPOCH + timedelta(seconds=spent[place]), spent[place + 1])
+        for what, place in _PLACES.items()
+        if spent and spent[place + 1]
+    }
+
+
+def _spoken(window: timedelta) -> str:
+    hours = window / timedelta(hours=1)
+    return f"{hours:g} hours" if hours != 24 else "a day"

@@ -1,0 +1,143 @@
+"""Who was shown to whom, what they decided, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import final
+
+from kaczmatch.service.domain.records.base import Record
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatestDecision(Record):
+    """What one person last decided on another, and their part in the other's appeal."""
+
+    table = "latest_decisions"
+    key = ("user", "candidate")
+    order = ("at", "user", "candidate")
+    indexes = (("candidate", "decision", "at"),)  # one's own are few, and found by the key
+
+    user: str
+    candidate: str
+    decision: str
+    at: datetime
+    swipe: str
+    excess: float = 0.0
+    information: float = 0.0
+    appeal_as_of: datetime | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDeck(Record):
+    """A deck, and how it was drawn."""
+
+    table = "decks"
+    key = ("user", "id")
+    order = ("at", "id")
+    indexes = (("at", "id"), ("experiment", "at", "id"))
+
+    user: str
+    id: str
+    at: datetime
+    expires: datetime
+    policy: str
+    sampler: str
+    reason: str
+    model: int
+    eligible: int
+    min_propensity: float  # the smallest probability that anybody eligible had of being in it
+    experiment: str = ""
+    arm: str = ""
+    unit: str = ""  # that was assigned to the arm, where it is not the user
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impression(Record):
+    """One card of a deck, the probability it had of being there, and the swipe that answered it."""
+
+    table = "impressions"
+    key = ("user", "deck", "candidate")
+    order = ("at", "user", "deck", "candidate")
+    indexes = (("candidate",), ("at", "user", "deck", "candidate"))
+
+    user: str
+    deck: str
+    candidate: str
+    at: datetime
+    position: int
+    propensity: float
+    score: float
+    reason: str
+    swipe: str | None = None  # the id of the swipe
+    decision: str | None = None
+
+    def answered(self, swipe: str, decision: str) -> Impression:
+        return Impression(
+            user=self.user,
+            deck=self.deck,
+            candidate=self.candidate,
+            at=self.at,
+            position=self.position,
+            propensity=self.propensity,
+            score=self.score,
+            reason=self.reason,
+            swipe=swipe,
+            decision=decision,
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchSide(Record):
+    """One side of a match; the other side has the same id."""
+
+    table = "matches"
+    key = ("user", "other")
+    order = ("at", "id", "user")
+    indexes = (("user", "at"), ("id",))
+
+    user: str
+    other: str
+    id: str
+    at: datetime
+    ended: datetime | None = None
+    outcomes: tuple[str, ...] = ()  # message, met: as told by this side
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block(Record):
+    """One person does not want to meet another, ever."""
+
+    table = "blocks"
+    key = ("user", "other")
+    order = ("at", "user", "other")
+    indexes = (("user", "at"), ("other",))
+
+    user: str
+    other: str
+    at: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbuseReport(Record):
+    """A complaint, for an operator to look at."""
+
+    table = "abuse_reports"
+    key = ("id",)
+    order = ("at", "id")
+    indexes = (("user",), ("other",), ("closed", "at", "id"))
+
+    id: str
+    user: str
+    other: str
+    reason: str
+    text: str
+    at: datetime
+    closed: datetime | None = None
+    resolution: str = ""

@@ -1,0 +1,92 @@
+"""Who takes part, and what is counted of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import final
+
+from kaczmatch.service.domain.records.base import Record
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person(Record):
+    """A profile as the app put it; tags and features by their places in the vocabulary (see `sparse`)."""
+
+    table = "people"
+    key = ("id",)
+    indexes = (("paused", "id"),)
+
+    id: str
+    version: int  # rises with every change: the ETag
+    name: str
+    i_am: tuple[str, ...]
+    i_look_for: tuple[str, ...]
+    born: date
+    youngest: int
+    oldest: int
+    row: int | None  # of the location's grid cell
+    column: int | None
+    within_km: float | None
+    features: bytes
+    paused: bool
+    created: datetime
+    changed: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCounters(Record):
+    """Counters of one person: as a swiper, and how others took to them (`learners.appeal`)."""
+
+    table = "person_counters"
+    key = ("user",)
+    order = ("last_swipe_at", "user")
+    indexes = (("in_session", "last_swipe_at", "user"),)
+
+    user: str
+    swipes: int = 0  # likes and passes
+    likes: int = 0
+    excess: float = 0.0
+    information: float = 0.0
+    appeal_as_of: datetime | None = None  # to when the two before are aged
+    last_deck: str | None = None  # the last one dealt
+    last_swipe_at: datetime = NEVER  # last time
+    session: str = ""  # the last one, named by the id of its first swipe
+    in_session: bool = False  # whether that is still open
+    quota_use: bytes = b""  # of their quotas (see `quotas`)
+
+    # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
+
+    def with_appeal(self, excess: float, information: float, weighed: datetime) -> PersonCounters:
+        return PersonCounters(
+            user=self.user,
+            swipes=self.swipes,
+            likes=self.likes,
+            excess=excess,
+            information=information,
+            appeal_as_of=weighed,
+            last_deck=self.last_deck,
+            last_swipe_at=self.last_swipe_at,
+            session=self.session,
+            in_session=self.in_session,
+            quota_use=self.quota_use,
+        )
+
+    def after_swipe(self, at: datetime, session: str, spent: bytes, *, counts: bool, liked: bool) -> PersonCounters:
+        return PersonCounters(
+            user=self.user,
+            swipes=self.swipes + counts,
+            likes=self.likes + liked,
+            excess=self.excess,
+            information=self.information,
+            appeal_as_of=self.appeal_as_of,
+            last_deck=self.last_deck,
+            last_swipe_at=at,
+            session=session,
+            in_session=True,
+            quota_use=spent,
+        )

@@ -1,0 +1,81 @@
+"""The port to whatever keeps records: two ways in, writing and reading.
+
+A **work** is a function that reads, decides and then writes. Works that are waiting at the same time are committed together,
+so one sync to disk pays for many. A work may be run more than once (after a lost race or a failed commit), and only what it
+answered in the run that was committed is handed on; so it must not touch anything but its transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+from kaczmatch.service.domain.records import LogRecord, Record
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T")
+
+RecordKey = tuple[type[Record], tuple[Any, ...]]  # a kind and a key
+
+
+class StoreUnavailable(Exception):
+    """The store cannot take this now (a full queue, a full disk, a lost connection); nothing of it was kept. Try again."""
+
+
+class OutcomeUnknown(StoreUnavailable):
+    """The store was lost while it was committing: this may have been kept, or not. Look, or do it again if that does no harm."""
+
+
+class Reader(Protocol):
+    """Records as of one moment."""
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        """The record with this key."""
+
+    def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
+        """Those there are, by key."""
+
+    def find(
+        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[R]:
+        """Records whose fields equal `equal`, in the order of `kind.listed_by()`, or against it with `newest`.
+
+        `after` continues strictly beyond a place in that order: values of all its fields, or of the first ones.
+        """
+
+    def count(self, kind: type[R], **equal: Any) -> int:
+        """How many there are."""
+
+
+class Transaction(Reader, Protocol):
+    """A work's view: it sees what it has written. Once it has written, it cannot `find` or `count` any more."""
+
+    def put(self, record: Record) -> None:
+        """Add a record, or replace the one with its key."""
+
+    def append(self, record: LogRecord) -> None:
+        """Add a line to a log; the store numbers it. A key that is there already is an error."""
+
+    def drop(self, kind: type[Record], *key: Any) -> None:
+        """Take a record away; one that is not there is not missed. Lines of a log go only with an erased person."""
+
+
+class Store(Protocol):
+    """Keeps records. Works on the same people, as named by `people`, never overlap, in this process or any other."""
+
+    def write(
+        self, work: Callable[[Transaction], T], *, locks: Collection[str] = (), prefetch: Iterable[RecordKey] = ()
+    ) -> Future[T]:
+        """Run a work and commit what it wrote; the future is done when that is on disk.
+
+        `reads` are fetched beforehand, for all works of a commit together: a work that gets only these is fast.
+        An exception that a work raises is its answer, and nothing that it wrote is kept.
+        """
+
+    def read(self) -> AbstractContextManager[Reader]:
+        """A consistent view of what is committed."""
+
+    def close(self) -> None:
+        """Finish what is waiting, then let go."""

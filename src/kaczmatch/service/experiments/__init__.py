@@ -1,0 +1,1 @@
+"""Which policy is better: off-policy estimates from the log, and experiments."""

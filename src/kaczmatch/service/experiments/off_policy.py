@@ -1,0 +1,118 @@
+"""What another policy would have earned with the decks that were dealt: off-policy evaluation on the service's own log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, final
+
+import numpy as np
+
+from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
+from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
+from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.recommend.policy import Policy
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
+
+DEALS = 4  # of the policy for each deck; chances are known in each, so a few do
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TargetPolicy:
+    """What to judge: a policy, by the learner in use at the time or by another one."""
+
+    policy: Policy
+    learner: Learner | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OffPolicyEvaluation:
+    """The use case of judging a policy that was not in use. A like is a like; a pass, a skip and no answer are none."""
+
+    context: Context
+
+    def evaluate(
+        self,
+        target: TargetPolicy,
+        rng: np.random.Generator,
+        *,
+        since: datetime | None = None,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> OffPolicyEstimate:
+        """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
+        return judged(self.gathered(target, rng, since=since, watch=watch))
+
+    def gathered(
+        self,
+        target: TargetPolicy,
+        rng: np.random.Generator,
+        *,
+        since: datetime | None = None,
+        watch: Callable[[int, int], None] | None = None,
+    ) -> DealtDecks:
+        """What `judge` concludes from."""
+        now, rows = self.context.clock(), _Rows()
+        with self.context.store.read() as reader:
+            for occasion in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+                open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
+                if not open_still and (since is None or occasion.deck.at >= since):
+                    rows.add(occasion, rng)
+        return rows.gathered()
+
+
+@final
+class _Rows:
+    """Decks and their cards, as they are gathered."""
+
+    def __init__(self) -> None:
+        self._decks: list[tuple[str, int, float, float]] = []
+        self._cards: list[tuple[int, bool, float, float]] = []
+
+    def add(self, occasion: PastDeck, rng: np.random.Generator) -> None:
+        deck, cards = occasion.deck, occasion.cards
+        asked = [card.candidate for card in cards]
+        knows = isinstance(occasion.viewer.learner, BeliefLearner)
+        chances, foreseen = np.zeros(len(cards)), 0.0
+        for _ in range(DEALS):
+            seen = occasion.recommender.simulate(
+                occasion.viewer,
+                len(cards),
+                asked,
+                now=deck.at,
+                rng=rng,
+                blocked=occasion.blocked,
+                recent=occasion.recent,
+                admirers=occasion.admirers,
+                experience=occasion.experience,
+                exposure=occasion.exposure,
+            )
+            chances += seen.chances / DEALS
+            # What a belief expects of a card is known before its answer; other learners have no probabilities.
+            foreseen += float(seen.shown_likes.sum()) / DEALS if knows else 0.0
+        guesses = seen.likes if knows else np.zeros(len(cards))
+        number = len(self._decks)
+        self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
+        for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
+            self._cards.append((number, card.decision == LIKE, chance / card.propensity, guess))
+
+    def gathered(self) -> DealtDecks:
+        decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)
+        return DealtDecks(
+            user=decks[0],
+            size=decks[1].astype(np.float64),
+            least=decks[2].astype(np.float64),
+            foreseen=decks[3].astype(np.float64),
+            deck=cards[0].astype(np.int64),
+            like=cards[1].astype(np.float64),
+            weight=cards[2].astype(np.float64),
+            guess=cards[3].astype(np.float64),
+        )
+
+
+def _columns(rows: list[Any], number: int) -> list[np.ndarray[Any, Any]]:
+    return [np.array([row[place] for row in rows]) for place in range(number)]

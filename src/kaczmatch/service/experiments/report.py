@@ -1,0 +1,180 @@
+"""The report of an experiment: who was exposed to which arm, and what came of it. Sums over people alone, never one of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import final
+
+import numpy as np
+from scipy.stats import chisquare
+
+from kaczmatch.inference import sequential
+from kaczmatch.inference.clustered import Estimate
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Experiment
+from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.domain.records import Event, Impression, StoredDeck
+from kaczmatch.service.domain.store import Reader
+
+OUTCOMES = ("likes a card", "matches a card")
+_AT_ONCE = 1_000
+_POINTS = 100  # of a course, which is drawn
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArmReport:
+    """What is known of one arm. `units` have been watched to the end and count, `waiting` ones not yet; the estimates, in the
+    order of `OUTCOMES`, are means over units and None while there are too few."""
+
+    name: str
+    policy: str
+    share: float
+    units: int
+    waiting: int
+    decks: int
+    cards: int
+    outcomes: tuple[Estimate | None, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An arm minus the first one, as of now, and how it came to that: (units of both, difference, low, high)."""
+
+    arm: str
+    outcome: str
+    difference: Estimate | None
+    course: tuple[tuple[int, float, float, float], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExperimentReport:
+    """`balance` is the probability of numbers of units as uneven as these or more, if they were assigned as they should be.
+    `strays` are decks of this name that other settings assigned; nothing of them is counted."""
+
+    name: str
+    assigned: str
+    arms: tuple[ArmReport, ...]
+    contrasts: tuple[Contrast, ...]
+    balance: float | None
+    strays: int
+
+
+@final
+@dataclass(slots=True)
+class _Unit:
+    """What is counted of one unit, in the arm of its first deck."""
+
+    first: datetime
+    over: datetime
+    arm: str
+    decks: int = 0
+    cards: int = 0
+    hits: list[int] = field(default_factory=lambda: [0] * len(OUTCOMES))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ExperimentReports:
+    """The use case of reading an experiment."""
+
+    context: Context
+
+    def report(self, watch: Callable[[int, int], None] | None = None) -> ExperimentReport:
+        """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
+        experiment, now = self.context.config.experiment, self.context.clock()
+        if experiment is None:
+            return ExperimentReport("", "", (), (), None, 0)
+        with self.context.store.read() as reader:
+            units, strays = self._units(reader, experiment, watch)
+        closed = now - self.context.config.deck_life  # until then the last deck of a unit could be answered
+        # In the order of their first decks, which does not depend on what came of them.
+        done = sorted((one for one in units if one.over <= closed), key=lambda one: one.first)
+        arms = tuple(self._arm(arm, done, units) for arm in experiment.arms)
+        alpha = sequential.ALPHA / (len(OUTCOMES) * (len(arms) - 1))
+        contrasts = tuple(
+            _contrast(arm.name, experiment.arms[0].name, place, done, alpha)
+            for arm in experiment.arms[1:]
+            for place in range(len(OUTCOMES))
+        )
+        return ExperimentReport(experiment.name, experiment.assigned, arms, contrasts, _balance(experiment.arms, units), strays)
+
+    def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> tuple[list[_Unit], int]:
+        units: dict[str, _Unit] = {}
+        total, seen, strays = reader.count(StoredDeck, experiment=experiment.name), 0, 0
+        for decks in _pages(reader, experiment.name):
+            for deck in decks:
+                if not experiment.dealt(deck):
+                    strays += 1
+                    continue
+                key = deck.unit or deck.user
+                unit = units.get(key)
+                if unit is None:
+                    unit = units[key] = _Unit(deck.at, experiment.over(deck.unit, deck.at), deck.arm)
+                if deck.at < unit.over:
+                    _count(reader, deck, unit, unit.over + self.context.config.deck_life)
+            seen += len(decks)
+            if watch is not None:
+                watch(seen, total)
+        return list(units.values()), strays
+
+    def _arm(self, arm: Arm, done: Sequence[_Unit], units: Sequence[_Unit]) -> ArmReport:
+        mine, all_mine = [one for one in done if one.arm == arm.name], [one for one in units if one.arm == arm.name]
+        return ArmReport(
+            arm.name,
+            arm.policy.slug,
+            arm.share,
+            len(mine),
+            len(all_mine) - len(mine),
+            sum(one.decks for one in all_mine),
+            sum(one.cards for one in all_mine),
+            tuple(sequential.mean(_rates(mine, place)).last() for place in range(len(OUTCOMES))),
+        )
+
+
+def _count(reader: Reader, deck: StoredDeck, unit: _Unit, until: datetime) -> None:
+    """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
+    cards = reader.find(Impression, user=deck.user, deck=deck.id)
+    liked = [(card.user, card.swipe) for card in cards if card.decision == LIKE]
+    swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
+    unit.decks += 1
+    unit.cards += len(cards)
+    unit.hits[0] += len(swipes)
+    unit.hits[1] += sum(swipe.match is not None for swipe in swipes)
+
+
+def _pages(reader: Reader, experiment: str) -> Iterator[list[StoredDeck]]:
+    after: tuple[object, ...] = ()
+    while page := reader.find(StoredDeck, experiment=experiment, after=after, limit=_AT_ONCE):
+        yield page
+        after = tuple(getattr(page[-1], name) for name in StoredDeck.listed_by())
+
+
+def _rates(units: Sequence[_Unit], outcome: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """A card of each unit, so that everybody counts alike, however many decks they looked at."""
+    return np.array([one.hits[outcome] / max(one.cards, 1) for one in units])
+
+
+def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: float) -> Contrast:
+    both = [one for one in done if one.arm in (arm, first)]
+    course = sequential.difference(_rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha)
+    known = np.flatnonzero(~np.isnan(course.value))
+    shown = known[np.unique(np.linspace(0, len(known) - 1, _POINTS).astype(np.int64))] if len(known) else known
+    points = tuple((int(n) + 1, float(course.value[n]), float(course.low[n]), float(course.high[n])) for n in shown)
+    return Contrast(arm, OUTCOMES[outcome], course.last(), points)
+
+
+def _balance(arms: Sequence[Arm], units: Sequence[_Unit]) -> float | None:
+    counts: dict[str, int] = defaultdict(int)
+    for one in units:
+        counts[one.arm] += 1
+    total, shares = sum(counts[arm.name] for arm in arms), sum(arm.share for arm in arms)
+    if not total:
+        return None
+    expected = [total * arm.share / shares for arm in arms]
+    return float(chisquare([counts[arm.name] for arm in arms], expected).pvalue)

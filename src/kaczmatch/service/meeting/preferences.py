@@ -1,0 +1,134 @@
+"""What was learned about somebody, in words for that person alone; and their own history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
+from kaczmatch.service.domain.records import Event, LatestDecision, Person
+from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.meeting.decks import load_viewer
+from kaczmatch.service.meeting.serving_index import grown_state
+
+R = TypeVar("R", LatestDecision, Event)
+
+SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What one tag or feature counts, how far that may be off, and how sure its sign is (½: not at all)."""
+
+    name: str
+    weight: float
+    spread: float | None
+    confidence: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The names that count most for and against; `certainty` is the share of the first doubt that has gone."""
+
+    liked: tuple[Weight, ...]
+    disliked: tuple[Weight, ...]
+    swipes: int
+    certainty: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The use cases of looking at what was learned."""
+
+    context: Context
+
+    def of(self, user: str, *, most: int = 10) -> Preference:
+        with self.context.store.read() as reader:
+            sight = load_viewer(reader, self.context, user, self.context.clock())
+            current = self.context.catalogue.current(reader)
+            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
+            fold = self.context.catalogue.fold(reader, current.model)
+        start = grown_state(fold, fold.start().state, words)
+        return in_words(fold.learner, sight.viewer.state, start, sight.tracked.swipes, words, most)
+
+    def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
+        """How the preference grew: after each of the last events that taught something, the oldest first."""
+        with self.context.store.read() as reader:
+            if reader.get(Person, user) is None:
+                raise nobody(user)
+            current = self.context.catalogue.current(reader)
+            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
+            fold = self.context.catalogue.fold(reader, current.model)
+            events = without_undone(reader.find(Event, user=user))
+        taste: TrackedState = fold.start()
+        start, steps = grown_state(fold, taste.state, words), []
+        for place, event in enumerate(events):
+            taste = fold.step(taste, event)
+            if place >= len(events) - last:
+                state = grown_state(fold, taste.state, words)
+                steps.append((event, in_words(fold.learner, state, start, taste.swipes, words, most)))
+        return steps
+
+    def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
+        """Whom somebody likes, as of their last decision on each, the newest first."""
+        return self._listed(LatestDecision, user, after, limit, decision=LIKE)
+
+    def history(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Event]:
+        """Everything somebody did, the newest first."""
+        return self._listed(Event, user, after, limit)
+
+    def _listed(self, kind: type[R], user: str, after: Sequence[object], limit: int, **equal: str) -> list[R]:
+        with self.context.store.read() as reader:
+            if reader.get(Person, user) is None:
+                raise nobody(user)
+            return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
+
+
+def in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
+    weights = learner.weights(state.cells, state.dimensions)
+    spreads = _spreads(learner, state)
+    all_of_them = [
+        Weight(name.name, float(weight), *_sure(float(weight), None if spreads is None else float(spreads[place])))
+        for place, (name, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
+        if not name.retired and weight != 0.0
+    ]
+    by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))
+    first, certainty = _spreads(learner, start), None
+    if spreads is not None and first is not None:
+        certainty = float(1.0 - np.mean(spreads**2) / np.mean(first**2))
+    return Preference(
+        tuple(one for one in by_weight if one.weight > 0.0)[:most],
+        tuple(one for one in by_weight if one.weight < 0.0)[:most],
+        swipes,
+        None if certainty is None else min(max(certainty, 0.0), 1.0),
+    )
+
+
+def surely_liked(learner: Learner, state: State) -> NDArray[np.bool_]:
+    """Which coordinates somebody may be told that they like: those that count for, and are not half a guess."""
+    weights, spreads = learner.weights(state.cells, state.dimensions), _spreads(learner, state)
+    return np.asarray(weights > 0.0 if spreads is None else (weights > 0.0) & (ndtr(weights / spreads) >= SURE))
+
+
+def _spreads(learner: Learner, state: State) -> Vector | None:
+    """The standard deviation of each weight, where a learner has a belief."""
+    if not isinstance(learner, BeliefLearner):
+        return None
+    return np.asarray(np.sqrt(np.diag(learner.covariance(state))[: state.dimensions]))
+
+
+def _sure(weight: float, spread: float | None) -> tuple[float | None, float | None]:
+    return (None, None) if spread is None else (spread, float(ndtr(abs(weight) / spread)))

@@ -1,0 +1,266 @@
+"""Profiles: put, changed, paused; and how a stored one becomes what the recommender sees."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.filters import CandidateColumns, as_number
+from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
+from kaczmatch.recommend.profile import OLDEST, Profile, age_on
+from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.domain import catalogue
+from kaczmatch.service.domain import sparse_features as sparse
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.quotas import EDITS, spend
+from kaczmatch.service.domain.records import Change, Fact, Person, PersonCounters
+from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
+from kaczmatch.service.domain.store import Reader, Transaction
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
+_LONGEST_NAME = 80
+# Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
+_JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
+_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
+HELD = "held:"  # a fact about somebody whom an operator holds back
+ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileInput:
+    """What an app says of a person. The place is snapped to a coarse grid before it is stored."""
+
+    name: str
+    born: date
+    i_am: frozenset[str]
+    i_look_for: frozenset[str]
+    youngest: int = 18
+    oldest: int = OLDEST
+    latitude: float | None = None
+    longitude: float | None = None
+    within_km: float | None = None
+    tags: frozenset[str] = frozenset()
+    features: Mapping[str, float] = field(default_factory=dict)
+    paused: bool | None = None  # None: as it was
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The use cases of a profile."""
+
+    context: Context
+
+    def put(
+        self,
+        user: str,
+        about: ProfileInput,
+        *,
+        if_version: int | None = None,
+        limited: bool = True,
+        welcome: Callable[[Transaction], None] | None = None,
+    ) -> Future[Person]:
+        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet).
+
+        `welcome` is asked before somebody is added, and raises where that must not be.
+        """
+        checked_id(user)
+
+        def work(transaction: Transaction) -> Person:
+            now, known = self.context.clock(), transaction.get(Person, user)
+            if if_version is not None and if_version != (0 if known is None else known.version):
+                raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
+            if known is None and welcome is not None:
+                welcome(transaction)
+            if known is None and transaction.get(Fact, ERASING + user) is not None:
+                raise Conflict(f"{user!r} is being erased; try again in a moment")
+            current = self.context.catalogue.current(transaction)
+            words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
+            if about.paused is False:
+                self._released(transaction, user)
+            person = new_person(user, about, words, self.context.config.schema, now, known)
+            if limited and known is not None and known.features != person.features:
+                mine = counters_of(transaction, user)
+                transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
+            _written(transaction, self.context, person)
+            if known is None:
+                transaction.put(PersonCounters(user=user))
+                if current.building:  # which may have come past this name already
+                    fold = self.context.catalogue.fold(transaction, current.building)
+                    transaction.put(fold.encode(user, fold.start()))
+            return person
+
+        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.ACTIVE_VERSIONS]
+        reads = [(Person, (user,)), (PersonCounters, (user,)), *facts]
+        return self.context.store.write(work, locks=[user], prefetch=reads)
+
+    def pause(self, user: str, paused: bool) -> Future[Person]:
+        """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
+
+        def work(transaction: Transaction) -> Person:
+            known = require_person(transaction, user)
+            if not paused:
+                self._released(transaction, user)
+            return record_change(transaction, self.context, known, paused=paused)
+
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
+
+    def get(self, user: str) -> Person:
+        with self.context.store.read() as reader:
+            known = reader.get(Person, user)
+        if known is None:
+            raise nobody(user)
+        return known
+
+    def _released(self, transaction: Transaction, user: str) -> None:
+        if transaction.get(Fact, HELD + user) is not None:
+            raise Conflict("an operator holds this person back")
+
+
+def require_person(transaction: Transaction, user: str) -> Person:
+    known = transaction.get(Person, user)
+    if known is None:
+        raise nobody(user)
+    return known
+
+
+def counters_of(transaction: Reader, user: str) -> PersonCounters:
+    """Their counters; nothing where nothing was counted yet."""
+    return transaction.get(PersonCounters, user) or PersonCounters(user=user)
+
+
+def being_erased(reader: Reader) -> list[str]:
+    """Who is gone, and has left traces so far."""
+    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
+
+
+def record_change(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
+    """Shown and seeing, or not."""
+    after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
+    _written(transaction, context, after)
+    return after
+
+
+def _written(transaction: Transaction, context: Context, person: Person) -> None:
+    transaction.put(person)
+    transaction.append(Change(id=context.new_id(), user=person.id, at=person.changed))
+
+
+def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:
+    """The record of a profile, if it can be one."""
+    if (about.latitude is None) != (about.longitude is None):
+        raise InvalidInput("location", "needs both latitude and longitude")
+    located = about.latitude is not None and about.longitude is not None
+    place = Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None
+    features = words.vector(about.tags, about.features)
+    person = Person(
+        id=user,
+        version=1 if known is None else known.version + 1,
+        name=_checked_name(about.name),
+        i_am=tuple(sorted(about.i_am)),
+        i_look_for=tuple(sorted(about.i_look_for)),
+        born=about.born,
+        youngest=about.youngest,
+        oldest=about.oldest,
+        row=None if place is None else place.row,
+        column=None if place is None else place.column,
+        within_km=about.within_km,
+        features=sparse.packed(features),
+        paused=(known is not None and known.paused) if about.paused is None else about.paused,
+        created=now if known is None else known.created,
+        changed=now,
+    )
+    profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
+    if age_on(about.born, today) > OLDEST:
+        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    if not profile.old_enough(today):
+        raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
+    return person
+
+
+def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
+    """A stored profile as the recommender sees it."""
+    return Profile(
+        id=person.id,
+        i_am=frozenset(person.i_am),
+        i_look_for=frozenset(person.i_look_for),
+        born=person.born,
+        features=features_of(person, words),
+        ages=(person.youngest, person.oldest),
+        location=None if person.row is None or person.column is None else Location(person.row, person.column),
+        within_km=_within(person),
+        schema=schema,
+    )
+
+
+def features_of(person: Person, words: Vocabulary) -> Vector:
+    """Tags and features as a vector; retired names count no more."""
+    features = sparse.unpacked(person.features, words.dimensions)
+    features[[place for place, name in enumerate(words.terms) if name.retired]] = 0.0
+    return features
+
+
+def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
+    """The filter columns of stored profiles, which were checked when they were put."""
+    points = [_point(person.row, person.column) for person in people]
+    x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
+    return CandidateColumns(
+        schema,
+        [person.id for person in people],
+        np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
+        np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
+        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([person.youngest for person in people], np.uint8),
+        np.array([person.oldest for person in people], np.uint8),
+        x,
+        y,
+        z,
+        np.array([reach(_within(person)) for person in people], np.float32),
+    )
+
+
+@lru_cache(1 << 16)
+def _point(row: int | None, column: int | None) -> Point:
+    return NOWHERE if row is None or column is None else Location(row, column).point
+
+
+def _within(person: Person) -> float:
+    return math.inf if person.within_km is None else person.within_km
+
+
+def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
+    """Names of the tags somebody has, and their real-valued features."""
+    values = features_of(person, words)
+    used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
+
+
+def checked_id(identifier: str) -> str:
+    if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
+        raise InvalidInput("id", "must be 1 to 64 letters, digits or any of _ . : @ -, and begin with a letter or digit")
+    return identifier
+
+
+def _checked_name(name: str) -> str:
+    """A name to show: no control or direction-changing characters, which could make it look like something else."""
+    text = unicodedata.normalize("NFC", name).strip()
+    if not text or len(text) > _LONGEST_NAME:
+        raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
+    shown = _JOINER.sub("", text)
+    if any(unicodedata.category(character) in _UNSHOWN or character in _BLANK for character in shown):
+        raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
+    return text

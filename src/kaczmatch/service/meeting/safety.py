@@ -1,0 +1,117 @@
+"""Blocks and reports. Whoever is blocked is gone at the next request and cannot tell it from "not found"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import final
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Block, MatchSide, Person
+from kaczmatch.service.domain.refusals import NotFound
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import require_person
+
+_LONGEST_WORDS = 2_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """The use cases of keeping people apart."""
+
+    context: Context
+
+    def block(self, user: str, other: str) -> Future[None]:
+        """Keep two people apart for good; a match between them ends."""
+
+        def work(transaction: Transaction) -> None:
+            self._block(transaction, user, other, self.context.clock())
+
+        return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
+
+    def unblock(self, user: str, other: str) -> Future[None]:
+        """Take one's own block back; what the other side blocked stays blocked, and a match that ended stays ended."""
+
+        def work(transaction: Transaction) -> None:
+            require_person(transaction, user)
+            transaction.drop(Block, user, other)
+
+        return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
+
+    def blocks(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Block]:
+        """Whom somebody has blocked, the newest first."""
+        with self.context.store.read() as reader:
+            return reader.find(Block, user=user, after=after, newest=True, limit=limit)
+
+    def report(self, user: str, other: str, reason: str, words: str = "") -> Future[AbuseReport]:
+        """Tell an operator, and block."""
+        if not reason or len(reason) > 80 or len(words) > _LONGEST_WORDS:
+            raise InvalidInput("reason", f"must have 1 to 80 characters, and words at most {_LONGEST_WORDS:,}")
+
+        def work(transaction: Transaction) -> AbuseReport:
+            now = self.context.clock()
+            self._block(transaction, user, other, now)
+            report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=words, at=now)
+            transaction.put(report)
+            announce(
+                transaction,
+                self.context,
+                "report.created",
+                user,
+                {"report": report.id, "user": user, "other": other},
+                other=other,
+            )
+            return report
+
+        return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
+
+    def open_reports(self, *, after: Sequence[object] = (), limit: int = 50) -> list[AbuseReport]:
+        with self.context.store.read() as reader:
+            return reader.find(AbuseReport, closed=None, after=after, limit=limit)
+
+    def close(self, report: str, resolution: str, actor: str) -> Future[AbuseReport]:
+        """An operator has looked at a report."""
+
+        def work(transaction: Transaction) -> AbuseReport:
+            found = transaction.get(AbuseReport, report)
+            if found is None:
+                raise NotFound(f"there is no report {report!r}")
+            now = self.context.clock()
+            closed = replace(found, closed=found.closed or now, resolution=resolution)
+            transaction.put(closed)
+            action = f"closed report {report}"
+            transaction.append(AuditEntry(id=self.context.new_id(), at=now, actor=actor, action=action, user=found.other))
+            return closed
+
+        with self.context.store.read() as reader:
+            known = reader.get(AbuseReport, report)
+        both = [] if known is None else [known.user, known.other]  # erased meanwhile, neither may come back
+        return self.context.store.write(work, locks=both, prefetch=[(AbuseReport, (report,))])
+
+    def _block(self, transaction: Transaction, user: str, other: str, now: datetime) -> None:
+        require_person(transaction, user)
+        if user == other:
+            raise InvalidInput("other", "nobody blocks themselves")
+        # Somebody whom the other side has blocked may block in turn: to them nothing looks different.
+        require_person(transaction, other)
+        if transaction.get(Block, user, other) is None:
+            transaction.put(Block(user=user, other=other, at=now))
+        for mine, theirs in ((user, other), (other, user)):
+            match = transaction.get(MatchSide, mine, theirs)
+            if match is not None and match.ended is None:
+                transaction.put(replace(match, ended=now))
+                body = {"match": match.id, "user": mine, "other": theirs}
+                announce(transaction, self.context, "match.ended", mine, body, other=theirs)
+
+    def _reads(self, user: str, other: str) -> list[tuple[type, tuple[str, ...]]]:
+        pairs = ((user, other), (other, user))
+        return [
+            *((Person, (one,)) for one in (user, other)),
+            *((Block, pair) for pair in pairs),
+            *((MatchSide, pair) for pair in pairs),
+        ]

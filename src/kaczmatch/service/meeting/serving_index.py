@@ -1,0 +1,214 @@
+"""What one process keeps in memory to deal decks from: the candidate index, states, exposure. It follows the store.
+
+Everything here can be read again from the store at any time; a deck checks who may be shown in the store once more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import final
+
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import EventFold
+from kaczmatch.service.domain.records import Change, Event, Impression, LogRecord, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.operations.maintenance import last_dropped_change
+
+_AT_ONCE = 1_000
+_FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later
+_GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
+
+
+@final
+@dataclass(slots=True)
+class _LogFollower:
+    """How far a log has been read. Numbers are given before commits, so one may turn up after a later one: it is waited for."""
+
+    kind: type[Change] | type[Event]
+    read_to: int = 0
+    missing: dict[int, datetime] | None = None
+
+    @property
+    def next(self) -> int:
+        """The first number that has not come."""
+        return min(self.missing or (), default=self.read_to + 1)
+
+    def new(self, reader: Reader, now: datetime) -> list[Change | Event]:
+        missing = self.missing or {}
+        lines: list[Change | Event] = [*reader.find(self.kind, after=(self.next - 1,), limit=_FURTHEST)]
+        fresh = [line for line in lines if line.number > self.read_to or line.number in missing]
+        seen = {line.number for line in lines}
+        highest = max((line.number for line in fresh), default=self.read_to)
+        since = dict.fromkeys(range(max(self.read_to, highest - _FURTHEST) + 1, highest + 1), now) | missing
+        self.missing = {number: at for number, at in since.items() if number not in seen and now - at < _GIVEN_UP}
+        self.read_to = max(highest, self.read_to)
+        return fresh
+
+
+@final
+class ServingIndex:
+    """Made by `load`; kept up to date by calling `follow` again and again."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
+        self._following = threading.Lock()
+        self._states: dict[Hashable, State] = {}
+        self.exposure: Exposure
+        self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
+
+    @property
+    def current(self) -> ActiveVersions:
+        return self._served[0]
+
+    @property
+    def recommender(self) -> Recommender:
+        return self._served[1]
+
+    def load(self) -> None:
+        """Everybody, from the store."""
+        with self._following, self.context.store.read() as reader:
+            self._load(reader)
+
+    def _load(self, reader: Reader) -> None:
+        for trail in (self._changes, self._events):
+            last: list[LogRecord] = [*reader.find(trail.kind, newest=True, limit=1)]
+            trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
+            trail.missing = None
+        self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
+        self.exposure = Exposure(cap=self.context.config.exposure_cap)
+        self._rebuild(reader)
+        self._recall(reader)
+
+    def follow(self) -> int:
+        """Bring in what has changed in the store since; says how many people that concerned."""
+        with self._following, self.context.store.read() as reader:
+            now = self.context.clock()
+            if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
+                self._load(reader)
+                return len(self)
+            changed = {line.user for line in self._changes.new(reader, now)}
+            events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
+            swiped = {event.user for event in events} - changed
+            judged = {event.candidate for event in events if event.candidate is not None} - changed
+            if not self._serves(self.context.catalogue.current(reader)):
+                self._rebuild(reader)
+                self.forget(user for user in changed if user not in self.recommender.index)
+            else:
+                self._refresh(reader, sorted(changed))
+                fold = self.context.catalogue.fold(reader, self.current.model)
+                self._relearn(reader, sorted(swiped), fold, self.recommender.index, self._states)
+                self._reweigh(reader, sorted(judged), self.recommender.index)
+            return len(changed | swiped | judged)
+
+    def serving(self, current: ActiveVersions) -> Recommender | None:
+        """Who deals under this model and vocabulary, if they have just changed too; None: they are history already."""
+        if not self._serves(current):
+            self.follow()
+        served, recommender = self._served
+        return recommender if _alike(served, current) else None
+
+    def forget(self, people: Iterable[str]) -> None:
+        """Take people out at once, without waiting for the next `follow`."""
+        for user in people:
+            self.recommender.index.remove(user)
+            self._states.pop(user, None)
+            self.exposure.forget(user)
+
+    def _serves(self, current: ActiveVersions) -> bool:
+        return _alike(self.current, current)
+
+    def __len__(self) -> int:
+        return len(self.recommender.index)
+
+    def _rebuild(self, reader: Reader) -> None:
+        """A new index for another model or vocabulary; when it is complete it takes the place of the old one."""
+        context, rules = self.context, self.context.config
+        current = context.catalogue.current(reader)
+        fold = context.catalogue.fold(reader, current.model)
+        words = context.catalogue.vocabulary(reader, current.vocabulary)
+        index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
+        states: dict[Hashable, State] = {}
+        start = grown_state(fold, fold.start().state, words)
+        recommender = Recommender(
+            index=index,
+            states=lambda ids: [states.get(identifier, start) for identifier in ids],
+            policy=rules.policy,
+            fusion=rules.fusion,
+            cooldown=rules.cooldown,
+            private_order=True,
+        )
+        last: tuple[str, ...] = ()
+        while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
+            self._bring(reader, page, fold, index, states)
+            last = (page[-1].id,)
+        self._served, self._states = (current, recommender), states
+
+    def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
+        fold = self.context.catalogue.fold(reader, self.current.model)
+        for some in _in_parts(people):
+            found = reader.many(Person, [(user,) for user in some])
+            here = [person for person in found.values() if not person.paused]
+            self.forget(set(some) - {person.id for person in here})
+            self._bring(reader, here, fold, self.recommender.index, self._states)
+
+    def _bring(
+        self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
+    ) -> None:
+        words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
+        index.put(*(profile_of(person, words, schema) for person in people))
+        self._relearn(reader, ids, fold, index, states)
+        self._reweigh(reader, ids, index)
+
+    def _relearn(
+        self, reader: Reader, people: Sequence[str], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
+    ) -> None:
+        """What people like by now."""
+        words = index.vocabulary
+        for some in _in_parts(people):
+            learned = reader.many(StoredState, [(fold.model, user) for user in some])
+            new: dict[Hashable, State] = {
+                user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
+            }
+            index.prefer(new)
+            states.update(new)
+
+    def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+        """How others take to people by now."""
+        now, how = self.context.clock(), self.context.config.appeal
+        for some in _in_parts(people):
+            standings = reader.many(PersonCounters, [(user,) for user in some])
+            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
+
+    def _recall(self, reader: Reader) -> None:
+        """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
+        since = self.context.clock() - timedelta(days=14)
+        after: tuple[object, ...] = (since,)
+        while page := reader.find(Impression, after=after, limit=_AT_ONCE):
+            for card in page:
+                if card.candidate in self.recommender.index:
+                    self.exposure.shown([card.candidate], card.at)
+            after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
+
+
+def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
+    return (one.model, one.vocabulary) == (other.model, other.vocabulary)
+
+
+def grown_state(fold: EventFold, state: State, words: Vocabulary) -> State:
+    return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
+
+
+def _in_parts(people: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (people[first : first + _AT_ONCE] for first in range(0, len(people), _AT_ONCE))

@@ -1,0 +1,278 @@
+"""A swipe: event, new state, match and message in one commit; its undoing; the end of a session."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import final
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.filters import allowed
+from kaczmatch.service.domain import catalogue
+from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
+from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
+from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.quotas import SWIPES, spend
+from kaczmatch.service.domain.records import (
+    Block,
+    Event,
+    Fact,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    Person,
+    PersonCounters,
+    StoredState,
+)
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
+from kaczmatch.service.domain.store import RecordKey, Transaction
+from kaczmatch.service.meeting.profiles import HELD, checked_id, columns_of, counters_of, profile_of, require_person
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swipe:
+    """What a client sends: an id of its own choice makes it safe to send again."""
+
+    user: str
+    id: str
+    candidate: str
+    decision: str
+    deck: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SwipeResult:
+    """What a swipe came to: its event, the match it made, and whether it had been received before."""
+
+    event: Event
+    repeated: bool
+
+    @property
+    def match(self) -> str | None:
+        return self.event.match
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Swiping:
+    """The use cases of a swipe."""
+
+    context: Context
+
+    def swipe(self, swipe: Swipe) -> Future[SwipeResult]:
+        """Learn from a swipe on a card of a deck. It is done when it is on disk."""
+        _check(swipe)
+        return self.context.store.write(
+            lambda tx: self._swipe(tx, swipe), locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe)
+        )
+
+    def end_session(self, user: str, *, at: datetime | None = None) -> Future[bool]:
+        """End the open session, if there is one: block rules learn then. With `at`, only if nothing came after that moment."""
+
+        def work(transaction: Transaction) -> bool:
+            require_person(transaction, user)
+            standing = transaction.get(PersonCounters, user)
+            if standing is None or not standing.in_session:
+                return False
+            if at is not None and standing.last_swipe_at > at:
+                return False
+            moment = self.context.clock() if at is None else standing.last_swipe_at + self.context.config.session_silence
+            self._end_session(transaction, standing, moment)
+            transaction.put(replace(standing, in_session=False))
+            return True
+
+        return self.context.store.write(
+            work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
+        )
+
+    def imported(self, swipe: Swipe, at: datetime) -> Future[SwipeResult]:
+        """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
+        _check(swipe)
+
+        def work(transaction: Transaction) -> SwipeResult:
+            known = transaction.get(Event, swipe.user, swipe.id)
+            if known is not None:
+                return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
+            require_person(transaction, swipe.user)
+            spent, them = counters_of(transaction, swipe.user).quota_use, require_person(transaction, swipe.candidate)
+            return self._learn(transaction, swipe, them, spent, min(at, self.context.clock()), imported=True)
+
+        return self.context.store.write(work, locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe))
+
+    def _swipe(self, transaction: Transaction, swipe: Swipe) -> SwipeResult:
+        known = transaction.get(Event, swipe.user, swipe.id)
+        if known is not None:
+            return _again(known, swipe)
+        now, me = self.context.clock(), require_person(transaction, swipe.user)
+        card = transaction.get(Impression, swipe.user, swipe.deck, swipe.candidate)
+        them = transaction.get(Person, swipe.candidate)
+        if (
+            card is None
+            or them is None
+            or self._blocked(transaction, swipe)
+            or not self._compatible(transaction, me, them, card, now)
+        ):
+            # One answer for all of these: a block, an erasure and a person who never was look alike.
+            raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
+        if me.paused:
+            raise Conflict("a paused person cannot swipe; resume first")
+        if self._matched(transaction, swipe):
+            raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
+        if card.swipe is not None:
+            raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
+        spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
+        transaction.put(card.answered(swipe.id, swipe.decision))
+        return self._learn(transaction, swipe, them, spent, now, imported=False)
+
+    def _learn(
+        self, transaction: Transaction, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool
+    ) -> SwipeResult:
+        """Append the event and bring everything that follows from it up to date."""
+        rules = self.context.config
+        current = self.context.catalogue.current(transaction)
+        mine, theirs = counters_of(transaction, swipe.user), counters_of(transaction, swipe.candidate)
+        pair = transaction.get(LatestDecision, swipe.user, swipe.candidate)
+        if mine.in_session and now - mine.last_swipe_at >= rules.session_silence:
+            self._end_session(transaction, mine, mine.last_swipe_at + rules.session_silence)
+            mine = replace(mine, in_session=False)
+        back = transaction.get(LatestDecision, swipe.candidate, swipe.user)
+        known = pair if imported and pair is not None and pair.at > now else None  # an import may be older than what stands
+        mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
+        new = mutual and not self._matched(transaction, swipe) and not self._blocked(transaction, swipe)
+        event = Event(
+            user=swipe.user,
+            id=swipe.id,
+            kind=SWIPED,
+            at=now,
+            candidate=swipe.candidate,
+            decision=swipe.decision,
+            features=them.features,
+            appeal=appeal_to(theirs, pair, now, rules.appeal),
+            vocabulary=current.vocabulary,
+            model=current.model,
+            deck=swipe.deck or None,
+            match=self.context.new_id() if new else None,
+            imported=imported,
+        )
+        transaction.append(event)
+        self._fold(transaction, current, event)
+        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
+        own: tuple[float, float, datetime | None] = (
+            (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
+        )
+        if counts:
+            said = rating_evidence(mine, liked=liked)
+            transaction.put(theirs.with_appeal(*with_rating(theirs, said, now, rules.appeal)))
+            own = with_rating(pair, said, now, rules.appeal)
+        latest = LatestDecision(
+            user=swipe.user,
+            candidate=swipe.candidate,
+            decision=swipe.decision if known is None else known.decision,
+            at=now if known is None else known.at,
+            swipe=swipe.id if known is None else known.swipe,
+            excess=own[0],
+            information=own[1],
+            appeal_as_of=own[2],
+        )
+        transaction.put(latest)
+        session = mine.session if mine.in_session else swipe.id
+        transaction.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
+        if event.match is not None:
+            self._match(transaction, event, event.match, now)
+        return SwipeResult(event, repeated=False)
+
+    def _match(self, transaction: Transaction, event: Event, match: str, now: datetime) -> None:
+        for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
+            transaction.put(MatchSide(user=user, other=other, id=match, at=now))
+            if not event.imported:  # whoever brings its history knows its matches
+                body = {"match": match, "user": user, "other": other}
+                announce(transaction, self.context, "match.created", user, body, other=other)
+
+    def _end_session(self, transaction: Transaction, standing: PersonCounters, at: datetime) -> None:
+        current = self.context.catalogue.current(transaction)
+        event = Event(
+            user=standing.user,
+            id=f"~end:{self.context.new_id()}",  # no client can choose such an id
+            kind=SESSION_ENDED,
+            at=at,
+            vocabulary=current.vocabulary,
+            model=current.model,
+        )
+        transaction.append(event)
+        self._fold(transaction, current, event)
+
+    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event) -> None:
+        """One more step of the model in use, and of one that is being built if it has come to this person already."""
+        for model in (current.model, current.building):
+            if not model:
+                continue
+            learned = transaction.get(StoredState, model, event.user)
+            if learned is None and model == current.building:
+                continue
+            fold = self.context.catalogue.fold(transaction, model)
+            transaction.put(fold.encode(event.user, fold.step(fold.decode(learned), event)))
+
+    def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
+        """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
+        user, other = swipe.user, swipe.candidate
+        decided = (
+            transaction.get(LatestDecision, user, other) is not None and transaction.get(LatestDecision, other, user) is not None
+        )
+        return decided and transaction.get(MatchSide, user, other) is not None
+
+    def _blocked(self, transaction: Transaction, swipe: Swipe) -> bool:
+        user, other = swipe.user, swipe.candidate
+        return transaction.get(Block, user, other) is not None or transaction.get(Block, other, user) is not None
+
+    def _compatible(self, transaction: Transaction, me: Person, them: Person, card: Impression, now: datetime) -> bool:
+        """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
+
+        Who has paused themselves may still be answered; whom an operator holds back not.
+        """
+        if them.paused and transaction.get(Fact, HELD + them.id) is not None:
+            return False
+        if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
+            return True
+        version = self.context.catalogue.current(transaction).vocabulary
+        words, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
+        return bool(allowed(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
+
+    def _reads(self, swipe: Swipe) -> list[RecordKey]:
+        user, other = swipe.user, swipe.candidate
+        last = self.context.catalogue.last
+        models = [model for model in (last.model, last.building) if model] if last else []
+        return [
+            catalogue.ACTIVE_VERSIONS,
+            (Event, (user, swipe.id)),
+            (Person, (user,)),
+            (Person, (other,)),
+            (Impression, (user, swipe.deck, other)),
+            (Block, (user, other)),
+            (Block, (other, user)),
+            (PersonCounters, (user,)),
+            (PersonCounters, (other,)),
+            (LatestDecision, (user, other)),
+            (LatestDecision, (other, user)),
+            *((StoredState, (model, user)) for model in models),
+        ]
+
+
+def _check(swipe: Swipe) -> None:
+    checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
+    if swipe.decision not in (LIKE, PASS, SKIP):
+        raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
+    if swipe.candidate == swipe.user:
+        raise InvalidInput("candidate", "nobody swipes on themselves")
+
+
+def _again(known: Event, swipe: Swipe) -> SwipeResult:
+    """The same answer to the same swipe; another one under its id is a mistake."""
+    said = (known.kind, known.candidate, known.decision, known.deck or "")
+    if said != (SWIPED, swipe.candidate, swipe.decision, swipe.deck):
+        raise Reused(f"the id {swipe.id!r} was used for another swipe")
+    return SwipeResult(known, repeated=True)

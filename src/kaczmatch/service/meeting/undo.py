@@ -1,0 +1,122 @@
+"""Taking back the last swipe, and starting anew: both are events, and the state is folded again from what remains."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import final
+
+from kaczmatch.service.domain.appeal import less, without_decision
+from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import decisions, recounted
+from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE
+from kaczmatch.service.domain.records import Change, Event, Impression, LatestDecision, MatchSide, PersonCounters, StoredState
+from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import require_person
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Undoing:
+    """The use cases of going back."""
+
+    context: Context
+
+    def undo(self, user: str, swipe: str) -> Future[Event]:
+        """Take back the last swipe, exactly. Undoing it once more changes nothing; after a match it is refused."""
+
+        def work(transaction: Transaction) -> Event:
+            require_person(transaction, user)
+            done = transaction.get(Event, user, f"~undo:{swipe}")
+            if done is not None:
+                return done
+            event = transaction.get(Event, user, swipe)
+            if event is None or event.kind != SWIPED or event.candidate is None or event.candidate not in other:
+                raise NotFound(f"there is no swipe {swipe!r}")
+            events = transaction.find(Event, user=user)
+            last = next((one for one in reversed(events) if one.kind != SESSION_ENDED), None)
+            if last is None or last.id != swipe:
+                raise Conflict("only the last swipe can be undone")
+            if transaction.get(MatchSide, user, event.candidate) is not None:
+                raise Conflict("this swipe is part of a match; unmatch instead")
+            current = self.context.catalogue.current(transaction)
+            undone = Event(
+                user=user,
+                id=f"~undo:{swipe}",
+                kind=UNDONE,
+                at=self.context.clock(),
+                undoes=swipe,
+                vocabulary=current.vocabulary,
+                model=current.model,
+            )
+            transaction.append(undone)
+            self._undecide(transaction, event, [*events, undone])
+            refold(transaction, self.context, current, user, [*events, undone])
+            return undone
+
+        with self.context.store.read() as reader:
+            event = reader.get(Event, user, swipe)
+        # Nobody else works on the candidate then. A swipe that comes after this look was not there when its undo was asked for.
+        other = [event.candidate] if event is not None and event.candidate is not None else []
+        return self.context.store.write(work, locks=[user, *other])
+
+    def reset(self, user: str) -> Future[None]:
+        """Forget what was learned; decisions, matches and blocks stay."""
+
+        def work(transaction: Transaction) -> None:
+            require_person(transaction, user)
+            current, standing = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            event = Event(
+                user=user,
+                id=f"~reset:{self.context.new_id()}",
+                kind=RESET,
+                at=self.context.clock(),
+                vocabulary=current.vocabulary,
+                model=current.model,
+            )
+            events = transaction.find(Event, user=user)
+            transaction.append(event)
+            if standing is not None:
+                transaction.put(replace(standing, in_session=False))
+            refold(transaction, self.context, current, user, [*events, event])
+
+        return self.context.store.write(work, locks=[user])
+
+    def _undecide(self, transaction: Transaction, event: Event, events: list[Event]) -> None:
+        """Everything that followed from the swipe, as it was before it."""
+        user, other = event.user, event.candidate or ""
+        earlier = decisions(events).get(other)
+        pair, mine, theirs = (
+            transaction.get(LatestDecision, user, other),
+            transaction.get(PersonCounters, user),
+            transaction.get(PersonCounters, other),
+        )
+        if pair is not None and mine is not None and theirs is not None and event.decision != SKIP:
+            how = self.context.config.appeal
+            if earlier is None and pair.appeal_as_of is not None:  # all that they ever said of the other
+                theirs = less(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
+            else:
+                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == LIKE, how=how)
+            transaction.put(theirs)
+            transaction.append(
+                Change(id=self.context.new_id(), user=other, at=self.context.clock())
+            )  # processes remember their appeal
+        if mine is not None:
+            transaction.put(recounted(mine, events))
+        if earlier is None or pair is None:
+            transaction.drop(LatestDecision, user, other)
+        else:
+            transaction.put(replace(pair, decision=earlier.decision or SKIP, at=earlier.at, swipe=earlier.id))
+        card = transaction.get(Impression, user, event.deck or "", other)
+        if card is not None:
+            transaction.put(replace(card, swipe=None, decision=None))
+
+
+def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
+    """The states of a person anew from their events: of the model in use, and of one being built that has come to them."""
+    for model in (current.model, current.building):
+        if model == current.model or (model and transaction.get(StoredState, model, user) is not None):
+            fold = context.catalogue.fold(transaction, model)
+            transaction.put(fold.encode(user, fold.replay(events)))

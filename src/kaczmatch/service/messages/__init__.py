@@ -1,0 +1,1 @@
+"""What the app is told: a feed to poll, and webhooks."""

@@ -1,0 +1,1 @@
+"""What an operator runs and looks at: models, maintenance, verification, figures, timelines."""

@@ -1,0 +1,102 @@
+"""One person's records against their events: what is derived must follow from the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from kaczmatch.service.domain.appeal import summed
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import decisions, recounted
+from kaczmatch.service.domain.folding import LIKE, SWIPED, without_undone
+from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.decks import excluded_people
+
+_ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConsistencyCheck:
+    """`user` and their log, as of one moment; how many records are theirs is added to `seen`.
+
+    Of people who are `leaving`, matches are gone already and decisions are not: that is how far their erasure has come.
+    """
+
+    context: Context
+    reader: Reader
+    user: str
+    log: Sequence[Event]
+    seen: Counter[type[Record]]
+    leaving: frozenset[str] = frozenset()
+
+    def problems(self) -> Iterator[str]:
+        pairs = {pair.candidate: pair for pair in self.reader.find(LatestDecision, user=self.user)}
+        matches = {match.other: match for match in self.reader.find(MatchSide, user=self.user)}
+        standing = self.reader.get(PersonCounters, self.user)
+        self.seen.update(
+            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(standing is not None)}
+        )
+        yield from self._counters(standing)
+        yield from self._decisions(pairs)
+        yield from self._cards()
+        yield from self._matches(matches)
+        yield from self._unmatched(pairs)
+
+    def _counters(self, standing: PersonCounters | None) -> Iterator[str]:
+        if standing is None or standing != recounted(standing, self.log):
+            yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
+        raters = self.reader.find(LatestDecision, candidate=self.user)
+        excess, information = summed(raters, standing, self.context.config.appeal)
+        held = (0.0, 0.0) if standing is None else (standing.excess, standing.information)
+        if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
+            yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
+
+    def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
+        stands = decisions(self.log)
+        for other in sorted({*stands, *pairs}):
+            event, pair = stands.get(other), pairs.get(other)
+            said = None if event is None else (event.decision, event.at, event.id)
+            if said != (None if pair is None else (pair.decision, pair.at, pair.swipe)):
+                yield f"what {self.user!r} decided on {other!r} is not what its events say"
+
+    def _cards(self) -> Iterator[str]:
+        answers = {(one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == SWIPED}
+        for card in self.reader.find(Impression, user=self.user):
+            if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
+                yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
+
+    def _matches(self, matches: dict[str, MatchSide]) -> Iterator[str]:
+        made = {event.candidate: event for event in self.log if event.match is not None}
+        for other, event in made.items():
+            if other not in matches and other not in self.leaving:
+                yield f"{self.user!r} made match {event.match!r} with {other!r}, which is not there"
+        sides = self.reader.many(MatchSide, [(other, self.user) for other in matches])
+        for other, match in matches.items():
+            if (other, self.user) not in sides or sides[other, self.user].id != match.id:
+                yield f"match {match.id!r} of {self.user!r} has no other side"
+            elif not self._is_made(match, made.get(other)):
+                yield f"match {match.id!r} of {self.user!r} was made by no event"
+
+    def _is_made(self, match: MatchSide, mine: Event | None) -> bool:
+        """By one's own swipe, or by the other's, which mostly is the one that stands."""
+        last = self.reader.get(LatestDecision, match.other, self.user)
+        theirs = self.reader.get(Event, match.other, last.swipe) if last is not None else None
+        if any(one is not None and (one.match, one.at) == (match.id, match.at) for one in (mine, theirs)):
+            return True
+        return any((one.match, one.at) == (match.id, match.at) for one in self.reader.find(Event, user=match.other))
+
+    def _unmatched(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
+        """Two likes without a match; an import may bring likes of people who have blocked each other."""
+        likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
+        back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
+        apart = excluded_people(self.reader, self.user) | self.leaving
+        for other in likes:
+            returned = back.get((other, self.user))
+            if returned is not None and returned.decision == LIKE and other not in apart:
+                yield f"{self.user!r} and {other!r} like each other and have no match"

@@ -1,0 +1,196 @@
+"""Which model learns: the first one; another learner or prior, built beside it from the log; and the vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.registry import learner
+from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.samplers.contract import BeliefSampler
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.domain.records import Event, Model, Person, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.refusals import Conflict
+from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.ranking import taught_by
+
+BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
+_AT_ONCE = 500
+_ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
+_MOST_FITTED = 2_000  # people; a mean over more is hardly better
+_MOST_SWIPES = 200  # of each: that says what they like
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The use cases of changing how the service learns."""
+
+    context: Context
+
+    def set_up(self, words: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
+        """The first vocabulary and model of an empty store; what is there already stays."""
+        self._check(slug, settings)
+        prior = neutral_prior(learner(slug, **settings), words.dimensions)
+
+        def work(transaction: Transaction) -> ActiveVersions:
+            known = ActiveVersions.read(transaction)
+            if known is not None:
+                return known
+            now = self.context.clock()
+            transaction.put(StoredVocabulary(version=1, terms=stored(words), at=now))
+            transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
+            transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
+            current = ActiveVersions(1, 0, 1)
+            current.write(transaction)
+            return current
+
+        return self.context.store.write(work, locks=["~models"]).result()
+
+    def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
+        """A new version of the vocabulary: names added, renamed, retired."""
+
+        def work(transaction: Transaction) -> Vocabulary:
+            current = self.context.catalogue.current(transaction)
+            changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
+            if changed.dimensions > MOST_NAMES:
+                raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
+            words = Vocabulary(changed.terms, current.vocabulary + 1)
+            transaction.put(StoredVocabulary(version=words.version, terms=stored(words), at=self.context.clock()))
+            replace(current, vocabulary=words.version).write(transaction)
+            return words
+
+        return self.context.store.write(work, locks=["~models"]).result()
+
+    def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
+        """What people like on average, from those who have swiped; None where they are too few to say."""
+        with self.context.store.read() as reader:
+            current = self.context.catalogue.current(reader)
+            dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
+            known = [one.user for one in reader.find(StoredState, model=current.model) if one.swipes]
+            some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
+            histories = [taught_by(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
+        swipes = [(place, event) for place, events in enumerate(histories) for event in events]
+        if len(histories) < _ENOUGH_PEOPLE:
+            return None
+        log = SwipeLog(
+            user=np.array([place for place, _ in swipes]),
+            label=[1 if event.decision == LIKE else -1 for _, event in swipes],
+            features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
+            appeal=[event.appeal for _, event in swipes],
+        )
+        rule = learner(slug, **settings)
+        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+
+    def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
+        """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
+
+        Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
+        """
+
+        self._check(slug, settings)
+
+        def begin(transaction: Transaction) -> int:
+            current = self.context.catalogue.current(transaction)
+            if current.building:
+                raise Conflict(f"model {current.building} is being built already")
+            number = max(model.id for model in transaction.find(Model)) + 1
+            now = self.context.clock()
+            transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
+            transaction.put(model_record(number, slug, settings, prior, BUILDING, now))
+            replace(current, building=number).write(transaction)
+            return number
+
+        number = self.context.store.write(begin, locks=["~models"]).result()
+        self._build(number, told)
+        return number
+
+    def resume(self, told: Callable[[int, int], None] | None = None) -> int:
+        """Finish building what was interrupted; 0 where nothing was."""
+        with self.context.store.read() as reader:
+            building = self.context.catalogue.current(reader).building
+        if building:
+            self._build(building, told)
+        return building
+
+    def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
+        """Whether decks can be dealt by this learner under the policies in force."""
+        rule, rules = learner(slug, **settings), self.context.config
+        arms = () if rules.experiment is None else rules.experiment.arms
+        for policy in (rules.policy, *(arm.policy for arm in arms)):
+            sampler = policy.plan(Experience()).sampler
+            if isinstance(sampler, BeliefSampler):
+                sampler.belief(rule)
+
+    def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
+        while self._teach(number, told):
+            pass  # who has come meanwhile
+        self.context.store.write(lambda tx: self._switch(tx, number), locks=["~models"]).result()
+        self._clear()
+
+    def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
+        """Everybody's log to those who have no state under a model yet; says how many that were."""
+        last: tuple[str, ...] = ()
+        done = taught = 0
+        with self.context.store.read() as reader:
+            total = reader.count(Person)
+        while True:
+            with self.context.store.read() as reader:
+                page = [person.id for person in reader.find(Person, after=last, limit=_AT_ONCE)]
+                known = reader.many(StoredState, [(number, user) for user in page])
+            if not page:
+                return taught
+            for user in page:
+                if (number, user) not in known:
+                    self.context.store.write(partial(self._learn, number=number, user=user), locks=[user]).result()
+            last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
+            if told is not None:
+                told(done, total)
+
+    def _learn(self, transaction: Transaction, number: int, user: str) -> None:
+        if transaction.get(Person, user) is None:
+            return
+        events = transaction.find(Event, user=user)
+        self.context.catalogue.current(transaction)
+        fold = self.context.catalogue.fold(transaction, number)
+        transaction.put(fold.encode(user, fold.replay(events)))
+
+    def _switch(self, transaction: Transaction, number: int) -> None:
+        """All processes use the new model from their next look on."""
+        current = self.context.catalogue.current(transaction)
+        if current.building != number:
+            return  # another process was at it too, and faster
+        for model, status in ((current.model, RETIRED), (number, IN_USE)):
+            record = transaction.get(Model, model)
+            if record is not None:
+                transaction.put(replace(record, status=status))
+        replace(current, model=number, building=0).write(transaction)
+
+    def _clear(self) -> None:
+        """States of models that are used no more."""
+        with self.context.store.read() as reader:
+            retired = [model.id for model in reader.find(Model) if model.status == RETIRED]
+        for number in retired:
+            while True:
+                with self.context.store.read() as reader:
+                    page = reader.find(StoredState, model=number, limit=_AT_ONCE)
+                if not page:
+                    break
+
+                def work(transaction: Transaction, page: list[StoredState] = page) -> None:
+                    for one in page:
+                        transaction.drop(StoredState, *one.identity())
+
+                self.context.store.write(work).result()

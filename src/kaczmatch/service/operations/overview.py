@@ -1,0 +1,191 @@
+"""The whole in figures. What grows with use is looked at through a window or a sample, and how much was looked at is said."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import final
+
+import numpy as np
+
+from kaczmatch.learners.logs.monitors import gram_condition
+from kaczmatch.recommend.exposure import gini, top_share
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import LIKE, PASS, SWIPED
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    Event,
+    Impression,
+    MatchSide,
+    Model,
+    OutboxMessage,
+    Person,
+    PersonCounters,
+    StoredDeck,
+    StoredState,
+)
+from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
+
+_WINDOW = timedelta(hours=1)
+_MOST = 20_000  # lines looked at for a figure: enough for a rate
+_SWIPERS = 300  # people whose Δs and κ are looked at: who swiped last
+_BLOCK = 32  # of their swipes, as many as a block of the paper has
+_MANY, _NEARLY_ALL = 100, 0.95  # swipes and the share of likes from which somebody seems to like everybody
+_CURVE = 100  # parts of the Lorenz curve
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MinuteCounts:
+    """What happened within one minute."""
+
+    at: datetime
+    swipes: int
+    likes: int
+    decks: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SuspiciousAccount:
+    """Somebody who likes nearly everybody, as bots do."""
+
+    user: str
+    swipes: int
+    likes: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PeopleSample:
+    """How much was looked at: the newest swipes and cards, and the people who swiped last."""
+
+    events: int
+    cards: int
+    people: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Counts are of everybody, rates of the last hour, the rest of a sample."""
+
+    people: int
+    paused: int
+    matches: int
+    open_reports: int
+    kept_messages: int
+    learner: str
+    prior: str
+    like_rate: float | None
+    match_rate: float | None
+    policies: tuple[tuple[str, str, str, int], ...]  # policy, sampler, reason, decks
+    stability: tuple[float, ...]  # Δs of people's last sessions
+    conditions: tuple[float, ...]  # κ of AAᵀ + I over each one's last swipes
+    singular: int  # how many of these have no κ without damping
+    exposure_gini: float | None
+    exposure_top: float | None  # share of the cards that shows the most shown hundredth
+    lorenz: tuple[float, ...]  # share of the cards that shows the least shown 0, 1, 2, … 100 %
+    minutes: tuple[MinuteCounts, ...]
+    like_everybody: tuple[SuspiciousAccount, ...]  # of those who swiped within the hour, the busiest first
+    sample: PeopleSample
+
+
+def overview(context: Context) -> Overview:
+    now = context.clock()
+    with context.store.read() as reader:
+        current = context.catalogue.current(reader)
+        model = reader.get(Model, current.model)
+        people = reader.count(Person)
+        lines = reader.find(Event, newest=True, limit=_MOST)
+        decks = [one for one in reader.find(StoredDeck, newest=True, limit=_MOST) if one.at > now - _WINDOW]
+        cards = reader.find(Impression, newest=True, limit=_MOST)
+        recent = _last_swipes(lines)
+        learned = reader.many(StoredState, [(current.model, user) for user in recent])
+        names = context.catalogue.vocabulary(reader, current.vocabulary).dimensions
+        swipes = [one for one in lines if one.at > now - _WINDOW and _decided(one) and not one.imported]
+        likes = [one for one in swipes if one.decision == LIKE]
+        policies = Counter((deck.policy, deck.sampler, deck.reason) for deck in decks)
+        shown = _shown(cards, people)
+        gauged = [_gauged(rows, names) for rows in recent.values()]
+        return Overview(
+            people=people,
+            paused=reader.count(Person, paused=True),
+            matches=reader.count(MatchSide, ended=None) // 2,
+            open_reports=reader.count(AbuseReport, closed=None),
+            kept_messages=reader.count(OutboxMessage),
+            learner="" if model is None else model.learner,
+            prior="" if model is None else model.prior,
+            like_rate=len(likes) / len(swipes) if swipes else None,
+            match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
+            policies=tuple((*told, number) for told, number in policies.most_common(20)),
+            stability=tuple(round(one.stability[-1], 3) for one in learned.values() if one.stability),
+            conditions=tuple(round(condition, 2) for condition, _ in gauged),
+            singular=sum(singular for _, singular in gauged),
+            exposure_gini=gini(shown) if shown else None,
+            exposure_top=top_share(shown) if shown else None,
+            lorenz=_lorenz(shown),
+            minutes=_minutes(swipes, decks, now),
+            like_everybody=_suspects(reader, {one.user for one in swipes}),
+            sample=PeopleSample(len(lines), len(cards), len(recent)),
+        )
+
+
+def _suspects(reader: Reader, users: Collection[str]) -> tuple[SuspiciousAccount, ...]:
+    standings = reader.many(PersonCounters, [(user,) for user in users]).values()
+    found = [one for one in standings if one.swipes >= _MANY and one.likes >= _NEARLY_ALL * one.swipes]
+    return tuple(
+        SuspiciousAccount(one.user, one.swipes, one.likes) for one in sorted(found, key=lambda one: (-one.swipes, one.user))
+    )
+
+
+def _decided(event: Event) -> bool:
+    return event.kind == SWIPED and event.decision in (LIKE, PASS)
+
+
+def _last_swipes(newest_first: Iterable[Event]) -> dict[str, list[Event]]:
+    """The last swipes of those who swiped last and often enough to say something."""
+    found = defaultdict[str, list[Event]](list)
+    for event in newest_first:
+        if _decided(event) and (event.user in found or len(found) < 2 * _SWIPERS) and len(found[event.user]) < _BLOCK:
+            found[event.user].append(event)
+    often = [(user, events) for user, events in found.items() if len(events) >= _BLOCK // 4]
+    return dict(often[:_SWIPERS])
+
+
+def _gauged(events: Sequence[Event], names: int) -> tuple[float, bool]:
+    """κ with damping, and whether there is none without."""
+    rows = np.array([unpacked(event.features or b"", max(names, 1)) for event in events])
+    return gram_condition(rows, 1.0), math.isinf(gram_condition(rows))
+
+
+def _shown(cards: Iterable[Impression], people: int) -> list[int]:
+    """How often each person was shown, who was not included; empty where nobody was."""
+    counts = Counter(card.candidate for card in cards)
+    return [*counts.values(), *[0] * max(0, people - len(counts))] if counts else []
+
+
+def _lorenz(shown: Sequence[int]) -> tuple[float, ...]:
+    if not shown:
+        return ()
+    reached = np.concatenate([[0.0], np.cumsum(np.sort(np.array(shown, np.float64)))])
+    places = np.linspace(0, len(shown), _CURVE + 1)
+    share = np.interp(places, np.arange(len(shown) + 1), reached / reached[-1])
+    return tuple(round(float(one), 4) for one in share)
+
+
+def _minutes(swipes: Sequence[Event], decks: Sequence[StoredDeck], now: datetime) -> tuple[MinuteCounts, ...]:
+    start = (now - _WINDOW).replace(second=0, microsecond=0)
+    swiped, liked, dealt = Counter[datetime](), Counter[datetime](), Counter[datetime]()
+    for one in swipes:
+        minute = one.at.replace(second=0, microsecond=0)
+        swiped[minute] += 1
+        liked[minute] += one.decision == LIKE
+    for deck in decks:
+        dealt[deck.at.replace(second=0, microsecond=0)] += 1
+    times = [start + timedelta(minutes=place) for place in range(61)]
+    return tuple(MinuteCounts(time, swiped[time], liked[time], dealt[time]) for time in times)

@@ -1,0 +1,96 @@
+"""What an operator may do: see one person's timeline, where every look leaves an audit line, and hold somebody back."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import datetime
+from typing import final
+
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, Fact, MatchSide, Person, StoredDeck
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import HELD, record_change, require_person
+from kaczmatch.service.operations.overview import Overview, overview
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """One thing that happened to or by somebody."""
+
+    at: datetime
+    what: str
+    other: str = ""
+    detail: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One person as an operator sees them; the newest moment first."""
+
+    name: str
+    paused: bool
+    held: bool
+    moments: tuple[TimelineEntry, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class OperatorActions:
+    """The use cases of an operator."""
+
+    context: Context
+
+    def timeline(self, user: str, actor: str, *, limit: int = 200) -> Timeline:
+        """What one person did and what was done about them. That it was looked at is written down first."""
+
+        def work(transaction: Transaction) -> tuple[Person, bool]:
+            person, held = require_person(transaction, user), transaction.get(Fact, HELD + user) is not None
+            transaction.append(self._audit(actor, "looked at timeline", user))
+            return person, held
+
+        reads = [(Person, (user,)), (Fact, (HELD + user,))]
+        person, held = self.context.store.write(work, locks=[user], prefetch=reads).result()
+        with self.context.store.read() as reader:
+            moments = [
+                TimelineEntry(one.at, one.kind if one.decision is None else one.decision, one.candidate or "", one.deck or "")
+                for one in reader.find(Event, user=user, newest=True, limit=limit)
+            ]
+            moments += [
+                TimelineEntry(one.at, "deck dealt", detail=f"{one.policy}: {one.reason}")
+                for one in reader.find(StoredDeck, user=user, newest=True, limit=limit)
+            ]
+            moments += [
+                TimelineEntry(one.at, "matched", one.other) for one in reader.find(MatchSide, user=user, newest=True, limit=limit)
+            ]
+            made, received = ({"user": user}, "reported", "other"), ({"other": user}, "was reported by", "user")
+            for equal, what, other in (made, received):
+                found = reader.find(AbuseReport, newest=True, limit=limit, **equal)
+                moments += [TimelineEntry(one.at, what, getattr(one, other), one.reason) for one in found]
+            looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
+            moments += [TimelineEntry(one.at, one.action, detail=one.actor) for one in looks]
+        newest = sorted(moments, key=lambda one: one.at, reverse=True)[:limit]
+        return Timeline(person.name, person.paused, held, tuple(newest))
+
+    def hold(self, user: str, actor: str, held: bool) -> Future[None]:
+        """Somebody who is held is paused and cannot resume; released, they stay paused until they do."""
+
+        def work(transaction: Transaction) -> None:
+            person = require_person(transaction, user)
+            if held:
+                transaction.put(Fact(name=HELD + user, value=actor))
+                if not person.paused:
+                    record_change(transaction, self.context, person, paused=True)
+            else:
+                transaction.drop(Fact, HELD + user)
+            transaction.append(self._audit(actor, "held back" if held else "released", user))
+
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
+
+    def overview(self) -> Overview:
+        return overview(self.context)
+
+    def _audit(self, actor: str, action: str, user: str) -> AuditEntry:
+        return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor=actor, action=action, user=user)

@@ -1,0 +1,1 @@
+"""What a person may demand: everything kept about them, and its erasure."""

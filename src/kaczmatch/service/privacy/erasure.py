@@ -1,0 +1,153 @@
+"""Erasure: first the person is gone, at once; then every trace in other people's logs, and states are folded without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.appeal import less
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import recounted
+from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    AuditEntry,
+    Block,
+    Change,
+    Delivery,
+    Event,
+    Fact,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    OutboxMessage,
+    Person,
+    PersonCounters,
+    Record,
+    StoredDeck,
+    StoredState,
+)
+from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.domain.scrubbing import LOCK, Scrubbing, mark_for_scrubbing
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.profiles import ERASING, HELD, being_erased, checked_id
+from kaczmatch.service.meeting.undo import refold
+
+# Where a person can stand: every field that names one. A test walks all records to see that none is missing.
+TRACES: tuple[tuple[type[Record], str], ...] = (
+    (Person, "id"),
+    (PersonCounters, "user"),
+    (StoredState, "user"),
+    (StoredDeck, "user"),
+    (Impression, "user"),
+    (Impression, "candidate"),
+    (MatchSide, "user"),
+    (MatchSide, "other"),
+    (Block, "user"),
+    (Block, "other"),
+    (AbuseReport, "user"),
+    (AbuseReport, "other"),
+    (OutboxMessage, "user"),
+    (OutboxMessage, "other"),
+    (Change, "user"),
+    (AuditEntry, "user"),
+    (Event, "user"),
+    (Event, "candidate"),
+    (LatestDecision, "user"),
+    (LatestDecision, "candidate"),
+)
+_LATER = {
+    (Event, "candidate"),
+    (LatestDecision, "user"),
+    (LatestDecision, "candidate"),
+}  # those touch other people, who are taken one at a time
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """Bytes in the files of the database go at once where that costs little, and otherwise when `resume` finds it is time."""
+
+    context: Context
+    scrubbing: Scrubbing
+    farewells: ErasedTokens
+
+    def erase(self, user: str) -> None:
+        """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
+        checked_id(user)
+        self.context.store.write(lambda tx: self._remove(tx, user), locks=[user]).result()
+        self._clean(user)
+        if not self.scrubbing.delay:
+            self.scrubbing.run()
+
+    def resume(self) -> int:
+        """Finish erasures that were interrupted, and scrub if it is time."""
+        with self.context.store.read() as reader:
+            jobs = being_erased(reader)
+        for user in jobs:
+            self._clean(user)
+        self.scrubbing.run()
+        return len(jobs)
+
+    def _remove(self, transaction: Transaction, user: str) -> None:
+        """From now on nobody meets this person, and nothing new can be said of them."""
+        if transaction.get(Person, user) is None:
+            if transaction.get(Fact, ERASING + user) is not None:
+                return  # it was begun, and goes on
+            raise nobody(user)
+        found: list[Record] = []
+        for kind, field in TRACES:
+            equal: dict[str, Any] = {field: user}
+            found += [] if (kind, field) in _LATER else transaction.find(kind, **equal)
+        for record in found:
+            transaction.drop(type(record), *record.identity())
+            if isinstance(record, OutboxMessage):
+                transaction.drop(Delivery, record.id)
+        self.farewells.note(transaction, user)
+        transaction.drop(Fact, HELD + user)
+        transaction.put(Fact(name=ERASING + user, value=""))
+        transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
+
+    def _clean(self, user: str) -> None:
+        """Everybody who swiped on this person, or on whom they swiped, one at a time."""
+        with self.context.store.read() as reader:
+            others = {event.user for event in reader.find(Event, candidate=user)}
+            others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
+                pair.user for pair in reader.find(LatestDecision, candidate=user)
+            }
+        for other in sorted(others):
+            self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
+
+        def finished(transaction: Transaction) -> None:
+            if transaction.get(Fact, ERASING + user) is None:
+                return  # somebody else was at it too, and has told
+            transaction.drop(Fact, ERASING + user)
+            mark_for_scrubbing(transaction, self.context)
+            announce(transaction, self.context, "profile.erased", user, {"user": user})
+
+        self.context.store.write(finished, locks=[user, LOCK]).result()
+
+    def _forget(self, transaction: Transaction, user: str, other: str) -> None:
+        """One person's log and state without the other, and their appeal without what the other thought."""
+        if transaction.get(Fact, ERASING + user) is None:
+            return  # another process has finished it: whoever has the name by now is somebody new
+        events = transaction.find(Event, user=other)
+        gone = {event.id for event in events if event.candidate == user}
+        kept = [event for event in events if event.id not in gone and event.undoes not in gone]
+        given, standing = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
+        for event in events:
+            if event.id in gone or event.undoes in gone:
+                transaction.drop(Event, *event.identity())
+        if gone:
+            refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
+        if gone and standing is not None:
+            standing = recounted(standing, kept)
+            transaction.put(standing)
+        if given is not None and given.appeal_as_of is not None and standing is not None:
+            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+        transaction.drop(LatestDecision, user, other)
+        transaction.drop(LatestDecision, other, user)
+        if standing is not None:  # processes remember the state and appeal that were
+            transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))

@@ -1,0 +1,1 @@
+"""Bulk data in and out: profiles and swipes as files."""

@@ -1,0 +1,83 @@
+"""Profiles and swipes in batches, as `importing` takes them back. What was learned and how people are judged is not among it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import SWIPED, without_undone
+from kaczmatch.service.domain.records import Event, Person
+from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.transfer.profiles import FIELDS as PROFILE
+from kaczmatch.service.transfer.swipes import FIELDS as SWIPE
+
+COLUMNS: Final = {"profiles": PROFILE, "swipes": SWIPE}
+_AT_ONCE = 500
+
+Batch = list[dict[str, Any]]
+
+
+def exported(context: Context, what: str) -> Iterator[Batch]:
+    return {"profiles": _profiles, "swipes": _swipes}[what](context)
+
+
+def _pages(context: Context) -> Iterator[tuple[list[Person], Vocabulary]]:
+    """Everybody; each page is as of its own moment, so that no reader keeps the store from cleaning up for long."""
+    last: tuple[str, ...] = ()
+    while True:
+        with context.store.read() as reader:
+            page = reader.find(Person, after=last, limit=_AT_ONCE)
+            words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+        if not page:
+            return
+        yield page, words
+        last = (page[-1].id,)
+
+
+def _profiles(context: Context) -> Iterator[Batch]:
+    for page, words in _pages(context):
+        yield [_profile(person, words) for person in page]
+
+
+def _profile(person: Person, words: Vocabulary) -> dict[str, Any]:
+    tags, features = tags_of(person, words)
+    place = None if person.row is None or person.column is None else Location(person.row, person.column)
+    return {
+        "id": person.id,
+        "name": person.name,
+        "born": person.born.isoformat(),
+        "i_am": list(person.i_am),
+        "i_look_for": list(person.i_look_for),
+        "youngest": person.youngest,
+        "oldest": person.oldest,
+        "latitude": None if place is None else place.latitude,
+        "longitude": None if place is None else place.longitude,
+        "within_km": person.within_km,
+        "tags": tags,
+        "features": features,
+        "paused": person.paused,
+    }
+
+
+def _swipes(context: Context) -> Iterator[Batch]:
+    """Those that were not undone, each user's in their order."""
+    for page, _ in _pages(context):
+        for person in page:
+            with context.store.read() as reader:
+                events = without_undone(reader.find(Event, user=person.id))
+            batch = [
+                {
+                    "user": event.user,
+                    "candidate": event.candidate,
+                    "decision": event.decision,
+                    "at": event.at.isoformat().replace("+00:00", "Z"),
+                    "id": event.id,
+                }
+                for event in events
+                if event.kind == SWIPED
+            ]
+            if batch:
+                yield batch
