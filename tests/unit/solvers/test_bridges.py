@@ -22,7 +22,7 @@ from kaczmatch.solvers.damped import Damped
 
 D = 7
 tags = arrays(np.float64, D, elements=st.sampled_from([0.0, 1.0])).filter(np.any)
-preferences = arrays(np.float64, D, elements=st.floats(-3.0, 3.0))
+preferences = arrays(np.float64, D, elements=st.integers(-300, 300).map(lambda hundredths: hundredths / 100.0))
 alphas = st.floats(0.01, 50.0)
 
 
