@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 
-.PHONY: serve test bench migration docs clean
+.PHONY: serve test bench results migration docs clean
 
 serve: $(ENVIRONMENT)
 	$(BIN)/kaczmatch serve --demo
@@ -22,12 +22,14 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py
 
+results: $(ENVIRONMENT) # the tables of the pages, from docs/results; docs/record.py writes those
+	$(BIN)/python docs/render.py
+
 migration: $(ENVIRONMENT) # make migration words="what changes"
 	$(BIN)/python -m kaczmatch.storage.migrations $(words)
 
 docs: $(ENVIRONMENT)
 	$(BIN)/python docs/figures.py
-	$(BIN)/python docs/claims.py
 	$(BIN)/python docs/screenshots.py
 	$(BIN)/kaczmatch openapi > docs/openapi.json
 

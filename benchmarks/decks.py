@@ -6,11 +6,12 @@ deck, with cooldown, policy, probabilities, reasons and cards, is another row: i
 days, the best eight of all among them, who must not come again. Parties take turns, so that whatever else the machine does
 meets them alike.
 
-    python benchmarks/decks.py [people ...]
+    python benchmarks/decks.py [people ...] [--out FOLDER]
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import math
@@ -20,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -39,6 +41,8 @@ from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.scoring import geometric
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 D, DECK, VIEWERS, MET = 60, 32, 24, 50
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -121,7 +125,7 @@ class People:
 
 
 Party = Callable[[Profile], list[int]]
-SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck"
+SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck with cooldown, policy, probabilities and reasons"
 
 
 def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
@@ -294,24 +298,27 @@ def bytes_read(index: CandidateIndex, viewer: Profile) -> float:
     return float(rows * (4 + 2 + 16 + 8 + 4 + np.count_nonzero(viewer.features) + 4))
 
 
-def report(n: int) -> None:
+def report(n: int, out: Path | None) -> None:
     people = People(n)
     plain = Plain(people)
     own, index = ours(people)
     parties: dict[str, Party] = {**own, **numpy_parties(plain), "FAISS flat with a selector": faiss_party(plain)}
     parties["DuckDB"] = duckdb_party(plain)
     share = float(np.mean([len(plain.passing(viewer)) for viewer in people.viewers])) / n
-    print(f"\n{n:,} people, {100 * share:.0f} % pass all filters; milliseconds a deck of {DECK}, {VIEWERS} viewers")
     truth = {viewer.id: exact(people, plain, viewer) for viewer in people.viewers}
     people.meet(truth)
     anew = {viewer.id: exact(people, plain, viewer, people.met[viewer.id]) for viewer in people.viewers}
     gc.collect()
     gc.freeze()  # a million states are not to be looked through again and again while others are timed
     times = milliseconds(parties, people.viewers, 8)
+    rows = []
     for name, deck in parties.items():
         right = anew if name == WHOLE else truth
         same = float(np.mean([len(set(deck(v)) & set(right[v.id])) / len(right[v.id]) for v in people.viewers]))
-        print(f"{name:>28}{times[name]:>10.2f}{100 * same:>9.1f} % of the exact deck")
+        ratio = times[name] / times[WHOLE]
+        rows.append({"deck of": name, "milliseconds": times[name], "times as long": ratio, "share of the exact deck": same})
+    title = f"{n:,} people, {100 * share:.0f} % pass all filters; a deck of {DECK}, mean of {VIEWERS} viewers"
+    tell(out, Table(f"decks-{n}", title, rows, timed=True))
     peers = {name: ms for name, ms in times.items() if name not in own}
     fastest = min(peers, key=lambda name: peers[name])
     for name in own:
@@ -322,7 +329,7 @@ def report(n: int) -> None:
     print(f"{'read':>28}{read / times[SEARCH] / 1e6:>10.1f} GB/s in a search as a whole; this machine's memory {bandwidth():.0f}")
 
 
-def memory(n: int) -> None:
+def memory(n: int, out: Path | None) -> None:
     """MiB that an index of so many people adds to a process."""
     tags = np.random.default_rng(0)
     people = People(min(n, BLOCK))
@@ -337,7 +344,9 @@ def memory(n: int) -> None:
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free is not taken
     mib = _resident() - before
-    print(f"\nan index of {n:,} people takes {mib:.0f} MiB{'' if mib < 400 else '   OVER ITS LIMIT of 400'}")
+    tell(out, Table("index-memory", "Memory that an index adds to a process", [{"people": n, "MiB": mib}], timed=True))
+    if mib >= 400:
+        print("OVER ITS LIMIT of 400 MiB")
 
 
 def _resident() -> float:
@@ -347,19 +356,23 @@ def _resident() -> float:
 
 def main() -> None:
     """Each size in a process of its own, so that none leaves memory in a state that the next one has to live with."""
-    parts = {"--report": report, "--memory": memory}
-    if sys.argv[1:2] and sys.argv[1] in parts:
-        parts[sys.argv[1]](int(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("people", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--part", choices=("report", "memory"), help=argparse.SUPPRESS)
+    add_out(parser)
+    options = parser.parse_args()
+    if options.part:
+        {"report": report, "memory": memory}[options.part](options.people[0], options.out)
         return
-    sizes = [int(size) for size in sys.argv[1:]] or [10_000, 100_000, 1_000_000]
-    for n in sizes:
-        _in_a_process("--report", n)
-    _in_a_process("--memory", max(sizes))
+    for n in options.people:
+        _in_a_process("report", n, options.out)
+    _in_a_process("memory", max(options.people), options.out)
 
 
-def _in_a_process(part: str, n: int) -> None:
+def _in_a_process(part: str, n: int, out: Path | None) -> None:
+    words = [sys.executable, __file__, str(n), "--part", part, *(["--out", str(out)] if out else [])]
     # What DuckDB says of itself while Python ends does not belong here.
-    subprocess.run([sys.executable, __file__, part, str(n)], check=True, stderr=subprocess.DEVNULL)  # noqa: S603
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)  # noqa: S603
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import resource
@@ -17,6 +18,8 @@ import polars as pl
 from typer.testing import CliRunner
 
 from kaczmatch.cli.app import app
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 USERS, SWIPES, CANDIDATES, D = 10_000, 100, 20_000, 60
 
@@ -49,6 +52,9 @@ def timed(*arguments: str) -> tuple[float, str]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_out(parser)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = write_log(folder)
@@ -57,8 +63,12 @@ def main() -> None:
     print(said.splitlines()[0])
     print(advised.splitlines()[0])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{USERS * SWIPES:,} swipes of {USERS:,} users, {CANDIDATES:,} candidates, {D} tags")
-    print(f"kaczmatch evaluate, every learner: {evaluated:.0f} s; kaczmatch tune: {tuned:.0f} s; most memory {memory:.1f} GiB")
+    rows = [
+        {"command": "kaczmatch evaluate, every learner", "seconds": evaluated},
+        {"command": "kaczmatch tune", "seconds": tuned},
+    ]
+    title = f"{USERS * SWIPES:,} swipes of {USERS:,} users, {CANDIDATES:,} candidates, {D} tags; most memory {memory:.1f} GiB"
+    tell(options.out, Table("evaluation", title, rows, timed=True))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What appeal does to exposure, on real swipes: how unequally candidates come to the top when it is a coordinate, and when not.
 
-    python benchmarks/exposure.py FOLDER        the folder that further.py takes
+    python benchmarks/exposure.py FOLDER [--out FOLDER]        the folder that further.py takes
 
 MovieLens: after 20 swipes everybody is shown the best 20 of the rest of their own list; speed dating: after 5 dates the best 3 of
 the evening's rest. Gini of how often each is shown, a list that has them: 0 for everybody alike, 1 for one only.
@@ -8,7 +8,7 @@ the evening's rest. Gini of how often each is shown, a list that has them: 0 for
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,8 @@ import kaczmatch
 from further import Data, dating, movielens
 from kaczmatch import fit_population
 from kaczmatch.core.vectors import Vector
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 
 def gini(shares: Vector) -> float:
@@ -46,11 +48,16 @@ def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    for data, t, top in ((movielens(folder), 20, 20), (dating(folder), 5, 3)):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    add_out(parser)
+    options = parser.parse_args()
+    rows = []
+    for data, t, top in ((movielens(options.folder), 20, 20), (dating(options.folder), 5, 3)):
         for name, tags, appeal in (("tags only", True, False), ("tags and appeal", True, True), ("appeal alone", False, True)):
             shares = shown(data, t, top, tags=tags, appeal=appeal)
-            print(f"{data.name:>10}  {name:<18} gini {gini(shares):.3f}, never shown {np.mean(shares == 0.0):.1%}", flush=True)
+            rows.append({"log": data.name, "scored by": name, "Gini": gini(shares), "never shown": float(np.mean(shares == 0.0))})
+    tell(options.out, Table("exposure", "How unequally candidates come to the top", rows))
 
 
 if __name__ == "__main__":

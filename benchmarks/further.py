@@ -1,6 +1,6 @@
 """What was tried beyond the population prior and appeal, on real swipes: numbers for docs/further.md.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/further.py FOLDER
+    OPENBLAS_NUM_THREADS=1 python benchmarks/further.py FOLDER [--out FOLDER]
 
 FOLDER has movielens_small and speed_dating, each with candidates.csv and swipes.csv.
 
@@ -14,6 +14,7 @@ import argparse
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,9 @@ from scipy.special import ndtr
 import kaczmatch
 from kaczmatch import Appeal, BeliefLearner, Prior, SwipeLog, fit_population, population_prior, replay
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.report.results import Table
 from kaczmatch.simulation.metrics import auc
+from tables import add_out, tell
 
 PROBIT = kaczmatch.learner("probit", appeal=True)
 DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
@@ -45,7 +48,8 @@ class Data:
     def rows(self, user: int) -> NDArray[np.int64]:
         return np.flatnonzero(self.log.user == user)
 
-    def table(self, name: str, teach: Callable[[int], Taught]) -> None:
+    def areas(self, name: str, teach: Callable[[int], Taught]) -> dict[str, Any]:
+        """A row of a table: mean AUC after so many swipes."""
         areas = np.full((len(self.test), len(self.times)), np.nan)
         for place, user in enumerate(self.test):
             rows, seen = self.rows(user), 0
@@ -58,7 +62,9 @@ class Data:
                 seen, rest = t, rows[t:]
                 likes = self.log.label[rest] > 0
                 areas[place, column] = auc(np.round(score(rest, self.known[t][rest]), 12)[None], likes[None])[0]
-        print(f"{self.name:>10}  {name:<44}" + "  ".join(f"{area:.3f}" for area in np.nanmean(areas, axis=0)), flush=True)
+        means = [float(area) for area in np.nanmean(areas, axis=0)]
+        print(f"{self.name:>13}  {name:<60}" + "  ".join(f"{area:.3f}" for area in means), flush=True)
+        return {"tried": name} | {str(t): mean for t, mean in zip(self.times, means, strict=True)}
 
 
 def movielens(folder: Path, appeal: Appeal = APPEAL) -> Data:
@@ -69,7 +75,7 @@ def movielens(folder: Path, appeal: Appeal = APPEAL) -> Data:
     known = appeal.known(log, viewer=log.user, candidate=table, at=at)
     test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
     times = (0, 5, 20, 50, 100, 200)
-    return Data("movielens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
+    return Data("MovieLens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
 
 
 def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
@@ -84,7 +90,7 @@ def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
             at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
         known[t] = appeal.known(log, viewer=log.user, candidate=table, at=at)
     test = np.unique(log.user[wave % 2 == 1]).tolist()
-    return Data("dating", log.with_appeal(appeal.before(log)), wave % 2 == 0, test, times, known)
+    return Data("speed dating", log.with_appeal(appeal.before(log)), wave % 2 == 0, test, times, known)
 
 
 def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
@@ -283,60 +289,63 @@ def fitted_from(data: Data, start: Prior, rounds: int) -> Prior:
     return prior
 
 
-def smaller(folder: Path) -> None:
-    for make in (movielens, dating):
-        for name, appeal in (
-            ("appeal alone", APPEAL),
-            ("appeal alone, σ = 0.3", Appeal(spread=0.3)),
-            ("appeal alone, σ = 3", Appeal(spread=3.0)),
-            ("appeal alone, half gone in a year", Appeal(half_life_days=365.0)),
-        ):
-            make(folder, appeal).table(name, appeal_alone)
-        data = make(folder)
-        prior = fit_population(PROBIT, data.log.rows(data.fit))
-        data.table("probit", plain(data, PROBIT, lambda _, prior=prior: prior))  # type: ignore[misc]
-        data.table("probit, ranked by probability", by_probability(data, prior))
-        from_ones = fitted_from(data, Prior.ones(prior.dimensions), 15)
-        data.table("probit, population fitted from all ones", plain(data, PROBIT, lambda _, prior=from_ones: prior))  # type: ignore[misc]
-        print()
+def smaller(data: Data, make: Callable[[Appeal], Data], prior: Prior) -> Iterator[dict[str, Any]]:
+    from_ones = fitted_from(data, Prior.ones(prior.dimensions), 15)
+    yield data.areas("ranked by the probability of a like instead of the mean", by_probability(data, prior))
+    yield data.areas("population fitted from all ones", plain(data, PROBIT, lambda _: from_ones))
+    for name, appeal in (
+        ("appeal alone", APPEAL),
+        ("appeal alone, σ = 0.3", Appeal(spread=0.3)),
+        ("appeal alone, σ = 3", Appeal(spread=3.0)),
+        ("appeal alone, half gone in a year", Appeal(half_life_days=365.0)),
+    ):
+        yield make(appeal).areas(name, appeal_alone)
 
 
-def tries(folder: Path) -> Iterator[None]:
-    for data in (movielens(folder), dating(folder)):
-        prior = fit_population(PROBIT, data.log.rows(data.fit))
-        for name, learner in (("probit, prior and appeal", PROBIT), ("probit-diag, prior and appeal", DIAGONAL)):
-            fitted = fit_population(learner, data.log.rows(data.fit))
-            data.table(name, plain(data, learner, lambda _, fitted=fitted: fitted))  # type: ignore[misc]
-        for count in (2, 4):
-            data.table(f"mixture of {count} archetypes", mixture(data, archetypes(data, prior, count)))
-        d = prior.dimensions + 2
-        data.table("diagonal", structured(data, prior, diagonal, np.eye(d)))
-        for rank in (2, 8):
-            data.table(f"diagonal and rank {rank}", structured(data, prior, low_rank(rank), np.eye(d)))
-        assert prior.covariance is not None
-        data.table("diagonal in the prior's eigenbasis", structured(data, prior, diagonal, np.linalg.eigh(prior.covariance)[1]))
-        yield
-    own = profiles(data, folder)
+def beliefs(data: Data, prior: Prior) -> Iterator[dict[str, Any]]:
+    yield data.areas("`probit`, population and appeal", plain(data, PROBIT, lambda _: prior))
+    spread = fit_population(DIAGONAL, data.log.rows(data.fit))
+    yield data.areas("`probit-diag`, population and appeal", plain(data, DIAGONAL, lambda _: spread))
+    for count in (2, 4):
+        yield data.areas(f"mixture of {count} archetypes", mixture(data, archetypes(data, prior, count)))
+    d = prior.dimensions + 2
+    yield data.areas("diagonal covariance", structured(data, prior, diagonal, np.eye(d)))
+    for rank in (2, 8):
+        yield data.areas(f"diagonal and rank {rank}", structured(data, prior, low_rank(rank), np.eye(d)))
+    assert prior.covariance is not None
+    basis = np.linalg.eigh(prior.covariance)[1]
+    yield data.areas("diagonal in the eigenbasis of the population's covariance", structured(data, prior, diagonal, basis))
+
+
+def by_own_tags(data: Data, own: Matrix, prior: Prior) -> Iterator[dict[str, Any]]:
     for ridge in (10.0, 100.0, 1_000.0):
-        data.table(f"mean from own profile, ridge {ridge:g}", plain(data, PROBIT, from_profile(data, prior, own, ridge)))
+        teach = plain(data, PROBIT, from_profile(data, prior, own, ridge))
+        yield data.areas(f"mean from the user's own tags, ridge {ridge:,.0f}", teach)
     shown = _features(data.log, np.arange(len(data.log)))
     for name, extra in (
-        ("tags and shared tags", shown * own),
-        ("tags and differing tags", np.abs(shown - own)),
-        ("tags and how many are shared", (shown * own).sum(axis=1, keepdims=True)),
+        ("tags, and those that both have", shown * own),
+        ("tags, and those in which they differ", np.abs(shown - own)),
+        ("tags, and how many both have", (shown * own).sum(axis=1, keepdims=True)),
     ):
         log = widened(data, extra)
         wider = fit_population(PROBIT, log.rows(data.fit))
-        data.table(name, plain(data, PROBIT, lambda _, wider=wider: wider, log))  # type: ignore[misc]
+        yield data.areas(name, plain(data, PROBIT, lambda _, wider=wider: wider, log))  # type: ignore[misc]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    smaller(folder)
-    for _ in tries(folder):
-        print()
+    add_out(parser)
+    options = parser.parse_args()
+    for make in (movielens, dating):
+        data = make(options.folder)
+        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        rows = list(beliefs(data, prior))
+        if make is dating:
+            rows += by_own_tags(data, profiles(data, options.folder), prior)
+        rows += smaller(data, lambda appeal, make=make: make(options.folder, appeal), prior)  # type: ignore[misc]
+        title = f"{data.name}: AUC on the rest after so many swipes, {len(data.test)} test users"
+        tell(options.out, Table(data.name.lower().replace(" ", "-"), title, rows))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The people and the log are made up from a seed. `--killed-after` ends the import once in the middle with SIGKILL and starts it
 again, which goes on where it had got to. Progress is the command's own.
 
-    python benchmarks/importing.py [--people 20000] [--swipes 1000000] [--killed-after SECONDS]
+    python benchmarks/importing.py [--people 20000] [--swipes 1000000] [--killed-after SECONDS] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kaczmatch.app.vocabulary import GENERAL
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 COMMAND = [str(Path(sys.executable).with_name("kaczmatch"))]
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -79,6 +81,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--swipes", type=int, default=1_000_000)
     parser.add_argument("--killed-after", type=float, default=None)
+    add_out(parser)
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-importing-") as name:
@@ -94,11 +97,20 @@ def main() -> None:
         rest = ran(arguments, folder / "data")
         whole = Run(cut.seconds + rest.seconds, cut.cpu + rest.cpu, max(cut.peak_mib, rest.peak_mib), rest.rc)
         runs.append(("swipes", whole, asked.swipes))
-        for what, run, rows in runs:
-            rate = f"{rows / run.seconds:8,.0f} rows/s  {1e6 * run.cpu / rows:6.0f} µs of CPU a row"
-            print(f"{what:9} {rows:10,} rows  {run.seconds:7.1f} s  {rate}  peak {run.peak_mib:6.0f} MiB")
-        if any(run.rc for _, run, _ in runs):
-            raise SystemExit("an import failed")
+    if any(run.rc for _, run, _ in runs):
+        raise SystemExit("an import failed")
+    table = [
+        {
+            "import of": what,
+            "rows": rows,
+            "seconds": run.seconds,
+            "rows per second": rows / run.seconds,
+            "µs of CPU per row": 1e6 * run.cpu / rows,
+            "peak MiB": run.peak_mib,
+        }
+        for what, run, rows in runs
+    ]
+    tell(asked.out, Table("importing", "The command's import into SQLite", table, timed=True))
 
 
 if __name__ == "__main__":

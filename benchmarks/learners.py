@@ -5,6 +5,7 @@ Every figure is the best of several rounds, all parties on the same swipes: 10,0
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,8 @@ import kaczmatch
 from kaczmatch.learners.belief.habits import at_first
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 USERS, SWIPES, D, POPULATION = 10_000, 64, 60, 2_000
 
@@ -139,6 +142,9 @@ def readable_probit_seconds(swipes: Swipes) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_out(parser)
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     swipes = Swipes()
     river, scikit_learn = river_seconds(swipes), scikit_learn_seconds(swipes)
@@ -146,23 +152,37 @@ def main() -> None:
     live = {slug: live_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
     folded = {slug: replay_seconds(slug, swipes) for slug in kaczmatch.LEARNERS}
 
-    print(f"{USERS:,} users x {SWIPES} swipes, {D} tags, {POPULATION:,} candidates; microseconds a swipe\n")
-    print(f"{'':>14}{'live swipe':>12}{'replay':>10}{'swipes/s in replay':>22}")
-    for slug in kaczmatch.LEARNERS:
-        print(f"{slug:>14}{live[slug] * 1e6:>12.2f}{folded[slug] * 1e6:>10.3f}{1 / folded[slug]:>22,.0f}")
-    print(f"\nRiver PAClassifier.learn_one {river * 1e6:.2f}, scikit-learn SGDClassifier.partial_fit {scikit_learn * 1e6:.1f},")
-    print(f"numpy Block-NK in a loop {block * 1e6:.2f}, numpy probit in a loop {probit * 1e6:.2f}\n")
-
-    rows = [
-        ("tk swipe against River learn_one", river / live["tk"], 1),
-        ("tk swipe against scikit-learn partial_fit", scikit_learn / live["tk"], 50),
-        ("tk replay against River learn_one", river / folded["tk"], 80),
-        ("block-nk replay against numpy with np.linalg.solve", block / folded["block-nk"], 3),
-        ("probit replay against the readable numpy rule", probit / folded["probit"], 15),
+    costs: list[dict[str, Any]] = [
+        {
+            "learner": f"`{slug}`",
+            "bytes of a new state": len(kaczmatch.learner(slug).start(kaczmatch.Prior.ones(D)).to_bytes()),
+            "live, µs per swipe": 1e6 * live[slug],
+            "replay, µs per swipe": 1e6 * folded[slug],
+        }
+        for slug in kaczmatch.LEARNERS
     ]
-    print(f"{'times as fast':>52}{'ratio':>9}{'floor':>8}")
-    for name, ratio, floor in rows:
-        print(f"{name:>52}{ratio:>9.1f}{floor:>8}{'' if ratio >= floor else '   BELOW ITS FLOOR'}")
+    for name, seconds in (
+        ("River `PAClassifier.learn_one`", river),
+        ("scikit-learn `SGDClassifier.partial_fit`", scikit_learn),
+        ("Block-NK in a numpy loop", block),
+        ("`probit` in a numpy loop", probit),
+    ):
+        costs.append(
+            {"learner": name, "bytes of a new state": None, "live, µs per swipe": 1e6 * seconds, "replay, µs per swipe": None}
+        )
+    ratios = [
+        ("a live `tk` swipe against River's `PAClassifier.learn_one`", river / live["tk"], 1),
+        ("a live `tk` swipe against scikit-learn's `partial_fit`", scikit_learn / live["tk"], 50),
+        ("`tk` in `replay` against River", river / folded["tk"], 80),
+        ("`block-nk` in `replay` against a numpy loop with `np.linalg.solve`", block / folded["block-nk"], 3),
+        ("`probit` in `replay` against its readable numpy rule", probit / folded["probit"], 15),
+    ]
+    title = f"{USERS:,} users x {SWIPES} swipes, {D} tags, {POPULATION:,} candidates"
+    compared = [{"compared": name, "times as fast": ratio} for name, ratio, _ in ratios]
+    tell(options.out, Table("costs", title, costs, timed=True), Table("ratios", title, compared, timed=True))
+    for name, ratio, floor in ratios:
+        if ratio < floor:
+            print(f"BELOW ITS FLOOR of {floor}: {name}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Do off-policy intervals cover the truth? Simulated people use the real service; then its log judges policies it never dealt by.
 
-python benchmarks/off_policy.py [--studies 100] [--couples 30] [--days 2] [--floor 0.3]
+python benchmarks/off_policy.py [--studies 100] [--couples 30] [--days 2] [--floor 0.3] [--out FOLDER]
 
 The truth of a study is the likes a card that the policy would have earned at the very occasions that were dealt for, by the
 people's own probabilities to like, which the service never sees.
@@ -23,8 +23,10 @@ from kaczmatch.inference.clustered import Estimate
 from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
+from kaczmatch.report.results import Table
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from studies import logged
+from tables import add_out, tell
 
 CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
 BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))
@@ -38,6 +40,7 @@ def main() -> None:
     parser.add_argument("--couples", type=int, default=30)
     parser.add_argument("--days", type=int, default=2)
     parser.add_argument("--floor", type=float, default=0.3)
+    add_out(parser)
     options = parser.parse_args()
     found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
     refused = dict.fromkeys(POLICIES, 0)
@@ -54,19 +57,28 @@ def main() -> None:
             for words, field in ESTIMATES.items():
                 found.setdefault((name, words), []).append((getattr(told, field), truth))
     people, decks = 2 * options.couples, 2 * options.couples * options.days
-    print(
-        f"\n{options.studies} studies of {people} people and {decks} decks of 6; dealt by mutual with a floor of {options.floor}"
-    )
-    print("refused: " + ", ".join(f"{name} in {number}" for name, number in refused.items()) + "\n")
-    print("| policy judged | estimate | covers the truth | mean error | root mean square error | mean half width | truth |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print("refused: " + ", ".join(f"{name} in {number}" for name, number in refused.items()))
+    rows = []
     for (name, words), studies in found.items():
         errors = np.array([one.value - truth for one, truth in studies])
         covered = sum(one.covers(truth) for one, truth in studies)
         width = np.mean([(one.high - one.low) / 2.0 for one, _ in studies])
         truth = np.mean([truth for _, truth in studies])
-        numbers = f"{covered} of {len(studies)} | {errors.mean():+.4f} | {np.sqrt(np.square(errors).mean()):.4f}"
-        print(f"| {name} | {words} | {numbers} | {width:.4f} | {truth:.3f} |")
+        rows.append(
+            {
+                "policy judged": name,
+                "estimate": words,
+                "covers the truth": f"{covered} of {len(studies)}",
+                "mean error": float(errors.mean()),
+                "root mean square error": float(np.sqrt(np.square(errors).mean())),
+                "mean half width": float(width),
+                "truth": float(truth),
+            }
+        )
+    title = (
+        f"{options.studies} studies of {people} people and {decks} decks of 6; dealt by mutual with a floor of {options.floor}"
+    )
+    tell(options.out, Table("off-policy", title, rows))
 
 
 if __name__ == "__main__":

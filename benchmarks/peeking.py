@@ -1,6 +1,6 @@
 """What does looking again and again do to a conclusion? Studies in which two arms do not differ, looked at after every unit.
 
-python benchmarks/peeking.py [--studies 2000] [--units 2000]
+python benchmarks/peeking.py [--studies 2000] [--units 2000] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from rich.console import Console
 from rich.progress import track
 
 from kaczmatch.inference.sequential import FEWEST, difference
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=2_000)
     parser.add_argument("--units", type=int, default=2_000)
+    add_out(parser)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     times = [n for n in (100, 200, 500, 1_000, 2_000, 5_000) if n <= options.units]
@@ -32,10 +35,12 @@ def main() -> None:
         for place, n in enumerate(times):
             ours[place] += np.nanmax(off[:n]) > 1.0
             usual[place] += np.nanmax(z[:n]) > 1.96
-    print(f"\n{options.studies:,} studies without a difference, a look after every unit from {FEWEST} an arm on: found one by\n")
-    print("| units | " + " | ".join(f"{n:,}" for n in times) + " |\n" + "| --- " * (len(times) + 1) + "|")
-    for name, found in (("95 % intervals of the usual kind", usual), ("ours", ours)):
-        print(f"| {name} | " + " | ".join(f"{share:.1%}" for share in found / options.studies) + " |")
+    rows = [
+        {"units": name} | {f"{n:,}": float(share) for n, share in zip(times, found / options.studies, strict=True)}
+        for name, found in (("95 % intervals of the usual kind", usual), ("confidence sequences", ours))
+    ]
+    title = f"{options.studies:,} studies without a difference, a look per unit from {FEWEST} per arm on: share that found one"
+    tell(options.out, Table("peeking", title, rows))
 
 
 def _squared_error(

@@ -1,6 +1,6 @@
 """Decks for every member of a real population: does everybody get one, is a filter ever violated, who is shown how often.
 
-    python benchmarks/population.py ../shared/data/okcupid/people.csv.gz [--every N]
+    python benchmarks/population.py ../shared/data/okcupid/people.csv.gz [--every N] [--out FOLDER]
 
 The file has a row a person: sex, orientation, age and 0/1 tags. What it does not say is made up from a seed: the birthday, the
 ages sought, and a taste that each person's first 20 swipes were made by.
@@ -31,6 +31,8 @@ from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.schema import DATING
 from kaczmatch.recommend.viewer import Viewer
 from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 DECK, SWIPES = 20, 20
@@ -153,24 +155,33 @@ def main() -> None:
     parser.add_argument("people", type=Path)
     parser.add_argument("--every", type=int, default=1, help="a deck only for every so-many-th person")
     parser.add_argument("--policy", choices=POLICIES, help="only this one")
+    add_out(parser)
     arguments = parser.parse_args()
     people = population(arguments.people)
-    print(f"{len(people.profiles):,} people, {people.index.vocabulary.dimensions} tags; decks of {DECK}\n")
+    rows = []
     for name, policy in POLICIES.items():
         if arguments.policy not in (None, name):
             continue
         found = dealt(people, policy, arguments.every, progress=True)
-        decks, everybody = len(found.pools), found.cards
         low, middle, high = np.percentile(found.pools, [5, 50, 95])
-        print(f"{name}: {decks:,} decks, {found.violations} violations, {found.unfounded} empty without need")
-        print(f"  pool       5 % {low:,.0f}   median {middle:,.0f}   95 % {high:,.0f}")
+        p50, p95, p99 = 1e3 * np.percentile(found.work, [50, 95, 99])
         for reason, count in found.empty.most_common():
-            print(f"  empty      {count}: {reason}")
-        print(f"  exposure   Gini {gini(everybody):.3f}   top 1 % {100 * top_share(everybody):.1f} % of all cards")
-        for what, times in (("a deck", found.seconds), ("processor", found.work)):
-            p50, p95, p99 = 1e3 * np.percentile(times, [50, 95, 99])
-            print(f"  {what:<10} p50 {p50:.2f} ms   p95 {p95:.2f} ms   p99 {p99:.2f} ms")
-        print()
+            print(f"{name}: {count} empty decks: {reason}")
+        rows.append(
+            {
+                "policy": name,
+                "decks": len(found.pools),
+                "violations": found.violations,
+                "empty": sum(found.empty.values()),
+                "of these without need": found.unfounded,
+                "pool, 5 % / median / 95 %": f"{low:,.0f} / {middle:,.0f} / {high:,.0f}",
+                "Gini of exposure": float(gini(found.cards)),
+                "cards of the top 1 %": float(top_share(found.cards)),
+                "processor ms per deck, p50 / p95 / p99": f"{p50:.1f} / {p95:.1f} / {p99:.1f}",
+            }
+        )
+    title = f"{len(people.profiles):,} people, {people.index.vocabulary.dimensions} tags; decks of {DECK}"
+    tell(arguments.out, Table("population", title, rows, timed=True))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 Everything is on in the service: credentials, quotas, learning with `probit-diag`, matches, outbox, logs, metrics, the index that
 follows. Server and client share the machine. Prints ratios; `make bench` runs it.
 
-    python benchmarks/service.py [--people 100000] [--swipes 6000] [sqlite] [postgres]
+    python benchmarks/service.py [--people 100000] [--swipes 6000] [--out FOLDER] [sqlite] [postgres]
 """
 
 from __future__ import annotations
@@ -31,18 +31,21 @@ from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
 from kaczmatch.app.composing import access_of, context_of
+from kaczmatch.report.results import Table
 from kaczmatch.service.domain.records import Event, Impression, Person, PersonCounters
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import ProfileInput, new_person
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
+from tables import add_out, tell
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 TAGS, CONNECTIONS, ROUNDS, FLOOR = 60, 64, 5, 0.5
 POSTGRESQL = ("shared_buffers=1GB", "max_wal_size=4GB", "wal_compression=on")  # as a server of its own would have it
 HERE = Path(__file__)
+RATIO = "of the rate of a bare insert"
 
 
 class Load(NamedTuple):
@@ -225,8 +228,8 @@ def deck_requests(number: int, people: int, key: str) -> list[bytes]:
     ]
 
 
-def measure(name: str, folder: Path, urls: tuple[str, str], people: int, swipes: int) -> float:
-    """One database: rounds of the peer and of the service in turn, then decks. Answers with the middle ratio."""
+def measure(name: str, folder: Path, urls: tuple[str, str], people: int, swipes: int) -> dict[str, Any]:
+    """One database: rounds of the peer and of the service in turn, then decks. The middle of the rounds as a row."""
     port = free_port()
     environment = {
         "KACZMATCH_DATABASE": urls[0],
@@ -241,6 +244,7 @@ def measure(name: str, folder: Path, urls: tuple[str, str], people: int, swipes:
     migrate(urls[1])
     other = free_port()
     rates: dict[str, list[float]] = {"bare insert": [], "swipe": []}
+    slowest = []
     service = [str(Path(sys.executable).with_name("kaczmatch")), "serve"]
     with (
         serving([sys.executable, str(HERE), "--bare", urls[1], str(other)], other, {}) as peer,
@@ -255,16 +259,18 @@ def measure(name: str, folder: Path, urls: tuple[str, str], people: int, swipes:
                     raise SystemExit(f"{load.failed} requests were refused: this measures nothing")
                 if turn:
                     rates[party].append(load.a_second)
+                    slowest += [load.p99_ms] if party == "swipe" else []
         decks = loaded(port, ours, deck_requests(600, people, key), connections=8)
     ratios = np.array(rates["swipe"]) / np.array(rates["bare insert"])
-    ratio = float(np.median(ratios))
-    verdict = "" if ratio >= FLOOR else f"  BELOW ITS FLOOR of {FLOOR}"
-    print(
-        f"  {name}: {np.median(rates['swipe']):.0f} swipes/s, {ratio:.2f} of the rate of a bare insert "
-        f"(rounds from {ratios.min():.2f} to {ratios.max():.2f}){verdict}"
-    )
-    print(f"  {name}: decks at {people:,} people {decks}", flush=True)
-    return ratio
+    return {
+        "store": name,
+        "swipes per second": float(np.median(rates["swipe"])),
+        "p99 of a swipe, ms": float(np.median(slowest)),
+        RATIO: float(np.median(ratios)),
+        "lowest and highest round": f"{ratios.min():.2f} to {ratios.max():.2f}",
+        "decks per second": decks.a_second,
+        "p99 of a deck, ms": decks.p99_ms,
+    }
 
 
 def main() -> None:
@@ -273,24 +279,22 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--swipes", type=int, default=6_000)
     parser.add_argument("--bare", nargs=2)
+    add_out(parser)
     options = parser.parse_args()
     if options.bare:
         bare(options.bare[0], int(options.bare[1]))
         return
     if (ROUNDS + 1) * options.swipes > options.people:
         parser.error(f"{options.people:,} people are too few: each swipes once")
-    print(
-        f"{options.people:,} people, {TAGS} tags, {CONNECTIONS} connections, the middle of {ROUNDS} rounds of {options.swipes:,}"
-    )
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-bench-"))
-    below = False
+    rows = []
     try:
         for name in options.stores:
             place: Any = folder / name
             place.mkdir()
             if name == "sqlite":
                 urls = f"sqlite:///{place}/service.db", f"sqlite:///{place}/bare.db"
-                below |= measure(name, place, urls, options.people, options.swipes) < FLOOR
+                rows.append(measure("SQLite", place, urls, options.people, options.swipes))
             else:
                 from postgres import Server, programs
 
@@ -298,12 +302,17 @@ def main() -> None:
                 server = Server(programs(), POSTGRESQL)
                 try:
                     urls = server.new("template1"), server.new("template1")
-                    below |= measure(name, place, urls, options.people, options.swipes) < FLOOR
+                    rows.append(measure("PostgreSQL", place, urls, options.people, options.swipes))
                 finally:
                     server.remove()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(below)
+    title = (
+        f"{options.people:,} people, {TAGS} tags, {CONNECTIONS} connections, the middle of {ROUNDS} rounds of {options.swipes:,}"
+    )
+    tell(options.out, Table("service", title, rows, timed=True))
+    if any(row[RATIO] < FLOOR for row in rows):
+        raise SystemExit(f"below the floor of {FLOOR}")
 
 
 if __name__ == "__main__":

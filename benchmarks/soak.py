@@ -7,7 +7,7 @@ It fails if, in the second half of the run,
 - the log of SQLite is larger than one and a half times the largest of the first half, and 8 MiB above it,
 - or if more than one request in a thousand was refused.
 
-    python benchmarks/soak.py [--minutes 10] [--people 20000] [--picture docs/images/soak]
+    python benchmarks/soak.py [--minutes 10] [--people 20000] [--picture docs/images/soak] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
 
+from kaczmatch.report.results import Table
 from kaczmatch.service.domain.records import Impression
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import SqlStore
 from service import CONNECTIONS, TAGS, deck_requests, drive, free_port, prepare, serving
+from tables import add_out, tell
 
 INTERVALS, PEAK_SWIPES, MIB = 30, 4_000, 2**20
 
@@ -162,6 +164,25 @@ def verdicts(samples: Sequence[Sample]) -> list[str]:
     return found
 
 
+def parts_of(samples: Sequence[Sample]) -> list[dict[str, Any]]:
+    """The run in three parts: what grows shows between them."""
+    third = len(samples) // 3
+    rows = []
+    for name, some in (("first third", samples[:third]), ("second", samples[third:-third]), ("last", samples[-third:])):
+        rows.append(
+            {
+                "part": name,
+                "swipes per second": float(np.mean([one.swipes_a_second for one in some])),
+                "median p99 of swipes, ms": float(np.median([one.p99_ms for one in some])),
+                "median p99 of decks, ms": float(np.median([one.deck_p99_ms for one in some])),
+                "most memory, MiB": max(one.memory_mib for one in some),
+                "largest log, MiB": max(one.log_mib for one in some),
+                "refused": sum(one.refused for one in some),
+            }
+        )
+    return rows
+
+
 def drawn(samples: Sequence[Sample], title: str) -> alt.VConcatChart:
     rows = [one._asdict() for one in samples]
     panels = [
@@ -183,6 +204,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--picture", type=Path)
+    add_out(parser)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-soak-"))
     print("| minutes | swipes/s | p99 ms | decks p99 ms | memory MiB | WAL MiB | refused |\n" + "| --- " * 7 + "|")
@@ -190,8 +212,9 @@ def main() -> None:
         peak, samples = soak(folder, options.people, options.minutes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    rate, held = peak / 2, np.mean([one.swipes_a_second for one in samples])
-    print(f"\npeak {peak:.0f} swipes/s; asked for {rate:.0f}, held {held:.0f}, {options.people:,} people, SQLite")
+    rate = peak / 2
+    title = f"{options.minutes:g} minutes at half the peak of {peak:.0f} swipes per second, {options.people:,} people, SQLite"
+    tell(options.out, Table("soak", title, parts_of(samples), timed=True))
     if options.picture:
         for suffix in ("svg", "png"):
             title = f"{options.minutes:g} minutes at half the peak rate ({rate:.0f} swipes/s, {options.people:,} people, SQLite)"

@@ -1,6 +1,6 @@
 """How much of somebody's taste can be worked out from decks? The attack of `tests/attack.py` as a table and a chart.
 
-python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--picture docs/images/trilateration]
+python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--picture docs/images/trilateration] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from attack import EDITS, Prey, cosines
+from kaczmatch.report.results import Table
+from tables import add_out, tell
 
 UNCAPPED = 1e9
 # What the attacker arranges: how many women pass the filters, how large a deck is asked for, and the exposure cap.
@@ -47,15 +50,17 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=1_000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--picture", type=Path)
+    add_out(parser)
     options = parser.parse_args()
     times = [n for n in (30, 60, 120, 250, 500, 1_000, 2_000, 4_000) if n <= options.looks]
     found = measured(options.looks, times, options.seeds)
-    print(
-        f"cosine with the victim's weights, mean of {options.seeds}; a look is an edit and a deck, {EDITS} an account and day\n"
+    rows: list[dict[str, Any]] = [
+        {"attacker": name} | {f"{n:,}": float(np.mean(by_time[n])) for n in times} for name, by_time in found.items()
+    ]
+    title = (
+        f"Cosine with the victim's weights, mean of {options.seeds}; a look is an edit and a deck, {EDITS} per account and day"
     )
-    print("| attacker | " + " | ".join(f"{n:,}" for n in times) + " |\n" + "| --- " * (len(times) + 1) + "|")
-    for name, by_time in found.items():
-        print(f"| {name} | " + " | ".join(f"{np.mean(by_time[n]):.2f}" for n in times) + " |")
+    tell(options.out, Table("trilateration", title, rows))
     if options.picture:
         rows = [
             {"attacker": name, "looks": n, "cosine": float(np.mean(values))}

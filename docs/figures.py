@@ -11,7 +11,6 @@ import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.laboratory.curves import curves_part
-from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 
 IMAGES = Path(__file__).parent / "images"
@@ -72,15 +71,8 @@ def influence() -> alt.FacetChart:
 
 
 def honest() -> alt.TopLevelMixin:
-    """Alignment over swipes under honest labels, and the README's table of it."""
+    """Alignment over swipes under honest labels."""
     laboratory = Laboratory(Plan(seeds=5), lambda _: None)
-    (table,) = metrics_part("honest", laboratory).tables
-    rows = {row["learner"]: row for row in table.rows}
-    times = (20, 200, 1_000, 6_400)
-    print("| | " + " | ".join(f"@{t:,}" for t in times) + " | AUC @200 | AUC @6,400 |\n" + "| --- " * 7 + "|")
-    for name in ("probit", "probit-diag", "logistic", "nk-unit", "block-nk", "rocchio", "tk", "all-ones", "random"):
-        aligned = " | ".join(f"{rows[name][f'align_at_{t}']:.3f}" for t in times)
-        print(f"| `{name}` | {aligned} | {rows[name]['auc_at_200']:.3f} | {rows[name]['auc_at_6400']:.3f} |")
     (figure,) = curves_part("honest", laboratory).figures
     return figure.chart
 

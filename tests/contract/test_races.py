@@ -72,7 +72,9 @@ def other_process(town: Town, store: Store) -> Context:
     return replace(town.context, store=store, catalogue=type(town.context.catalogue)())
 
 
-def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) -> None:
+def test_two_mutual_likes_make_exactly_one_match(
+    stores: tuple[Store, Store], record_property: Callable[[str, object], None]
+) -> None:
     town = Town(stores[0])
     settle(town, PAIRS)
     sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
@@ -89,7 +91,7 @@ def test_two_mutual_likes_make_exactly_one_match(stores: tuple[Store, Store]) ->
     with ThreadPoolExecutor(2) as threads:
         men, women = threads.map(like, (0, 1))
     made_by = [(man.match is not None) + (woman.match is not None) for man, woman in zip(men, women, strict=True)]
-    print(f"{PAIRS} mutual likes at once, {made_by.count(1)} of them made exactly one match")
+    record_property("found", f"{PAIRS} mutual likes at once, {made_by.count(1)} of them made exactly one match")
     assert made_by == [1] * PAIRS
     assert len(town.find(MatchSide)) == len(town.find(OutboxMessage)) == 2 * PAIRS
     assert verify(town.context).problems == ()

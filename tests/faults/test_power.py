@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -59,15 +60,17 @@ def surviving(database: Path, sound: bool) -> set[int]:
         connection.close()
 
 
-def test_no_acknowledged_row_is_lost_in_a_power_cut(tmp_path: Path) -> None:
+def test_no_acknowledged_row_is_lost_in_a_power_cut(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     lost, at_stake = lost_in_cuts(tmp_path, "FULL")
-    print(f"{CUTS} power cuts, {at_stake} acknowledged rows at stake, {lost} lost")
+    record_property("found", f"{CUTS} power cuts, {at_stake:,} acknowledged rows at stake, {lost} lost")
     assert at_stake > 10_000
     assert lost == 0
 
 
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
-def test_with_less_syncing_the_same_cuts_do_lose_rows(tmp_path: Path, synchronous: str) -> None:
+def test_with_less_syncing_the_same_cuts_do_lose_rows(
+    tmp_path: Path, synchronous: str, record_property: Callable[[str, object], None]
+) -> None:
     lost, at_stake = lost_in_cuts(tmp_path, synchronous)
-    print(f"synchronous={synchronous}: {CUTS} power cuts, {at_stake} acknowledged rows at stake, {lost} lost")
+    record_property("found", f"{CUTS} power cuts, {at_stake:,} acknowledged rows at stake, {lost:,} lost")
     assert lost > 0
