@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.solvers.alias import alias_table
-from kaczmatch.solvers.block import Block
+from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Solver
 from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
-from kaczmatch.solvers.randomised import Randomised
+from kaczmatch.solvers.randomised import RandomisedKaczmarz
 
 GOAL = 1e-6  # relative error at which a system counts as solved
 PATIENCE = 5.0  # seconds after which a solver is given up
@@ -99,7 +99,7 @@ def rows_per_second(m: int, n: int) -> dict[str, float]:
     x = np.zeros(n)
     return {
         "kaczmatch": count
-        / best(5, lambda: Randomised().solve(A, b, rng=np.random.default_rng(1), rows=count, every=count, tolerance=0.0)),
+        / best(5, lambda: RandomisedKaczmarz().solve(A, b, rng=np.random.default_rng(1), rows=count, every=count, tolerance=0.0)),
         "bare loop": count / best(5, lambda: bare(A, b, order, squared, x)),
         "bare loop, fastmath": count / best(5, lambda: bare_fastmath(A, b, order, squared, x)),
         "kaczmarz-algorithms": few / best(2, lambda: kaczmarz.SVRandom.solve(A, b, tol=None, maxiter=few)),
@@ -155,8 +155,8 @@ SPECTRA = {
 
 def contenders(case: Problem) -> Iterator[tuple[str, float]]:
     size = min(4 * OUTLIERS, case.A.shape[1] // 2)
-    yield "randomised", seconds_of_solver(Randomised(), case)
-    yield "block", seconds_of_solver(Block(size=size), case)
+    yield "randomised", seconds_of_solver(RandomisedKaczmarz(), case)
+    yield "block", seconds_of_solver(BlockKaczmarz(size=size), case)
     yield "kaczmarz++", seconds_of_solver(KaczmarzPlusPlus(size=size), case)
     yield "lsqr", seconds_of_krylov(lsqr, "iter_lim", case)
     yield "lsmr", seconds_of_krylov(lsmr, "maxiter", case)
@@ -184,7 +184,7 @@ def report_passes() -> list[tuple[str, float, float]]:
     floors = []
     for name, spectrum in SPECTRA.items():
         case = problem(2000, 500, **spectrum)
-        methods = Block(size=80), KaczmarzPlusPlus(size=80, momentum=False), KaczmarzPlusPlus(size=80)
+        methods = BlockKaczmarz(size=80), KaczmarzPlusPlus(size=80, momentum=False), KaczmarzPlusPlus(size=80)
         found = [passes(method, case) for method in methods]
         print(f"{name:>40}" + "".join(f"{value:>12.1f}" for value in found))
         if name == "20 large, the rest to 1/10":

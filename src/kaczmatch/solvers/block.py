@@ -30,7 +30,7 @@ Inner = Literal["cholesky", "least-squares"]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block(Solver):
+class BlockKaczmarz(Solver):
     """Blocks of rows, of a random partition or sampled anew, solved by Cholesky or by least squares (Needell and Tropp 2014)."""
 
     slug: ClassVar[str] = "block"

@@ -30,7 +30,7 @@ def checked_relaxation(relaxation: float) -> float:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cyclic(Solver):
+class CyclicKaczmarz(Solver):
     """Rows in their order, again and again (Kaczmarz 1937)."""
 
     slug: ClassVar[str] = "cyclic"

@@ -29,7 +29,7 @@ from kaczmatch.solvers.system import LinearSystem
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Damped(Solver):
+class DampedKaczmarz(Solver):
     """Rows drawn by their squared length, each step shortened by α (the step of the paper's eq. 5)."""
 
     slug: ClassVar[str] = "damped"

@@ -28,7 +28,7 @@ from kaczmatch.solvers.system import LinearSystem
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomisedExtended(Solver):
+class ExtendedKaczmarz(Solver):
     """Rows for x, columns for what x cannot explain (Zouzias and Freris 2013)."""
 
     slug: ClassVar[str] = "extended"

@@ -32,7 +32,7 @@ By = Literal["norms", "uniform"]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Randomised(Solver):
+class RandomisedKaczmarz(Solver):
     """Rows drawn independently, by their squared length or all alike (Strohmer and Vershynin 2009)."""
 
     slug: ClassVar[str] = "randomised"

@@ -8,17 +8,28 @@ from types import MappingProxyType
 from typing import Any
 
 from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.solvers.block import Block
+from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Solver
-from kaczmatch.solvers.cyclic import Cyclic
-from kaczmatch.solvers.damped import Damped
-from kaczmatch.solvers.extended import RandomisedExtended
+from kaczmatch.solvers.cyclic import CyclicKaczmarz
+from kaczmatch.solvers.damped import DampedKaczmarz
+from kaczmatch.solvers.extended import ExtendedKaczmarz
 from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
-from kaczmatch.solvers.randomised import Randomised
-from kaczmatch.solvers.regularised import Regularised
+from kaczmatch.solvers.randomised import RandomisedKaczmarz
+from kaczmatch.solvers.regularised import RegularisedKaczmarz
 
 SOLVERS: Mapping[str, type[Solver]] = MappingProxyType(
-    {rule.slug: rule for rule in (Cyclic, Randomised, Damped, Regularised, Block, RandomisedExtended, KaczmarzPlusPlus)}
+    {
+        rule.slug: rule
+        for rule in (
+            CyclicKaczmarz,
+            RandomisedKaczmarz,
+            DampedKaczmarz,
+            RegularisedKaczmarz,
+            BlockKaczmarz,
+            ExtendedKaczmarz,
+            KaczmarzPlusPlus,
+        )
+    }
 )
 
 

@@ -31,7 +31,7 @@ from kaczmatch.solvers.system import LinearSystem, linear_system
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Regularised(Solver):
+class RegularisedKaczmarz(Solver):
     """Converges to min ‖Ax - b‖² + α‖x - start‖², whether Ax = b has a solution or not (Herman, Lent and Hurwitz 1980)."""
 
     slug: ClassVar[str] = "regularised"

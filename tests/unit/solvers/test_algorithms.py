@@ -15,14 +15,14 @@ from scipy.linalg import hadamard
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.solvers.alias import alias_table
-from kaczmatch.solvers.block import Block
+from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Advance, Solver
-from kaczmatch.solvers.cyclic import Cyclic
-from kaczmatch.solvers.damped import Damped
+from kaczmatch.solvers.cyclic import CyclicKaczmarz
+from kaczmatch.solvers.damped import DampedKaczmarz
 from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus, Pace
 from kaczmatch.solvers.mixing import mixed
-from kaczmatch.solvers.randomised import Randomised
-from kaczmatch.solvers.regularised import Regularised, augmented_system
+from kaczmatch.solvers.randomised import RandomisedKaczmarz
+from kaczmatch.solvers.regularised import RegularisedKaczmarz, augmented_system
 from kaczmatch.solvers.rows import row_add, row_dot
 from kaczmatch.solvers.system import LinearSystem, linear_system
 
@@ -38,13 +38,13 @@ def iterates(method: Solver, A: Any, b: Vector, count: int, seed: int = 1) -> li
 @pytest.mark.parametrize(
     "method",
     [
-        Cyclic(),
-        Cyclic(relaxation=1.7),
-        Randomised(),
-        Randomised(relaxation=0.4),
-        Damped(alpha=3.0),
-        Block(size=2),
-        Block(size=3, alpha=1.0),
+        CyclicKaczmarz(),
+        CyclicKaczmarz(relaxation=1.7),
+        RandomisedKaczmarz(),
+        RandomisedKaczmarz(relaxation=0.4),
+        DampedKaczmarz(alpha=3.0),
+        BlockKaczmarz(size=2),
+        BlockKaczmarz(size=3, alpha=1.0),
     ],
     ids=repr,
 )
@@ -59,7 +59,7 @@ def test_a_projection_never_leads_away_from_a_solution(method: Solver, A: Matrix
 @settings(max_examples=30, deadline=None)
 def test_scaling_an_equation_changes_no_cyclic_step(A: Matrix, b: Vector) -> None:
     scales = 2.0 ** np.arange(-3, 3)  # powers of two, so that not even rounding differs
-    plain, scaled = Cyclic().solve(A, b, rows=20), Cyclic().solve(A * scales[:, None], b * scales, rows=20)
+    plain, scaled = CyclicKaczmarz().solve(A, b, rows=20), CyclicKaczmarz().solve(A * scales[:, None], b * scales, rows=20)
     assert np.array_equal(plain.x, scaled.x)
 
 
@@ -70,7 +70,7 @@ def test_regularised_and_the_augmented_system_agree_with_tikhonov(A: Matrix, tru
     expected = np.linalg.solve(A.T @ A + alpha * np.eye(SHAPE[1]), A.T @ b)
     augmented, right = augmented_system(A, b, alpha)
     assert np.linalg.solve(augmented.toarray(), right)[SHAPE[0] :] == pytest.approx(expected, abs=1e-8)
-    found = Regularised(alpha=alpha).solve(A, b, rng=np.random.default_rng(1), rows=200_000, every=2000, tolerance=1e-7)
+    found = RegularisedKaczmarz(alpha=alpha).solve(A, b, rng=np.random.default_rng(1), rows=200_000, every=2000, tolerance=1e-7)
     if found.converged:  # a very small α beside large rows takes more rows than a test has time for
         assert found.x == pytest.approx(expected, abs=1e-3)
     else:
@@ -81,7 +81,7 @@ def test_kaczmarz_on_the_augmented_system_finds_tikhonovs_solution_from_any_star
     rng = np.random.default_rng(0)
     A, b, alpha = rng.normal(size=(12, 5)), rng.normal(size=12), 2.0
     matrix, right = augmented_system(sparse.csr_array(A), b, alpha)
-    found = Cyclic().solve(matrix, right, start=rng.normal(size=17), tolerance=1e-11)
+    found = CyclicKaczmarz().solve(matrix, right, start=rng.normal(size=17), tolerance=1e-11)
     assert found.x[12:] == pytest.approx(np.linalg.solve(A.T @ A + alpha * np.eye(5), A.T @ b))
     assert found.x[:12] == pytest.approx((b - A @ found.x[12:]) / np.sqrt(alpha))
 
@@ -89,7 +89,7 @@ def test_kaczmarz_on_the_augmented_system_finds_tikhonovs_solution_from_any_star
 def test_regularised_pulls_towards_the_start() -> None:
     rng = np.random.default_rng(1)
     A, b, start = rng.normal(size=(12, 5)), rng.normal(size=12), rng.normal(size=5)
-    found = Regularised(alpha=3.0).solve(A, b, rng=rng, start=start, tolerance=1e-10, rows=10**6)
+    found = RegularisedKaczmarz(alpha=3.0).solve(A, b, rng=rng, start=start, tolerance=1e-10, rows=10**6)
     assert found.reason == "least squares"
     assert found.x == pytest.approx(start + np.linalg.solve(A.T @ A + 3.0 * np.eye(5), A.T @ (b - A @ start)))
 
@@ -99,7 +99,7 @@ def test_blocks_are_the_same_by_cholesky_and_by_least_squares() -> None:
     A, b = rng.normal(size=(40, 10)), rng.normal(size=40)
     for settings_ in ({"alpha": 0.0}, {"alpha": 0.7}, {"paved": False}, {"size": 16}):
         one, other = (
-            Block(**({"size": 6} | settings_), inner=inner).solve(A, b, rng=np.random.default_rng(3), rows=120)
+            BlockKaczmarz(**({"size": 6} | settings_), inner=inner).solve(A, b, rng=np.random.default_rng(3), rows=120)
             for inner in ("cholesky", "least-squares")
         )
         assert one.x == pytest.approx(other.x, abs=1e-9)
@@ -108,7 +108,7 @@ def test_blocks_are_the_same_by_cholesky_and_by_least_squares() -> None:
 def test_a_block_of_everything_is_least_squares_in_one_step() -> None:
     rng = np.random.default_rng(4)
     A, b = rng.normal(size=(9, 9)), rng.normal(size=9)
-    assert Block(size=9).solve(A, b, rng=rng, rows=9).x == pytest.approx(np.linalg.solve(A, b))
+    assert BlockKaczmarz(size=9).solve(A, b, rng=rng, rows=9).x == pytest.approx(np.linalg.solve(A, b))
 
 
 def test_mixing_is_hadamards_matrix_and_keeps_the_solutions() -> None:
@@ -162,7 +162,14 @@ def test_rows_of_sparse_and_dense_matrices_are_walked_alike() -> None:
     rng = np.random.default_rng(9)
     A = rng.normal(size=(20, 6)) * (rng.random((20, 6)) < 0.5)
     b = rng.normal(size=20)
-    for method in (Cyclic(), Randomised(), Damped(), Regularised(), Block(size=3), KaczmarzPlusPlus(size=2, mixing=False)):
+    for method in (
+        CyclicKaczmarz(),
+        RandomisedKaczmarz(),
+        DampedKaczmarz(),
+        RegularisedKaczmarz(),
+        BlockKaczmarz(size=3),
+        KaczmarzPlusPlus(size=2, mixing=False),
+    ):
         dense, thin = (method.solve(form, b, rng=np.random.default_rng(1), rows=60) for form in (A, sparse.csr_array(A)))
         assert dense.x == pytest.approx(thin.x, rel=1e-9, abs=1e-12)
 
@@ -201,7 +208,7 @@ def test_cyclic_takes_the_steps_of_kaczmarz_algorithms() -> None:
     A = rng.normal(size=(15, 6)) * rng.uniform(0.1, 10.0, (15, 1))
     b = rng.normal(size=15)
     theirs = list(kaczmarz.Cyclic.iterates(A, b, tol=None, maxiter=40))
-    assert np.array(iterates(Cyclic(), A, b, 40)) == pytest.approx(np.array(theirs), abs=1e-10)
+    assert np.array(iterates(CyclicKaczmarz(), A, b, 40)) == pytest.approx(np.array(theirs), abs=1e-10)
 
 
 def test_randomised_takes_the_steps_of_kaczmarz_algorithms_on_the_same_rows() -> None:
@@ -216,5 +223,5 @@ def test_randomised_takes_the_steps_of_kaczmarz_algorithms_on_the_same_rows() ->
             return int(order[self._k - 1])
 
     theirs = list(OnTheseRows.iterates(A, b, tol=None, maxiter=60))[-1]
-    ours = Randomised().solve(A, b, rng=np.random.default_rng(1), rows=60, every=60, tolerance=0.0)
+    ours = RandomisedKaczmarz().solve(A, b, rng=np.random.default_rng(1), rows=60, every=60, tolerance=0.0)
     assert ours.x == pytest.approx(theirs, abs=1e-10)
