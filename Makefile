@@ -18,6 +18,7 @@ test: $(ENVIRONMENT)
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py

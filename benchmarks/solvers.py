@@ -5,6 +5,7 @@ One thread each. Prints ratios and says where one is below its floor.
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,11 +19,13 @@ from scipy.sparse.linalg import lsmr, lsqr
 from threadpoolctl import threadpool_limits
 
 from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.report.results import Table
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Solver
 from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
 from kaczmatch.solvers.randomised import RandomisedKaczmarz
+from tables import add_out, tell
 
 GOAL = 1e-6  # relative error at which a system counts as solved
 PATIENCE = 5.0  # seconds after which a solver is given up
@@ -146,11 +149,13 @@ def seconds_of_krylov(solve: Callable[..., Any], limit: str, case: Problem) -> f
 
 SIZES = (60, 250, 500, 1000, 2000)
 SPECTRA = {
-    "flat": {},
-    "20 large": {"large": 1e3},
-    "20 large, the rest to 1/10": {"large": 1e3, "smallest": 0.1},
-    "to 1/100": {"smallest": 0.01},
+    "all 1": {},
+    "20 large, the rest 1": {"large": 1e3},
+    "20 large, the rest from 1 to 1/10": {"large": 1e3, "smallest": 0.1},
+    "from 1 to 1/100": {"smallest": 0.01},
 }
+OURS = ("randomised", "block", "kaczmarz++")
+Floor = tuple[str, float, float]
 
 
 def contenders(case: Problem) -> Iterator[tuple[str, float]]:
@@ -163,60 +168,60 @@ def contenders(case: Problem) -> Iterator[tuple[str, float]]:
     yield "lstsq", best(2, lambda: np.linalg.lstsq(case.A, case.b, rcond=None))
 
 
-def report_rows() -> list[tuple[str, float, float]]:
-    print(f"{'million rows per second':>40}{'kaczmatch':>12}{'bare loop':>12}{'fastmath':>12}{'kaczmarz-algorithms':>22}")
-    floors = []
+def rows_table() -> tuple[Table, list[Floor]]:
+    rows, floors = [], []
     for m, n in ((1_000, 60), (100_000, 60), (5_000, 1_000)):
-        rate = rows_per_second(m, n)
-        print(
-            f"{f'{m:,} x {n:,}':>40}"
-            + "".join(f"{rate[name] / 1e6:>{w}.3f}" for name, w in zip(rate, (12, 12, 12, 22), strict=True))
-        )
-        floors.append((f"randomised against a bare loop, {m:,} x {n:,}", rate["kaczmatch"] / rate["bare loop"], 0.5))
-        floors.append(
-            (f"randomised against kaczmarz-algorithms, {m:,} x {n:,}", rate["kaczmatch"] / rate["kaczmarz-algorithms"], 50.0)
-        )
-    return floors
+        rate, size = rows_per_second(m, n), f"{m:,} x {n:,}"
+        rows.append({"A": size} | {name: value / 1e6 for name, value in rate.items()})
+        floors.append((f"randomised against a bare loop, {size}", rate["kaczmatch"] / rate["bare loop"], 0.5))
+        floors.append((f"randomised against kaczmarz-algorithms, {size}", rate["kaczmatch"] / rate["kaczmarz-algorithms"], 50.0))
+    return Table("rows", "Million rows per second, draws included", rows, timed=True), floors
 
 
-def report_passes() -> list[tuple[str, float, float]]:
-    print(f"\n{f'passes until the error is {GOAL:g}, 2,000 x 500':>40}{'block':>12}{'++ plain':>12}{'kaczmarz++':>12}")
-    floors = []
+def passes_table() -> tuple[Table, list[Floor]]:
+    rows, floors = [], []
     for name, spectrum in SPECTRA.items():
         case = problem(2000, 500, **spectrum)
         methods = BlockKaczmarz(size=80), KaczmarzPlusPlus(size=80, momentum=False), KaczmarzPlusPlus(size=80)
         found = [passes(method, case) for method in methods]
-        print(f"{name:>40}" + "".join(f"{value:>12.1f}" for value in found))
-        if name == "20 large, the rest to 1/10":
+        rows.append(
+            {"singular values": name} | dict(zip(("block", "kaczmarz++ without momentum", "kaczmarz++"), found, strict=True))
+        )
+        if name == "20 large, the rest from 1 to 1/10":
             floors.append(("passes of block Kaczmarz by those of Kaczmarz++", found[0] / found[2], 1.5))
-    return floors
+    return Table("passes", f"Passes until the error is {GOAL:g}, 2,000 x 500, blocks of 80", rows), floors
 
 
-def report_seconds() -> None:
+def seconds_tables() -> tuple[Table, Table]:
+    rows, crossings = [], []
     for name, spectrum in SPECTRA.items():
-        wins: dict[str, int] = {}
-        print(f"\nseconds until the error is {GOAL:g}, singular values {name}")
+        ahead: dict[str, int] = {}  # from how many columns on, without a size at which it was behind again
         for n in SIZES:
             taken = dict(contenders(problem(4 * n, n, **spectrum)))
-            if n == SIZES[0]:
-                print(f"{'':>16}" + "".join(f"{who:>12}" for who in taken))
-            print(f"{f'{4 * n:,} x {n:,}':>16}" + "".join(f"{value:>12.4f}" for value in taken.values()))
-            for who in ("randomised", "block", "kaczmarz++"):
-                if taken[who] < taken["lsqr"]:
-                    wins.setdefault(who, n)
+            rows.append({"singular values": name, "A": f"{4 * n:,} x {n:,}"} | taken)
+            for who in OURS:
+                if taken[who] >= taken["lsqr"]:
+                    ahead.pop(who, None)
                 else:
-                    wins.pop(who, None)
-        said = ", ".join(f"{who} from {n:,} columns on" for who, n in wins.items())
-        print(f"{'':>4}faster than lsqr: {said or 'none of ours at any of these sizes'}")
+                    ahead.setdefault(who, n)
+        words = ", ".join(f"{who} from {n:,} columns on" for who, n in ahead.items())
+        crossings.append({"singular values": name, "faster than lsqr": words or "none of ours at any size"})
+    title = f"Seconds until the error is {GOAL:g}, nothing where that takes more than {PATIENCE:g}"
+    return Table("seconds", title, rows, timed=True), Table("crossings", "Who beats lsqr, from which size on", crossings)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_out(parser)
+    options = parser.parse_args()
     with threadpool_limits(1):
-        floors = report_rows() + report_passes()
-        report_seconds()
-    print(f"\n{'times as good':>56}{'ratio':>9}{'floor':>8}")
-    for name, ratio, floor in floors:
-        print(f"{name:>56}{ratio:>9.2f}{floor:>8g}{'' if ratio >= floor else '   BELOW ITS FLOOR'}")
+        rows, floors = rows_table()
+        tell(options.out, rows)
+        count, more = passes_table()
+        tell(options.out, count)
+        tell(options.out, *seconds_tables())
+    for name, ratio, floor in floors + more:
+        print(f"{ratio:10.2f} times, floor {floor:g}: {name}{'' if ratio >= floor else '   BELOW ITS FLOOR'}")
 
 
 if __name__ == "__main__":
