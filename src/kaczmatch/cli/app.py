@@ -31,6 +31,7 @@ class Experiment(StrEnum):
     CALIBRATION = "calibration"
     BLOCKS = "blocks"
     BEYOND = "beyond"
+    LINEAGE = "lineage"
     CLAIMS = "claims"
     ALL = "all"
 
