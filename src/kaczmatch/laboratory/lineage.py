@@ -42,7 +42,7 @@ _DASHED = ("lsqr", "lsmr", "kaczmarz-algorithms")
 
 def lineage_part(laboratory: Laboratory) -> Part:
     """Convergence on three kinds of systems, row norms, α, and Kaczmarz++ steps in a learner."""
-    m, n = (200, 40) if laboratory.plan.quick else (600, 60)
+    m, n = (240, 24) if laboratory.plan.quick else (600, 60)
     first, counted, timed = _convergence(laboratory, m, n)
     norms, alpha, learner = row_norms_table(laboratory, m, n), alpha_table(laboratory, m, n), accelerated_table(laboratory)
     caption = f"{m} rows, {n} unknowns, seed 0; dotted: the squared error that the theorem allows randomised Kaczmarz, as a root"
@@ -94,7 +94,7 @@ def _convergence(laboratory: Laboratory, m: int, n: int) -> tuple[list[dict[str,
         points += [
             {"system": kind, "solver": name, "passes": float(p), "seconds": float(s), "error": max(float(e), 1e-13)}
             for p, s, e in zip(one.passes, one.seconds, one.error, strict=True)
-            if e > 0.0 or name == "lstsq"
+            if e > 1e-13 or name == "lstsq"
         ]
         passes, seconds = ([run.reached(getattr(run, what)) for run in each] for what in ("passes", "seconds"))
         last = float(np.median([run.error[-1] for run in each]))
@@ -145,7 +145,8 @@ def _chart(
     )
     colours = alt.Scale(domain=names, range=[_COLOURS[name] for name in names])
     dashes = alt.Scale(domain=names, range=[[5, 3] if name in _DASHED else [1, 0] for name in names])
-    coloured = base.encode(color=alt.Color("solver:N", title=None, sort=names, scale=colours))
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=3.0, symbolOpacity=1.0)
+    coloured = base.encode(color=alt.Color("solver:N", title=None, sort=names, scale=colours, legend=legend))
     lines = coloured.mark_line(strokeWidth=1.8, clip=True).encode(
         strokeDash=alt.StrokeDash("solver:N", title=None, sort=names, scale=dashes)
     )

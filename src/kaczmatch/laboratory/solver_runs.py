@@ -24,6 +24,7 @@ from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
 from kaczmatch.solvers.randomised import RandomisedKaczmarz
 from kaczmatch.solvers.rates import block_rate, damped_rate, randomised_rate, regularised_rate, singular_values
 from kaczmatch.solvers.regularised import RegularisedKaczmarz
+from kaczmatch.solvers.trace import SolverTrace
 
 GOAL = 1e-6  # relative error at which a system counts as solved
 BLOCK = 16
@@ -102,10 +103,16 @@ def run_solver(method: Solver, system: ExampleSystem, seed: int) -> SolverRun:
     """Its error to the x it is for, which is Tikhonov's for the regularised one."""
     m, truth = len(system.A), system.best(method.penalty)
     method.solve(system.A, system.b, rng=np.random.default_rng(0), rows=1)  # so that compiling counts for nobody
-    rng = np.random.default_rng([seed, 21])
     rows, every = MOST_PASSES * m, max(1, m // 4)
-    found = method.solve(system.A, system.b, rng=rng, truth=truth, rows=rows, every=every, tolerance=1e-12).trace
-    return SolverRun(found.rows / m, found.seconds, found.error)
+
+    def run() -> SolverTrace:
+        rng = np.random.default_rng([seed, 21])
+        return method.solve(system.A, system.b, rng=rng, truth=truth, rows=rows, every=every, tolerance=1e-12).trace
+
+    found = run()
+    return SolverRun(
+        found.rows / m, np.minimum(found.seconds, run().seconds), found.error
+    )  # the quicker of two: others compute too
 
 
 def theory(method: Solver, system: ExampleSystem, seed: int) -> float | None:
@@ -151,9 +158,12 @@ def _krylov(solve: Callable[..., Any], limit: str, system: ExampleSystem) -> Sol
     """Stopped after each number of steps in turn. A step reads A twice, as it is and transposed."""
     truth, points = system.truth, [(0.0, 0.0, 1.0)]
     for steps in range(1, KRYLOV_STEPS + 1):
-        begun = time.perf_counter()
-        x = solve(system.A, system.b, atol=0.0, btol=0.0, conlim=0.0, **{limit: steps})[0]
-        points.append((2.0 * steps, time.perf_counter() - begun, _error(x, truth)))
+        taken = []
+        for _ in range(3):
+            begun = time.perf_counter()
+            x = solve(system.A, system.b, atol=0.0, btol=0.0, conlim=0.0, **{limit: steps})[0]
+            taken.append(time.perf_counter() - begun)
+        points.append((2.0 * steps, min(taken), _error(x, truth)))
         if points[-1][2] <= 1e-3 * GOAL:
             break
     return SolverRun(*np.array(points).T)
