@@ -1,20 +1,26 @@
-# Two commands: `make serve` and `make test`. Both set up everything they need in .venv.
+# Three commands: `make serve`, `make quick` and `make test`. All set up what they need in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
+PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
 
-.PHONY: serve test bench results migration docs clean
+.PHONY: serve quick test check bench results migration docs clean
 
 serve: $(ENVIRONMENT)
 	$(BIN)/kaczmatch serve --demo
 
-test: $(ENVIRONMENT)
+quick: check # what needs no server, browser, fault or patience: a minute or so, for while you work
+	$(BIN)/pytest $(PARALLEL) -m "not (server or browser or faults or slow)" tests/unit tests/contract
+
+test: check # everything
+	. tests/prepare.sh && $(BIN)/pytest $(PARALLEL)
+
+check: $(ENVIRONMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	. tests/prepare.sh && $(BIN)/pytest
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py

@@ -25,8 +25,8 @@ from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.report.results import Table
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
-from studies import logged
 from tables import add_out, tell
+from worlds.simulated import logged
 
 CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
 BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))

@@ -296,7 +296,7 @@ def main() -> None:
                 urls = f"sqlite:///{place}/service.db", f"sqlite:///{place}/bare.db"
                 rows.append(measure("SQLite", place, urls, options.people, options.swipes))
             else:
-                from postgres import Server, programs
+                from worlds.postgres import Server, programs
 
                 print(f"  PostgreSQL with {', '.join(POSTGRESQL)}, for both")
                 server = Server(programs(), POSTGRESQL)

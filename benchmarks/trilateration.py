@@ -1,4 +1,4 @@
-"""How much of somebody's taste can be worked out from decks? The attack of `tests/attack.py` as a table and a chart.
+"""How much of somebody's taste can be worked out from decks? The attack of `tests/worlds/attack.py` as a table and a chart.
 
 python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--picture docs/images/trilateration] [--out FOLDER]
 """
@@ -15,9 +15,9 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
-from attack import EDITS, Prey, cosines
 from kaczmatch.report.results import Table
 from tables import add_out, tell
+from worlds.attack import EDITS, AttackedTown, cosines
 
 UNCAPPED = 1e9
 # What the attacker arranges: how many women pass the filters, how large a deck is asked for, and the exposure cap.
@@ -34,7 +34,7 @@ def measured(looks: int, times: list[int], seeds: int) -> dict[str, dict[int, li
     found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in times} for name in (*REFERENCES, *SCENES)}
     for seed in range(seeds):
         for scene, (women, size, cap) in SCENES.items():
-            prey = Prey(10 * seed, women=women, cap=cap)
+            prey = AttackedTown(10 * seed, women=women, cap=cap)
             seen, taste = prey.watch(looks, size), prey.taste()
             for n in times:
                 told = cosines(seen, taste, n)

@@ -1,28 +1,22 @@
-"""Settings that every test shares, and a crowd of people to recommend."""
+"""What every test shares: settings, markers that say what a test needs, and the order in which two workers get on best."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
-from typing import Any
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
-from kaczmatch import Learner, State, learner
-from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.settings.model import PREFIX
-
-from .postgres import postgres, postgres_url
+import kaczmatch
+from kaczmatch.app.warming import warm_up
+from kaczmatch.settings.model import PREFIX, Settings
+from worlds.crowd import Crowd, make_crowd
+from worlds.postgres import postgres, postgres_url
 
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
@@ -31,65 +25,57 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 for name in [name for name in os.environ if name.startswith(PREFIX)]:
     del os.environ[name]  # the settings of somebody who runs the service from this shell are not meant for tests
 
-
 __all__ = ["postgres", "postgres_url"]  # fixtures of a real server
 
-
-@dataclass
-class Crowd:
-    """People with tags, places and learned tastes, and the index of them."""
-
-    profiles: dict[Hashable, Profile]
-    states: dict[Hashable, State]
-    appeal: dict[Hashable, float]
-    index: CandidateIndex
-
-    @property
-    def learner(self) -> Learner:
-        return self.index.learner
-
-    def viewer(self, identifier: Hashable) -> Viewer:
-        return Viewer(self.profiles[identifier], self.learner, self.states[identifier], self.appeal[identifier])
-
-    def states_of(self, ids: Sequence[Hashable]) -> list[State]:
-        return [self.states[identifier] for identifier in ids]
-
-    def recommender(self, **settings: Any) -> Recommender:
-        return Recommender(index=self.index, states=self.states_of, **settings)
+TESTS = Path(__file__).parent
+NEEDS = {"faults": "faults", "functional/web": "browser", "functional/api": "server"}  # by folder
 
 
-def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int = 11, reals: int = 2, **settings: Any) -> Crowd:
-    """A crowd that meets easily: about half of all pairs are compatible."""
-    rng = np.random.default_rng(seed)
-    rule = learner(slug, **settings)
-    vocabulary = Vocabulary.of([f"tag {i}" for i in range(tags)], [f"feature {i}" for i in range(reals)])
-    profiles: dict[Hashable, Profile] = {}
-    states: dict[Hashable, State] = {}
-    for identifier in range(people):
-        features = np.concatenate([rng.random(tags) < 0.4, np.float32(rng.normal(size=reals))])
-        profiles[identifier] = Profile(
-            id=identifier,
-            i_am=frozenset(rng.choice(DATING.kinds, rng.integers(1, 3), replace=False).tolist()),
-            i_look_for=frozenset(rng.choice(DATING.kinds, rng.integers(1, 4), replace=False).tolist()),
-            born=date(int(rng.integers(1960, 2011)), int(rng.integers(1, 13)), int(rng.integers(1, 29))),
-            features=features,
-            ages=(int(rng.integers(0, 35)), int(rng.integers(35, 80))),
-            location=None if rng.random() < 0.2 else Location.snapped(*(np.array([50.0, 8.0]) + rng.random(2)).tolist()),
-        )
-        if profiles[identifier].location and rng.random() < 0.5:
-            profiles[identifier] = replace(profiles[identifier], within_km=float(rng.choice([20.0, 60.0, 200.0])))
-        state = rule.start(np.ones(tags + reals))
-        for _ in range(int(rng.integers(0, 12))):
-            state = rule.swipe(state, (rng.random(tags + reals) < 0.4).astype(float), int(rng.choice([-1, 1])))
-        states[identifier] = state
-    appeal = {identifier: float(rng.normal()) for identifier in profiles}
-    index = CandidateIndex(vocabulary, rule)
-    index.put(*profiles.values())
-    index.prefer(states)
-    index.set_appeal(appeal)
-    return Crowd(profiles, states, appeal, index)
+# In parallel, one worker gets all of such a folder: two browsers, or two processes that are killed, would disturb each other.
+TOGETHER = ("tests/functional/web", "tests/faults")
+LONGEST_FIRST = (*TOGETHER, "tests/functional", "tests/contract", "tests/paper")
 
 
 @pytest.fixture(scope="session")
 def crowd() -> Callable[..., Crowd]:
     return make_crowd
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say what each test needs; `make quick` runs those that need nothing. The longest come first, so that no worker waits."""
+    for item in items:
+        for folder, marker in NEEDS.items():
+            if item.path.is_relative_to(TESTS / folder):
+                item.add_marker(marker)
+        if uses_postgres(item):
+            item.add_marker("server")
+    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in LONGEST_FIRST])
+
+
+def uses_postgres(item: pytest.Item) -> bool:
+    """By a fixture, or by a parameter that says on which store it runs."""
+    parameters = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    stores = {value for value in parameters if isinstance(value, str)}
+    return "postgres" in stores or not {"postgres", "postgres_url"}.isdisjoint(getattr(item, "fixturenames", ()))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before two workers start, compile for both what each would have to."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        config.option.loadscopereorder = False  # we have an order of our own
+        for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
+            if not module.name.endswith("__main__") and ".versions." not in module.name:
+                import_module(module.name)
+        warm_up(Settings())
+
+
+class Folders(LoadScopeScheduling):
+    """A file at a time to whichever worker is free, so that what a file sets up is set up once; some folders as a whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Folders:
+    return Folders(config, log)

@@ -12,6 +12,7 @@ import pytest
 import kaczmatch
 from kaczmatch import Hinge, Learner, State, SwipeLog
 from kaczmatch.learners.rules.block import BlockLearner
+from worlds.logs import random_swipes
 
 OWN = Hinge(theta=0.2, step=0.05)
 
@@ -55,22 +56,6 @@ BLOCKS = [name for name, variant in VARIANTS.items() if isinstance(variant, Bloc
 @pytest.fixture(params=BLOCKS, ids=[name.replace(" ", "-") for name in BLOCKS])
 def block_learner(request: pytest.FixtureRequest) -> Learner:
     return VARIANTS[request.param]
-
-
-def random_swipes(seed: int, *, users: int = 1, swipes: int = 60, d: int = 13, real: bool = False) -> dict[str, Any]:
-    """The columns of a random log: 0/1 tags or real values, uneven sessions, time that moves on, some empty profiles."""
-    rng = np.random.default_rng(seed)
-    n = users * swipes
-    features = rng.normal(size=(n, d)) * rng.lognormal(size=(n, 1)) if real else (rng.random((n, d)) < 0.4).astype(float)
-    features[rng.random(n) < 0.03] = 0.0
-    return {
-        "user": rng.permutation(np.repeat(np.arange(users), swipes)),
-        "features": features,
-        "label": rng.choice([-1, 1], n),
-        "session": np.cumsum(rng.random(n) < 0.15),
-        "at": np.datetime64("2026-01-01T00:00:00", "us") + np.cumsum(rng.integers(0, 10**10, n)),
-        "appeal": rng.normal(size=n),
-    }
 
 
 @pytest.fixture

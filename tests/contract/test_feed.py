@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.services import Clock, dealt, in_context, open_store, populate, tell
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
@@ -20,22 +19,24 @@ from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
+from worlds.stores import open_store
+from worlds.town import Town
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
-def context(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Context]:
+def town(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Town]:
     store = open_store(request.param, request, tmp_path)
-    yield in_context(store)
+    yield Town(store)
     store.close()
 
 
-def test_what_happened_is_told_in_order_until_it_is_acknowledged(context: Context) -> None:
-    populate(context, 4)
-    assert dealt(context, "p0", "p1") is None
-    match = dealt(context, "p1", "p0")
+def test_what_happened_is_told_in_order_until_it_is_acknowledged(town: Town) -> None:
+    town.populate(4)
+    assert town.swipe("p0", "p1").match is None
+    match = town.swipe("p1", "p0").match
     assert match is not None
-    Matching(context).unmatch("p0", match).result()
-    feed = Feed(context)
+    Matching(town.context).unmatch("p0", match).result()
+    feed = Feed(town.context)
     first = feed.read()
     topics = ["match.created", "match.created", "match.ended", "match.ended"]
     assert [one.topic for one in first] == topics
@@ -50,9 +51,10 @@ def test_what_happened_is_told_in_order_until_it_is_acknowledged(context: Contex
 
 def test_a_message_that_is_committed_late_is_not_missed(request: pytest.FixtureRequest, postgres_url: str) -> None:
     """On PostgreSQL numbers are given before commits: here the lower one is committed after the higher one was read."""
-    slow, quick = in_context(SqlStore(postgres_url)), in_context(SqlStore(postgres_url))
+    slow = Town(SqlStore(postgres_url))
+    quick = Town(SqlStore(postgres_url), before=slow)
     numbered, let_go = threading.Event(), threading.Event()
-    database = slow.store.database  # type: ignore[attr-defined]
+    database = slow.context.store.database  # type: ignore[attr-defined]
     append = database.append
 
     def stalled(connection: object, kind: type, rows: object) -> None:
@@ -63,11 +65,11 @@ def test_a_message_that_is_committed_late_is_not_missed(request: pytest.FixtureR
 
     database.append = stalled
     try:
-        thread = threading.Thread(target=tell, args=(slow, "ann", 1))
+        thread = threading.Thread(target=slow.announce, args=("ann", 1))
         thread.start()
         assert numbered.wait(10)
-        tell(quick, "bob", 2)
-        feed = Feed(quick)
+        quick.announce("bob", 2)
+        feed = Feed(quick.context)
         (seen,) = feed.read()
         assert seen.user == "bob"
         let_go.set()
@@ -78,19 +80,19 @@ def test_a_message_that_is_committed_late_is_not_missed(request: pytest.FixtureR
         assert feed.read() == [late]
     finally:
         let_go.set()
-        slow.store.close()
-        quick.store.close()
+        slow.context.store.close()
+        quick.context.store.close()
 
 
-def test_many_writers_and_readers_miss_nothing(context: Context) -> None:
+def test_many_writers_and_readers_miss_nothing(town: Town) -> None:
     writers, each = 4, 25
-    feeds = [Feed(context) for _ in range(2)]
+    feeds = [Feed(town.context) for _ in range(2)]
     done = threading.Event()
     seen: list[list[OutboxMessage]] = [[], []]
 
     def write(writer: int) -> None:
         for number in range(each):
-            tell(context, f"user{writer}", number)
+            town.announce(f"user{writer}", number)
 
     def follow(reader: int) -> None:
         last = 0
@@ -119,29 +121,29 @@ def test_many_writers_and_readers_miss_nothing(context: Context) -> None:
     assert seen[0] == seen[1]
 
 
-def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_acknowledged(context: Context) -> None:
+def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_acknowledged(town: Town) -> None:
     scrubbed: list[int] = []
-    populate(context, 4)
-    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
-    feed = Feed(context)
+    town.populate(4)
+    town.swipe("p0", "p1"), town.swipe("p1", "p0")
+    feed = Feed(town.context)
     assert len(feed.read()) == 2
-    Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p0")
+    Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, b"secret")).erase("p0")
     (last,) = feed.read()
     assert (last.topic, last.user) == ("profile.erased", "p0")
-    scrubbing = Scrubbing(context, lambda: scrubbed.append(1))
+    scrubbing = Scrubbing(town.context, lambda: scrubbed.append(1))
     scrubbing.run()
     assert not scrubbed
     feed.acknowledge(last.number)
     scrubbing.run()
     assert scrubbed
-    with context.store.read() as reader:
+    with town.context.store.read() as reader:
         assert reader.count(OutboxMessage) == 0
 
 
-def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -> None:
-    populate(context, 2)
-    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
-    write = context.store.write
+def test_posting_brings_nobody_back_who_was_erased_meanwhile(town: Town) -> None:
+    town.populate(2)
+    town.swipe("p0", "p1"), town.swipe("p1", "p0")
+    write = town.context.store.write
 
     class Meanwhile:
         """Erases somebody after the poster has looked, before it writes."""
@@ -151,35 +153,31 @@ def test_posting_brings_nobody_back_who_was_erased_meanwhile(context: Context) -
         def write(self, work, **options):  # type: ignore[no-untyped-def]
             if not self.erased:
                 self.erased = True
-                Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p0")
+                Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, b"secret")).erase("p0")
             return write(work, **options)
 
-        read = staticmethod(context.store.read)
+        read = staticmethod(town.context.store.read)
 
-    other = Context(Meanwhile(), context.config, context.clock, context.new_id)  # type: ignore[arg-type]
+    other = Context(Meanwhile(), town.context.config, town.context.clock, town.context.new_id)  # type: ignore[arg-type]
     assert [one.topic for one in Feed(other).read()] == ["profile.erased"]
 
 
-def test_what_nobody_fetches_goes_after_its_time_with_its_delivery(context: Context) -> None:
-    clock = context.clock
-    assert isinstance(clock, Clock)
-    tell(context, "ann", 1)
-    (message,) = Feed(context).read()
+def test_what_nobody_fetches_goes_after_its_time_with_its_delivery(town: Town) -> None:
+    town.announce("ann", 1)
+    (message,) = Feed(town.context).read()
 
     def work(transaction: Transaction) -> None:
         transaction.put(Delivery(message=message.id, attempts=3, next=None, status="failed"))
 
-    context.store.write(work).result()
-    clock.wait(days=31)
-    assert Maintenance(context).run()["messages dropped"] == 1
-    with context.store.read() as reader:
+    town.context.store.write(work).result()
+    town.wait(days=31)
+    assert Maintenance(town.context).run()["messages dropped"] == 1
+    with town.context.store.read() as reader:
         assert reader.count(Delivery) == 0
 
 
-def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(context: Context) -> None:
-    clock = context.clock
-    assert isinstance(clock, Clock)
-    one, two = Lease(context, "work"), Lease(context, "work")
+def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(town: Town) -> None:
+    one, two = Lease(town.context, "work"), Lease(town.context, "work")
     taken = threading.Barrier(2)
     answers: list[bool] = []
 
@@ -194,10 +192,10 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(context: Context)
         thread.join()
     assert sorted(answers) == [False, True]
     first, second = (one, two) if one.running else (two, one)
-    clock.wait(seconds=50)
+    town.wait(seconds=50)
     assert first.take()
     assert not second.take()
-    clock.wait(seconds=61)
+    town.wait(seconds=61)
     assert not first.running
     assert second.take()
     assert not first.take()
@@ -205,12 +203,10 @@ def test_a_lease_has_one_holder_and_passes_on_when_it_runs_out(context: Context)
     assert first.take()
 
 
-def test_a_lease_of_a_clock_that_was_ahead_is_worth_nothing(context: Context) -> None:
-    clock = context.clock
-    assert isinstance(clock, Clock)
-    one, two = Lease(context, "work"), Lease(context, "work")
-    clock.wait(days=2)
+def test_a_lease_of_a_clock_that_was_ahead_is_worth_nothing(town: Town) -> None:
+    one, two = Lease(town.context, "work"), Lease(town.context, "work")
+    town.wait(days=2)
     assert one.take()
-    clock.wait(days=-2)
+    town.wait(days=-2)
     assert two.take()
     assert not one.take()

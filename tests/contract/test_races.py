@@ -35,7 +35,8 @@ from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 PAIRS = 500
 
@@ -59,10 +60,10 @@ def settle(town: Town, number: int) -> None:
     def work(transaction: Transaction) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
-                about = town.about(me, man=me.startswith("m"))
-                transaction.put(new_person(me, about, words, town.context.config.schema, NOON, None))
+                said = about(me, man=me.startswith("m"))
+                transaction.put(new_person(me, said, words, town.context.config.schema, NOON, None))
                 transaction.put(PersonCounters(user=me))
-                card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+                card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
 
     town.context.store.write(work).result()
@@ -119,7 +120,7 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
 
     def cards(transaction: Transaction) -> None:
         for place in range(number):
-            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
@@ -154,7 +155,7 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
 
     def cards(transaction: Transaction) -> None:
         for place in range(20):
-            card = {"chance": 1.0, "score": 1.0, "reason": "sampled"}
+            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()

@@ -22,7 +22,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
-from town import Town
+from worlds.town import Town
 
 WOMEN, MEN = ("w0", "w1", "w2"), ("m0", "m1", "m2")
 EVERYBODY = WOMEN + MEN

@@ -21,7 +21,7 @@ from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage import SqlStore
-from town import Town
+from worlds.town import Town
 
 CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
 

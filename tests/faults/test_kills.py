@@ -21,10 +21,11 @@ from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from swiper import PEOPLE
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town, about
 
 KILLS = 50
-CARD = {"at": NOON, "place": 0, "chance": 1.0, "score": 1.0, "reason": "sampled"}
+CARD = {"at": NOON, "position": 0, "propensity": 1.0, "score": 1.0, "reason": "sampled"}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -46,7 +47,7 @@ def settle(town: Town) -> None:
         words = town.world.recommender.index.vocabulary
         for place in range(PEOPLE):
             for me in (f"w{place}", f"m{place}"):
-                transaction.put(new_person(me, town.about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None))
+                transaction.put(new_person(me, about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None))
                 transaction.put(PersonCounters(user=me))
 
     town.context.store.write(work).result()

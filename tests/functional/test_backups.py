@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services import dealt, in_context, populate, swiped
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
@@ -25,6 +24,7 @@ from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.backups import back_up, restore
+from worlds.town import Town
 
 Url = Callable[[str], str]
 
@@ -59,17 +59,17 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Url:
 
 def lived(url: str) -> None:
     """A service with a little of everything."""
-    context = in_context(SqlStore(url))
-    populate(context, 8)
-    dealt(context, "p0", "p1"), dealt(context, "p1", "p0")
+    town = Town(SqlStore(url))
+    town.populate(8)
+    town.swipe("p0", "p1"), town.swipe("p1", "p0")
     rng = random.Random(1)  # noqa: S311
     for number in range(60):
         one, two = rng.sample(range(8), 2)
-        swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
-    feed = Feed(context)
+        town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass", "skip"]), id=f"s{number}")
+    feed = Feed(town.context)
     feed.acknowledge(feed.read()[1].number)
-    Erasure(context, Scrubbing(context), ErasedTokens(context, b"secret")).erase("p7")
-    context.store.close()
+    Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, b"secret")).erase("p7")
+    town.context.store.close()
 
 
 @pytest.mark.parametrize(("source", "target"), [("sqlite", "sqlite"), ("sqlite", "postgres"), ("postgres", "sqlite")])
@@ -87,22 +87,22 @@ def test_what_is_restored_equals_what_was_backed_up(url: Url, source: str, targe
     assert everything(second) == before
     assert not [one for one in tmp_path.iterdir() if one.name.startswith(".")]  # nothing half-made is left
     assert file.stat().st_mode & 0o077 == 0
-    context = in_context(SqlStore(second))
+    town = Town(SqlStore(second))
     last = max(one.number for one in everything(first)[Event])
-    swiped(context, "p0", "p3", id="after")
-    with context.store.read() as reader:
+    town.import_swipe("p0", "p3", id="after")
+    with town.context.store.read() as reader:
         event = reader.get(Event, "p0", "after")
     assert event is not None
     assert event.number > last + 1_000  # what was numbered between backup and restore is not numbered again
-    assert not verify(context).problems
-    context.store.close()
+    assert not verify(town.context).problems
+    town.context.store.close()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_a_backup_under_load_is_one_moment_and_replays(url: Url, kind: str, tmp_path: Path) -> None:
     address = url(kind)
-    context = in_context(SqlStore(address))
-    populate(context, 20)
+    town = Town(SqlStore(address))
+    town.populate(20)
     stop = threading.Event()
     made = 0
 
@@ -111,7 +111,7 @@ def test_a_backup_under_load_is_one_moment_and_replays(url: Url, kind: str, tmp_
         rng = random.Random(seed)  # noqa: S311
         while not stop.is_set():
             one, two = rng.sample(range(20), 2)
-            swiped(context, f"p{one}", f"p{two}", rng.choice(["like", "pass"]))
+            town.import_swipe(f"p{one}", f"p{two}", rng.choice(["like", "pass"]))
             made += 1
 
     threads = [threading.Thread(target=load, args=(seed,)) for seed in range(3)]
@@ -121,7 +121,7 @@ def test_a_backup_under_load_is_one_moment_and_replays(url: Url, kind: str, tmp_
     stop.set()
     for thread in threads:
         thread.join()
-    context.store.close()
+    town.context.store.close()
     events = [backup.events for backup in backups]
     assert events == sorted(events)
     assert made > 20
@@ -149,9 +149,9 @@ def broken(context: Context) -> None:
 def test_what_does_not_replay_is_not_called_a_backup(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/store.db"
     lived(address)
-    context = in_context(SqlStore(address))
-    broken(context)
-    context.store.close()
+    town = Town(SqlStore(address))
+    broken(town.context)
+    town.context.store.close()
     with pytest.raises(InvalidInput, match="is not the replay"):
         back_up(address, tmp_path / "backup", silent)
     assert not (tmp_path / "backup").exists()
@@ -178,14 +178,14 @@ def test_nothing_is_overwritten_unasked_or_under_a_running_service(tmp_path: Pat
     with pytest.raises(InvalidInput, match="there already"):
         back_up(address, file, silent)
     back_up(address, file, silent, force=True)
-    context = in_context(SqlStore(other))
-    populate(context, 3)
+    town = Town(SqlStore(other))
+    town.populate(3)
     with pytest.raises(InvalidInput, match="--force"):
         restore(file, other, silent)
     with pytest.raises(InvalidInput, match="in use"):
         restore(file, other, silent, force=True)
-    populate(context, 3)
-    context.store.close()
+    town.populate(3)
+    town.context.store.close()
     restore(file, other, silent, force=True)
     assert everything(other) == everything(address)
 
@@ -194,9 +194,9 @@ def test_a_server_that_is_not_empty_is_replaced_only_when_asked(postgres_url: st
     address, file = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup"
     lived(address)
     back_up(address, file, silent)
-    context = in_context(SqlStore(postgres_url))
-    populate(context, 3)
-    context.store.close()
+    town = Town(SqlStore(postgres_url))
+    town.populate(3)
+    town.context.store.close()
     before = everything(postgres_url)
     with pytest.raises(InvalidInput, match="not empty"):
         restore(file, postgres_url, silent)

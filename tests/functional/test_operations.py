@@ -15,7 +15,7 @@ from kaczmatch.cli.app import app
 from kaczmatch.recommend.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.storage import SqlStore
-from studies import Studied
+from worlds.simulated import SimulatedTown
 
 Typed = Callable[..., Result]
 TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(floor=0.25)), Arm("bold", MutualPolicy(floor=0.5))))
@@ -139,7 +139,7 @@ def test_another_learner_learns_everybodys_swipes_anew(typed: Typed, tmp_path: P
 
 def test_a_policy_is_judged_and_an_experiment_read_by_command(typed: Typed, tmp_path: Path) -> None:
     """On a store that simulated people have used; what cannot be said is refused in one line."""
-    town = Studied(0, couples=32, store=SqlStore(f"sqlite:///{tmp_path}/town.db"), experiment=TRIAL)
+    town = SimulatedTown(0, couples=32, store=SqlStore(f"sqlite:///{tmp_path}/town.db"), experiment=TRIAL)
     town.day()
     town.context.store.close()
     chosen = {

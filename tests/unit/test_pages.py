@@ -52,3 +52,25 @@ def test_class_names_have_one_meaning() -> None:
     explained = set(re.findall(r"^- `(\w+)`", section, re.MULTILINE))
     assert repeated <= explained
     assert len(repeated) <= 6
+
+
+def test_the_walks_name_files_and_functions_that_exist() -> None:
+    text = re.sub(r"\s+", " ", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    package = ROOT / "src" / "kaczmatch"
+    files = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text))
+    assert [file for file in sorted(files) if not (package / file).exists()] == []
+    named = re.findall(r"`([a-z_]+/[a-z_/]+\.py)`: `([A-Za-z_.]+)`", text)
+    assert named
+    missing = [
+        (file, name)
+        for file, name in named
+        if not all(re.search(rf"(class|def) {part}\b", (package / file).read_text(encoding="utf-8")) for part in name.split("."))
+    ]
+    assert missing == []
+
+
+def test_the_picture_shows_every_package() -> None:
+    picture = (ROOT / "docs" / "images" / "architecture.svg").read_text(encoding="utf-8")
+    packages = [path.parent.name for path in (ROOT / "src" / "kaczmatch").glob("*/__init__.py")]
+    rooms = [path.parent.name for path in (ROOT / "src" / "kaczmatch" / "service").glob("*/__init__.py")]
+    assert [name for name in packages + rooms if f">{name}<" not in picture] == []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
 from typing import Annotated, Any, final
 
 from fastapi import Depends, Path, Request
@@ -15,7 +15,7 @@ from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credenti
 from kaczmatch.service.domain.refusals import nobody
 
 _REMEMBERED = 10_000
-_FOR_SECONDS = 1.0  # on top of the second that `Access` remembers a key for
+_KNOWN_FOR = timedelta(seconds=1)  # on top of the second that `Access` remembers a key for
 _LOOPBACK = ("127.", "::1", "::ffff:127.")
 
 ID = r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}$"
@@ -28,17 +28,17 @@ class Doorman:
 
     def __init__(self, access: Credentials) -> None:
         self._access = access
-        self._known: dict[str, tuple[Caller, float]] = {}
+        self._known: dict[str, tuple[Caller, datetime]] = {}
 
     async def caller(self, credential: str) -> Caller:
-        now = time.monotonic()
+        now = self._access.context.clock()
         known = self._known.get(credential)
-        if known is not None and known[1] > now:
+        if known is not None and known[1] <= now < known[1] + _KNOWN_FOR:  # a clock that was set back ends it, too
             return known[0]
         caller = await run_in_threadpool(self._access.caller, credential)
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
-        self._known[credential] = caller, now + _FOR_SECONDS
+        self._known[credential] = caller, now
         return caller
 
 

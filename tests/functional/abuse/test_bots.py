@@ -9,7 +9,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.overview import SuspiciousAccount
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.storage.memory import MemoryStore
-from town import TAGS, Town
+from worlds.town import TAGS, Town, about
 
 SWIPES = 120
 
@@ -29,7 +29,7 @@ def swiped_through(town: Town, bot: str, decision: str) -> None:
 def crowd() -> Town:
     town = Town(MemoryStore())
     for place in range(40):
-        town.people.put(f"w{place}", town.about(f"W{place}", tags=[TAGS[place % 6]])).result()
+        town.people.put(f"w{place}", about(f"W{place}", tags=[TAGS[place % 6]])).result()
     town.move_in("bot", "fussy", "m0", man=True)
     return town
 
@@ -63,9 +63,9 @@ def test_a_bot_is_listed_among_the_operators_figures() -> None:
 def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> None:
     town = Town(MemoryStore(), deck_size=4)
     for place in range(60):
-        town.people.put(f"w{place}", town.about(f"W{place}", tags=[TAGS[place % 6], TAGS[(place + 1) % 6]])).result()
-    town.people.put("stuffed", town.about("Stuffed", tags=TAGS)).result()
-    town.people.put("empty", town.about("Empty", tags=())).result()
+        town.people.put(f"w{place}", about(f"W{place}", tags=[TAGS[place % 6], TAGS[(place + 1) % 6]])).result()
+    town.people.put("stuffed", about("Stuffed", tags=TAGS)).result()
+    town.people.put("empty", about("Empty", tags=())).result()
     town.move_in(*(f"m{place}" for place in range(30)), man=True, tags=TAGS[:3])
     shown: dict[str, int] = {}
     decks = 0

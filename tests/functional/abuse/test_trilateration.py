@@ -6,40 +6,41 @@ from typing import Any
 
 import pytest
 
-from attack import EDITS, Prey, cosines
 from kaczmatch.service.domain.refusals import TooMany
+from worlds.attack import EDITS, AttackedTown, cosines
+from worlds.town import about
 
 LOOKS = 240
 
 
 @pytest.fixture(scope="module")
-def whole() -> tuple[Prey, dict[str, float]]:
-    prey = Prey(0)
-    return prey, cosines(prey.watch(LOOKS, len(prey.women)), prey.taste(), LOOKS)
+def whole() -> tuple[AttackedTown, dict[str, float]]:
+    town = AttackedTown(0)
+    return town, cosines(town.watch(LOOKS, len(town.women)), town.taste(), LOOKS)
 
 
-def test_scores_would_give_a_taste_away(whole: tuple[Prey, dict[str, float]]) -> None:
+def test_scores_would_give_a_taste_away(whole: tuple[AttackedTown, dict[str, float]]) -> None:
     """So the attack is a good one, and no user may get scores."""
     assert whole[1]["sees the probability"] > 0.99
     assert whole[1]["sees high or low"] > 0.85
 
 
-def test_the_order_of_a_deck_tells_nothing_of_what_others_like(whole: tuple[Prey, dict[str, float]]) -> None:
+def test_the_order_of_a_deck_tells_nothing_of_what_others_like(whole: tuple[AttackedTown, dict[str, float]]) -> None:
     assert abs(whole[1]["sees decks"]) < 0.35  # two deviations and a half of a random direction among sixty
 
 
 @pytest.mark.parametrize(("women", "size", "more"), [(32, 4, {}), (32, 4, {"cap": 1e9}), (2, 1, {"cap": 1e9})])
 def test_who_is_in_a_deck_tells_less_than_the_stated_bound(women: int, size: int, more: dict[str, Any]) -> None:
-    prey = Prey(0, women=women, **more)
-    assert cosines(prey.watch(LOOKS, size), prey.taste(), LOOKS)["sees decks"] < (0.9 if more else 0.5)
+    town = AttackedTown(0, women=women, **more)
+    assert cosines(town.watch(LOOKS, size), town.taste(), LOOKS)["sees decks"] < (0.9 if more else 0.5)
 
 
-def test_an_account_gets_no_more_looks_than_its_quota(whole: tuple[Prey, dict[str, float]]) -> None:
-    prey, account = whole[0], whole[0].accounts[0]
-    prey.wait(days=1)
+def test_an_account_gets_no_more_looks_than_its_quota(whole: tuple[AttackedTown, dict[str, float]]) -> None:
+    town, account = whole[0], whole[0].accounts[0]
+    town.wait(days=1)
 
     def edit(place: int) -> None:
-        prey.people.put(account, prey.about(account, man=True, tags=[prey.names[place]])).result()
+        town.people.put(account, about(account, man=True, tags=[town.names[place]])).result()
 
     for place in range(EDITS):
         edit(place)

@@ -1,132 +1,47 @@
-"""A service to talk to: composed as in production, on memory and on SQLite, once; each test brings its own people."""
+"""Services over HTTP: on memory and on SQLite, each started once; and others for the tests that need one of their own."""
 
 from __future__ import annotations
 
-import itertools
-import threading
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
 from typing import Any
 
-import httpx
 import pytest
-import uvicorn
-from fastapi import FastAPI
-from httpx import Response
 
-from kaczmatch.app.asgi import app_of
-from kaczmatch.app.composing import open_store
-from kaczmatch.app.demo.inviting import with_demo
-from kaczmatch.app.system import System, compose
-from kaczmatch.service.access.credentials import SCOPES
 from kaczmatch.settings.model import Settings
-from kaczmatch.storage import MemoryStore
-
-NUMBERS = itertools.count()
-TAGS = ["climbing", "jazz", "chess", "cooking", "poetry", "dogs"]
-
-
-@dataclass
-class Service:
-    """One running service, a client that holds a key with every scope, and how to make people."""
-
-    system: System
-    app: FastAPI
-    client: httpx.Client
-    key: str
-
-    def call(self, method: str, path: str, *, by: str | None = None, **options: Any) -> Response:
-        headers = {"Authorization": f"Bearer {by or self.key}", **options.pop("headers", {})}
-        return self.client.request(method, f"/v1{path}", headers=headers, **options)
-
-    def ok(self, method: str, path: str, **options: Any) -> Any:
-        answer = self.call(method, path, **options)
-        assert answer.is_success, (answer.status_code, answer.text)
-        return answer.json() if answer.content else None
-
-    def key_with(self, *scopes: str) -> str:
-        return self.system.parts.access.create("test", scopes)[1]
-
-    def token(self, user: str, seconds: int = 900) -> str:
-        return str(self.ok("POST", "/tokens", json={"user": user, "seconds": seconds})["token"])
-
-    def couple(self) -> tuple[str, str]:
-        """Two people who can meet nobody else: they look for each other's kind in an age that is theirs alone."""
-        number = next(NUMBERS)
-        one, two = f"ada-{number}", f"bo-{number}"
-        self.person(one, "woman", "man", number)
-        self.person(two, "man", "woman", number)
-        return one, two
-
-    def person(
-        self, user: str, i_am: str = "woman", look_for: str = "man", number: int | None = None, **more: Any
-    ) -> dict[str, Any]:
-        latitude = 0.0 if number is None else -80.0 + 0.5 * (number % 300)  # everybody lives half a degree from the next couple
-        longitude = 0.0 if number is None else 2.0 * (number // 300)
-        body = {
-            "name": f"Name of {user}",
-            "born": "1990-05-17",
-            "i_am": [i_am],
-            "i_look_for": [look_for],
-            "location": {"latitude": latitude, "longitude": longitude},
-            "within_km": 20,
-            "tags": ["climbing", "jazz"],
-        }
-        return dict(self.ok("PUT", f"/people/{user}", json=body | more))
-
-    def deck(self, user: str, **options: Any) -> dict[str, Any]:
-        self.system.world.follow()
-        return dict(self.ok("POST", f"/people/{user}/deck", **options))
-
-    def swipe(self, user: str, other: str, decision: str = "like", swipe: str | None = None, **options: Any) -> Response:
-        deck = self.deck(user)["deck"]
-        body = {"candidate": other, "decision": decision, "deck": deck}
-        return self.call("PUT", f"/people/{user}/swipes/{swipe or f's{next(NUMBERS)}'}", json=body, **options)
-
-    def matched(self) -> tuple[str, str, str]:
-        one, two = self.couple()
-        assert self.swipe(one, two).json()["match"] is None
-        return one, two, self.swipe(two, one).json()["match"]
-
+from worlds.served import Service, serving
 
 Opened = Callable[..., Service]
 
 
+def opener(folders: pytest.TempPathFactory, running: ExitStack) -> Opened:
+    def start(store: str = "memory", *, clock: Any = None, **settings: Any) -> Service:
+        chosen = Settings(**{"data": folders.mktemp("data"), "edits_a_day": 3, "log_level": "error"} | settings)
+        return running.enter_context(serving(chosen, store=store, **{} if clock is None else {"clock": clock}))
+
+    return start
+
+
 @pytest.fixture(scope="session")
+def opened_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    """Start services that are stopped at the end of everything."""
+    with ExitStack() as running:
+        yield opener(tmp_path_factory, running)
+
+
+@pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    """Start services, to be stopped at the end."""
-    running: list[tuple[uvicorn.Server, threading.Thread, httpx.Client]] = []
-
-    def start(store: str = "memory", **settings: Any) -> Service:
-        chosen = Settings(**{"data": tmp_path_factory.mktemp("data"), "edits_a_day": 3, "log_level": "error"} | settings)
-        system = compose(chosen, MemoryStore() if store == "memory" else open_store(chosen))
-        app = app_of(system, routers=with_demo(system) if chosen.demo else ())
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False))
-        thread = threading.Thread(target=server.run)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, limits=httpx.Limits(max_connections=None))
-        running.append((server, thread, client))
-        system.wait_ready()
-        _, key = system.parts.access.create("test", tuple(SCOPES))
-        return Service(system, app, client, key)
-
-    yield start
-    for server, thread, client in running:
-        client.close()
-        server.should_exit = True
-        thread.join()
+    """Start services that are stopped at the end of a module."""
+    with ExitStack() as running:
+        yield opener(tmp_path_factory, running)
 
 
 @pytest.fixture(scope="session", params=["memory", "sqlite"])
-def service(request: pytest.FixtureRequest, opened: Opened) -> Service:
-    return opened(request.param)
+def service(request: pytest.FixtureRequest, opened_once: Opened) -> Service:
+    return opened_once(request.param)
 
 
 @pytest.fixture(scope="session")
-def one_service(opened: Opened) -> Service:
+def one_service(opened_once: Opened) -> Service:
     """For what does not depend on the store."""
-    return opened("memory")
+    return opened_once("memory")

@@ -11,8 +11,9 @@ import pytest
 
 from kaczmatch.service.domain.records import RECORDS, Change, OutboxMessage
 from kaczmatch.service.meeting.profiles import new_person
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_an_export_has_nothing_that_others_said_of_themselves_or_of_us(service: 
     service.ok("POST", f"/people/{other}/reports", json={"other": me, "reason": "their-reason"})
     told = service.call("GET", f"/people/{me}/export").text
     assert "my-swipe" in told
-    for theirs in ("their-", f"Name of {other}", f"Name of {another}", "excess", "chance", "score", "appeal"):
+    for theirs in ("their-", f"Name of {other}", f"Name of {another}", "excess", "propensity", "score", "appeal"):
         assert theirs not in told
     assert service.ok("GET", f"/people/{me}/blocks")["items"] == []
 

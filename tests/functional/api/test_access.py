@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any, NamedTuple
 
 import pytest
 
 from kaczmatch.app.document import openapi_of_a_fresh_service
 from kaczmatch.service.access.credentials import Caller
+from worlds.clock import Clock
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Service
+from .conftest import Opened
 
 OPEN = {"/v1/health/live", "/v1/health/ready"}
 OF_DATA = {"/v1/feed", "/v1/feed/ack", "/v1/import/{what}", "/v1/export/{what}"}
@@ -85,12 +86,23 @@ def test_without_a_valid_credential_nothing_is_answered(one_service: Service, ro
         assert answer.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_an_expired_token_is_refused(one_service: Service) -> None:
-    one, _ = one_service.couple()
-    token = one_service.token(one, seconds=1)
-    assert one_service.call("GET", f"/people/{one}", by=token).status_code == 200
-    time.sleep(2.1)
-    assert one_service.call("GET", f"/people/{one}", by=token).status_code == 401
+@pytest.fixture(scope="module")
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def timed(opened: Opened, clock: Clock) -> Service:
+    """A service with a clock that a test sets."""
+    return opened("memory", clock=clock)
+
+
+def test_an_expired_token_is_refused(timed: Service, clock: Clock) -> None:
+    one, _ = timed.couple()
+    token = timed.token(one, seconds=1)
+    assert timed.call("GET", f"/people/{one}", by=token).status_code == 200
+    clock.wait(seconds=2)
+    assert timed.call("GET", f"/people/{one}", by=token).status_code == 401
 
 
 @pytest.mark.parametrize("route", OF_USERS, ids=named)
@@ -142,17 +154,26 @@ def test_a_token_serves_its_own_user(one_service: Service) -> None:
     assert one_service.swipe(one, two, by=token).status_code == 200
 
 
-def test_revoking_a_key_ends_it_and_its_tokens_within_two_seconds(one_service: Service) -> None:
-    access = one_service.system.parts.access
+def test_revoking_a_key_ends_it_and_its_tokens_within_two_seconds(timed: Service, clock: Clock) -> None:
+    access = timed.system.parts.access
     key, text = access.create("test", ["app", "tokens"])
-    one, _ = one_service.couple()
+    one, _ = timed.couple()
     token, _ = access.mint(Caller(key.id, frozenset()), one)
     for credential in (text, token):
-        assert one_service.call("GET", f"/people/{one}", by=credential).status_code == 200
+        assert timed.call("GET", f"/people/{one}", by=credential).status_code == 200
     access.revoke(key.id).result()
-    time.sleep(2.1)
+    clock.wait(seconds=2)
     for credential in (text, token):
-        assert one_service.call("GET", f"/people/{one}", by=credential).status_code == 401
+        assert timed.call("GET", f"/people/{one}", by=credential).status_code == 401
+
+
+def test_a_clock_that_was_set_back_makes_no_revoked_key_last(timed: Service, clock: Clock) -> None:
+    access = timed.system.parts.access
+    key, text = access.create("test", ["app"])
+    assert timed.call("GET", "/vocabulary", by=text).status_code == 200
+    access.revoke(key.id).result()
+    clock.wait(hours=-1)
+    assert timed.call("GET", "/vocabulary", by=text).status_code == 401
 
 
 def _anonymous(problem: dict[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from kaczmatch.app.system import compose
 from kaczmatch.app.vocabulary import GENERAL
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
+from worlds.served import Service
 
-from .conftest import Opened, Service
+from .conftest import Opened
 
 
 @pytest.fixture(scope="module")

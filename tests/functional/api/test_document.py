@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kaczmatch.app.document import document
-
-from .conftest import Service
+from worlds.served import Service
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
 
@@ -16,7 +15,7 @@ def test_the_committed_document_is_up_to_date() -> None:
 
 
 def test_no_answer_for_users_has_scores_of_others() -> None:
-    for word in ('"chance"', '"appeal"', '"information"', '"excess"'):
+    for word in ('"propensity"', '"appeal"', '"information"', '"excess"'):
         assert word not in document()
     assert document().count('"score"') == 2  # of `rank`, for back ends: the property, and that it is required
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kaczmatch.api.problems import MEDIA
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Service
 from .test_limits import PROFILE
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Event
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+from threading import Barrier, Event, Semaphore
 from typing import Any
 
 import pytest
@@ -15,8 +16,9 @@ from kaczmatch.api.routes import transfer
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.transfer.importing import ImportResult
+from worlds.served import NUMBERS, Service
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 PROFILE = {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"]}
 
@@ -145,29 +147,34 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
 
 
 def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = opened("memory", deck_limit=2)
+    service, free = opened("memory", deck_limit=2), Event()
     one, _ = service.couple()
     usual = type(service.system.parts.decks).deck
 
     def slow(*values: Any, **named: Any) -> Any:
-        time.sleep(0.3)
+        free.wait(30)
         return usual(*values, **named)
 
     monkeypatch.setattr(type(service.system.parts.decks), "deck", slow)
     with ThreadPoolExecutor(6) as pool:
-        answers = list(pool.map(lambda _: service.call("POST", f"/people/{one}/deck"), range(6)))
-    assert sorted(answer.status_code for answer in answers) == [200] * 2 + [503] * 4
+        asked = [pool.submit(service.call, "POST", f"/people/{one}/deck") for _ in range(6)]
+        turned_away = list(islice(as_completed(asked, timeout=25), 4))
+        free.set()
+    assert [answer.result().status_code for answer in turned_away] == [503] * 4
+    assert [answer.result().status_code for answer in asked if answer not in turned_away] == [200] * 2
 
 
 def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    service, free = opened("memory", threads=2), Event()
+    service, under_way, free = opened("memory", threads=2), Semaphore(0), Event()
     service.couple()
 
     def slow(*_: object) -> Any:
+        under_way.release()
         free.wait(30)
         return ImportResult(complete=True)
 
     def slow_rows(*_: object) -> Any:
+        under_way.release()
         free.wait(30)
         yield []
 
@@ -178,7 +185,7 @@ def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: py
         imports = [pool.submit(service.call, "POST", "/import/profiles", **csv) for _ in range(4)]
         exports = [pool.submit(service.call, "GET", "/export/profiles") for _ in range(4)]
         try:
-            time.sleep(0.5)  # for the transfers to be under way
+            assert all(under_way.acquire(timeout=25) for _ in range(transfer.AT_ONCE))
             fresh = service.key_with("app")  # which has to be looked up
             assert service.call("GET", "/vocabulary", by=fresh, timeout=5).is_success
             assert service.call("PUT", "/people/eve", by=fresh, json=PROFILE, timeout=5).is_success

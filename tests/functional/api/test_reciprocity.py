@@ -12,9 +12,10 @@ from kaczmatch.api.words import told_reason
 from kaczmatch.recommend.deck import Reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
-from town import Town
+from worlds.served import NUMBERS, Service
+from worlds.town import Town
 
-from .conftest import NUMBERS, Opened, Service
+from .conftest import Opened
 
 ANSWERS = (
     ("GET", ""),
@@ -56,7 +57,7 @@ def _settled(told: dict[str, Any]) -> dict[str, Any]:
     """Without the id of the request and the order of cards, which is random among equals."""
     told.pop("request", None)
     told["cards"] = sorted(told.get("cards", ()), key=lambda card: str(card["id"]))
-    shown = [card | {"place": 0} for card in told.get("cards_shown", ())]
+    shown = [card | {"position": 0} for card in told.get("cards_shown", ())]
     return told | {"cards_shown": sorted(shown, key=lambda card: str(card["other"]))}
 
 
@@ -91,7 +92,7 @@ def test_who_was_drawn_at_random_looks_like_everybody_else(town: Town) -> None:
     assert told_reason(Reason.RELAXED) == "relaxed"
     town.couples(6)
     town.deck("w0")
-    assert all({"chance", "score", "reason"}.isdisjoint(card) for card in export(town.context, "w0")["cards_shown"])
+    assert all({"propensity", "score", "reason"}.isdisjoint(card) for card in export(town.context, "w0")["cards_shown"])
 
 
 def test_a_like_and_a_pass_cost_the_same_reads_and_writes(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,7 @@ from kaczmatch.service.access.credentials import Credentials
 from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
-
-from .conftest import Service
+from worlds.served import Service
 
 
 def test_no_start_beyond_loopback_without_a_key(tmp_path: Path) -> None:

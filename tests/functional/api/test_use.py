@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from .conftest import NUMBERS, Service
+from worlds.served import NUMBERS, Service
 
 
 def test_a_profile_is_put_and_got(service: Service) -> None:

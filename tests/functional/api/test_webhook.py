@@ -7,9 +7,9 @@ import json
 import time
 
 import pytest
-from tests.services import receiver
 
 from kaczmatch.core.errors import InvalidInput
+from worlds.receiver import receiver
 
 from .conftest import Opened
 

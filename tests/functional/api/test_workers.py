@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,11 +14,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.postgres import Server
 
 from kaczmatch.app.composing import access_of, context_of
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
+from worlds.ports import free_port
+from worlds.postgres import Server
 
 COMMAND = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
 AT_ONCE = 16
@@ -28,12 +28,6 @@ AT_ONCE = 16
 def environment(**settings: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     return kept | {f"{PREFIX}{name.upper()}": value for name, value in settings.items()}
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @contextmanager

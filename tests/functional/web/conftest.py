@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,17 +11,13 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
-from kaczmatch.app.asgi import app_of
-from kaczmatch.app.composing import open_store
-from kaczmatch.app.demo.inviting import with_demo
-from kaczmatch.app.system import System, compose
+from kaczmatch.app.system import System
 from kaczmatch.service.domain.records import Event
 from kaczmatch.settings.model import Settings
+from worlds.served import NUMBERS, Service, serving
 
-NUMBERS = itertools.count()
 PHONE = {"width": 360, "height": 740}
 
 
@@ -32,9 +25,16 @@ PHONE = {"width": 360, "height": 740}
 class Site:
     """The running service, and how to put people into it."""
 
-    system: System
-    address: str
+    service: Service
     api: httpx.Client
+
+    @property
+    def system(self) -> System:
+        return self.service.system
+
+    @property
+    def address(self) -> str:
+        return self.service.address
 
     def ok(self, method: str, path: str, **options: Any) -> Any:
         answer = self.api.request(method, f"/v1{path}", **options)
@@ -70,10 +70,6 @@ class Site:
         match: str | None = self.ok("PUT", f"/people/{user}/swipes/liked", json=body)["match"]
         return match
 
-    def events(self, user: str) -> list[Event]:
-        with self.system.store.read() as reader:
-            return reader.find(Event, user=user)
-
 
 @dataclass
 class Visitor:
@@ -103,7 +99,7 @@ class Visitor:
     def settled(self, user: str, events: int) -> list[Event]:
         """What the store has of somebody, as soon as it is so much."""
         for _ in range(200):
-            found = self.site.events(user)
+            found = self.site.service.events(user)
             if len(found) >= events:
                 return found
             self.page.wait_for_timeout(25)
@@ -114,26 +110,17 @@ Visiting = Callable[..., Visitor]
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[Site]:
-    system = compose(settings, open_store(settings))
-    app = app_of(system, routers=with_demo(system))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    key = (settings.data / "demo-key").read_text()
-    system.wait_ready()
-    with httpx.Client(base_url=address, timeout=30, headers={"Authorization": f"Bearer {key}"}) as api:
-        yield Site(system, address, api)
-    server.should_exit = True
-    thread.join()
+def visited(settings: Settings) -> Iterator[Site]:
+    """A running service, called with the key that the demo's pages have."""
+    with serving(settings) as service:
+        key = (settings.data / "demo-key").read_text()
+        with httpx.Client(base_url=service.address, timeout=30, headers={"Authorization": f"Bearer {key}"}) as api:
+            yield Site(service, api)
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with serving(Settings(data=tmp_path_factory.mktemp("data"), demo=True, demo_people=150, log_level="error")) as site:
+    with visited(Settings(data=tmp_path_factory.mktemp("data"), demo=True, demo_people=150, log_level="error")) as site:
         yield site
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import FloatRect, expect
 from kaczmatch.service.domain.records import AuditEntry
 from kaczmatch.settings.model import ArmSettings, Settings
 
-from .conftest import PHONE, Site, Visiting, Visitor, serving
+from .conftest import PHONE, Site, Visiting, Visitor, visited
 from .test_access_for_all import check
 
 NUMBERS = itertools.count()
@@ -241,7 +241,7 @@ def test_on_a_phone_the_console_fits_and_charts_can_be_read(visiting: Visiting, 
 def test_an_experiment_has_a_panel_where_one_runs(visiting: Visiting, tmp_path: Path) -> None:
     arms = {"usual": ArmSettings(), "paper": ArmSettings(policy="paper")}
     settings = Settings(data=tmp_path, demo=True, demo_people=100, log_level="error", experiment="spring", experiment_arms=arms)
-    with serving(settings) as site:
+    with visited(settings) as site:
         visitor = operating(visiting(site))
         expect(visitor.page.get_by_role("heading", name="Experiment: spring")).to_be_visible()
         expect(visitor.page.locator("#arms tr")).to_have_count(2)

@@ -295,7 +295,7 @@ def test_learning_shows_within_fifteen_swipes_and_can_be_gone_through(visitor: V
     page.get_by_role("button", name="Let them swipe 15 cards").click()
     expect(page.get_by_role("button", name=re.compile("Stop"))).to_be_visible()
     expect(page.locator("#moment")).to_have_text("Now, after 15 swipes", timeout=30_000)
-    assert len([one for one in site.events(fresh["id"]) if one.kind == SWIPED]) == 15
+    assert len([one for one in site.service.events(fresh["id"]) if one.kind == SWIPED]) == 15
     assert float(page.locator("#aligned-now").inner_text()) > 0.1
     assert page.locator("#for .weight").count() + page.locator("#against .weight").count() >= 8
     slider = page.get_by_label("How it grew, swipe by swipe")
@@ -305,4 +305,4 @@ def test_learning_shows_within_fifteen_swipes_and_can_be_gone_through(visitor: V
     page.keyboard.press("Home")
     expect(page.locator("#moment")).to_have_text("Before the first swipe")
     expect(page.locator("#for .weight")).to_have_count(0)
-    assert len(site.events(fresh["id"])) == 15  # the keys were the slider's
+    assert len(site.service.events(fresh["id"])) == 15  # the keys were the slider's

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kaczmatch.api.words import why
 from kaczmatch.service.domain.records import Person
 from kaczmatch.storage import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 def told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:

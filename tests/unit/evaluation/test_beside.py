@@ -13,8 +13,7 @@ from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.standing import BootstrapScores
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.report.results import Table
-
-from .logs import small_table
+from worlds.logs import small_table
 
 TIMES = (0, 5, 20)
 

@@ -16,8 +16,7 @@ from kaczmatch.evaluation.mutual import Pairs, mutual
 from kaczmatch.evaluation.shuffled import shuffled_trial
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
-
-from .logs import mutual_table, small_table
+from worlds.logs import mutual_table, small_table
 
 T = 5
 WAYS = [{}, {"appeal_at": "first"}, {"appeal_from": "fit"}, {"appeal_from": "fit", "appeal_at": "first"}]

@@ -15,8 +15,7 @@ from kaczmatch.evaluation.frozen import APPEAL, OWN_RATE, RANDOM, Frozen, frozen
 from kaczmatch.evaluation.shuffled import check_table, sound
 from kaczmatch.evaluation.standing import BootstrapScores, ranking_tables
 from kaczmatch.evaluation.trial import Protocol, Trial
-
-from .logs import small_table
+from worlds.logs import small_table
 
 TIMES = (0, 3, 8)
 

@@ -7,8 +7,7 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.evaluation.split import fit_users
-
-from .logs import small_table
+from worlds.logs import small_table
 
 
 def test_even_identifiers_fit_and_odd_ones_are_tested() -> None:

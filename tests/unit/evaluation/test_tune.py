@@ -13,8 +13,7 @@ from kaczmatch.evaluation.progress import Unwatched
 from kaczmatch.evaluation.trial import Protocol, Trial
 from kaczmatch.evaluation.tune import tune
 from kaczmatch.formats.swipe_table import SwipeTable
-
-from .logs import small_table
+from worlds.logs import small_table
 
 
 def decided(table: SwipeTable, noise: float) -> SwipeTable:

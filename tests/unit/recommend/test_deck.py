@@ -82,11 +82,11 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert len(shown) == min(size, len(passes))
     waited = sorted(passes & cool, key=lambda identifier: recent[identifier])
     assert {recent[i] for i in relaxed} <= {recent[i] for i in waited[: len(relaxed)]}
-    assert all(0.0 < card.chance <= 1.0 for card in deck.cards)
+    assert all(0.0 < card.propensity <= 1.0 for card in deck.cards)
     scores = [card.score for card in deck.cards]
     assert scores == sorted(scores, reverse=True)
     assert bool(deck.empty) == (not shown)
-    assert all(opening.people > 0 for opening in deck.openings)
+    assert all(opening.people > 0 for opening in deck.hints)
 
 
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
@@ -110,7 +110,7 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
         assert len(deck.cards) == size
         for card in deck.cards:
             counts[card.id] += 1
-            weighed[card.id] += 1.0 / card.chance
+            weighed[card.id] += 1.0 / card.propensity
     assert counts.pop(pool[-1]) == 0
     del weighed[pool[-1]]
     # Every inverse probability has expectation 1; rare ones are noisy, so each is held against its own spread.
@@ -134,16 +134,16 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
     arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
     for _ in range(rounds):
-        seen = recommender.foresee(small.viewer(viewer), 6, everybody, **arguments)
+        seen = recommender.simulate(small.viewer(viewer), 6, everybody, **arguments)
         told += seen.chances
         dealt[[everybody.index(identifier) for identifier in seen.shown]] += 1
     assert {everybody[i] for i in np.flatnonzero(told)} == set(pool[:-1])
     assert np.abs(told - dealt).max() / rounds < 4.0 * 0.5 / np.sqrt(rounds)
     assert told.sum() / rounds == pytest.approx(6.0, abs=0.1)
-    least = recommender.deck(small.viewer(viewer), 6, **arguments).least
+    least = recommender.deck(small.viewer(viewer), 6, **arguments).min_propensity
     assert 0.0 < least <= told[told > 0.0].min() / rounds + 0.03
     bare = small.recommender(policy=Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test")))
-    least = bare.deck(small.viewer(viewer), 6, **arguments).least
+    least = bare.deck(small.viewer(viewer), 6, **arguments).min_propensity
     if slug in ("uniform", "greedy"):
         assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
 
@@ -158,7 +158,7 @@ def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> Non
     for _ in range(rounds):
         for card in recommender.deck(small.viewer(viewer), 5, now=NOW, rng=rng).cards:
             counts[card.id] += 1
-            assert card.chance == pytest.approx(5 / len(counts))
+            assert card.propensity == pytest.approx(5 / len(counts))
     p = 5 / len(counts)
     statistic = sum((count - rounds * p) ** 2 for count in counts.values()) / (rounds * p * (1 - p))
     assert statistic < chi2.ppf(0.999, len(counts))
@@ -287,16 +287,16 @@ def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
     narrow = replace(people.profiles[viewer], ages=(149, 150))
     deck = people.recommender().deck(replace(people.viewer(viewer), profile=narrow), 5, now=NOW, rng=np.random.default_rng(0))
     assert deck.cards == ()
-    assert [opening.filter for opening in deck.openings] == ["age"]
+    assert [opening.filter for opening in deck.hints] == ["age"]
     wide = replace(narrow, ages=(0, 150))
     others = [other for other in people.profiles.values() if other.id != viewer]
-    assert deck.openings[0].people == allowed(wide, CandidateColumns.of(others, DATING), NOW.date()).sum()
+    assert deck.hints[0].people == allowed(wide, CandidateColumns.of(others, DATING), NOW.date()).sum()
 
 
 def test_somebody_too_young_sees_nobody(people: Any) -> None:
     young = replace(people.profiles[0], born=date(2010, 1, 1))
     deck = people.recommender().deck(replace(people.viewer(0), profile=young), 5, now=NOW, rng=np.random.default_rng(0))
-    assert deck.cards == deck.openings == ()
+    assert deck.cards == deck.hints == ()
     assert deck.empty == "one must be 18 to take part"
 
 
@@ -309,11 +309,11 @@ def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any])
     people.index.put(she, he)
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
-    assert [(one.filter, one.people) for one in deck.openings] == [("several", 1)]
+    assert [(one.filter, one.people) for one in deck.hints] == [("several", 1)]
     assert "several" in deck.empty
     people.index.put(replace(he, i_look_for={"man"}))
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
-    assert (deck.openings, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
+    assert (deck.hints, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
 
 
 def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:

@@ -52,7 +52,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
     for i, score in scores.items():
         back = people.viewer(i)
         pair = [
-            float(one.likes(other.profile.features[None], np.array([other.appeal]))[0])
+            float(one.forward(other.profile.features[None], np.array([other.appeal]))[0])
             for one, other in ((viewer, back), (back, viewer))
         ]
         assert score == pytest.approx(float(fuse(*pair)), rel=1e-9)

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from kaczmatch.core.bits import next_turn, popcount
 from kaczmatch.core.compiled import compiled
-from kaczmatch.recommend.index import columns, search_kernel, search_threads
+from kaczmatch.recommend.index import columns
+from kaczmatch.recommend.index import search_kernel as fused
+from kaczmatch.recommend.index import search_threads as crew
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.membership import NO_BITS, all_marked, marks
 from kaczmatch.recommend.schema import DATING
@@ -29,10 +31,10 @@ TODAY = date(2026, 11, 15)
 @pytest.fixture
 def helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three more threads, even for a few chunks."""
-    search_threads._jobs.cache_clear()
-    for module in (search_threads, view_module):
+    crew._jobs.cache_clear()
+    for module in (crew, view_module):
         monkeypatch.setattr(module, "CORES", 4)
-    monkeypatch.setattr(search_threads, "idle", lambda: 3)
+    monkeypatch.setattr(crew, "idle", lambda: 3)
     monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
 
 
@@ -67,7 +69,7 @@ def test_what_threads_found_is_put_in_order_by_score_then_rank(scores: list[int]
     chunks = rng.permutation(3)
     ranks = rng.choice(3 * columns.CHUNK, len(scores), replace=False)
     who = np.arange(3 * columns.CHUNK, dtype=np.int32).reshape(3, -1)
-    found = search_kernel.first(np.array(scores, np.float32), ranks, chunks, who, want)
+    found = fused.first(np.array(scores, np.float32), ranks, chunks, who, want)
     order = sorted(zip(scores, ranks.tolist(), strict=True), key=lambda one: (-one[0], one[1]))[:want]
     assert found.tolist() == [who[chunks[rank // columns.CHUNK], rank % columns.CHUNK] for _, rank in order]
 
@@ -135,7 +137,7 @@ def test_no_two_threads_get_the_same_turn() -> None:
 class TestCrew:
     def test_everybody_who_is_free_helps(self) -> None:
         together = threading.Barrier(4)
-        assert search_threads.run_shared(lambda: together.wait(10) >= 0, 3) == [True] * 4
+        assert crew.run_shared(lambda: together.wait(10) >= 0, 3) == [True] * 4
 
     def test_nobody_waits_for_helpers_that_are_busy(self) -> None:
         release, begun = threading.Event(), threading.Semaphore(0)
@@ -144,17 +146,17 @@ class TestCrew:
             begun.release()
             release.wait(10)
 
-        holder = threading.Thread(target=search_threads.run_shared, args=(hold, 3))
+        holder = threading.Thread(target=crew.run_shared, args=(hold, 3))
         holder.start()
         for _ in range(4):
             assert begun.acquire(timeout=10)
-        assert search_threads.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
+        assert crew.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
         release.set()
         holder.join()
 
     def test_nobody_is_asked_where_no_core_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(search_threads, "idle", lambda: 0)
-        assert search_threads.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
+        monkeypatch.setattr(crew, "idle", lambda: 0)
+        assert crew.run_shared(lambda: threading.current_thread().name, 3) == [threading.current_thread().name]
 
     def test_a_problem_of_a_helper_is_not_lost(self) -> None:
         me, both = threading.current_thread(), threading.Barrier(2)
@@ -165,16 +167,16 @@ class TestCrew:
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
-            search_threads.run_shared(work, 1)
+            crew.run_shared(work, 1)
 
 
 @pytest.mark.parametrize(("running", "free"), [(1, 3), (3, 1), (4, 0), (90, 0), (0, 3)])
 def test_cores_that_run_something_are_not_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: int, free: int) -> None:
     (tmp_path / "load").write_text(f"0.61 0.70 0.74 {running}/113 4711\n")
     file = os.open(tmp_path / "load", os.O_RDONLY)
-    monkeypatch.setattr(search_threads, "CORES", 4)
-    monkeypatch.setattr(search_threads, "_load", lambda: file)
-    assert search_threads.idle() == free
+    monkeypatch.setattr(crew, "CORES", 4)
+    monkeypatch.setattr(crew, "_load", lambda: file)
+    assert crew.idle() == free
     os.close(file)
-    monkeypatch.setattr(search_threads, "_load", lambda: -1)  # a system that does not say
-    assert search_threads.idle() == 3
+    monkeypatch.setattr(crew, "_load", lambda: -1)  # a system that does not say
+    assert crew.idle() == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 @pytest.fixture

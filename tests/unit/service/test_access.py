@@ -16,7 +16,7 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.privacy.erasure import Erasure
-from town import Town
+from worlds.town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
 

@@ -10,7 +10,7 @@ from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Impression, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town, about
 
 
 def ids(town: Town, user: str, size: int | None = None) -> list[str]:
@@ -21,9 +21,9 @@ def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
     town.couples(8)
     hand = town.deck("w0")
     assert hand.deck is not None
-    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.place)
+    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.position)
     assert [card.other for card in logged] == [person.id for _, person in hand.cards]
-    assert all(0.0 < card.chance <= 1.0 for card in logged)
+    assert all(0.0 < card.propensity <= 1.0 for card in logged)
     [deck] = town.find(StoredDeck)
     assert (deck.policy, deck.sampler, deck.eligible) == ("mutual", "mutual", 8)
     assert deck.reason
@@ -76,7 +76,7 @@ def test_who_is_gone_from_the_store_is_in_no_deck_though_memory_still_has_them(t
     town.couples(4)
     town.erasing.erase("m0")
     town.people.pause("m1", paused=True).result()
-    town.people.put("m2", town.about("M2", man=True, i_look_for=frozenset({"man"}))).result()
+    town.people.put("m2", about("M2", man=True, i_look_for=frozenset({"man"}))).result()
     assert "m0" in town.world.recommender.index  # it has not followed yet
     assert ids(town, "w0") == ["m3"]
 
@@ -134,9 +134,9 @@ def test_the_cooldown_lasts_fourteen_days_exactly(town: Town) -> None:
     town.couples(6)
     town.swipe("w0", "m0", "pass")
     decided = town.now
-    town.now = decided + timedelta(days=14) - timedelta(microseconds=1)
+    town.clock.now = decided + timedelta(days=14) - timedelta(microseconds=1)
     assert "m0" not in ids(town, "w0", 5)
-    town.now = decided + timedelta(days=14, hours=2)
+    town.clock.now = decided + timedelta(days=14, hours=2)
     assert "m0" in ids(town, "w0", 6)
 
 
@@ -145,7 +145,7 @@ def test_an_empty_deck_says_what_to_widen(town: Town) -> None:
     town.move_in("bob", man=True)
     hand = town.deck("ann")
     assert (hand.deck, hand.cards) == (None, ())
-    assert [(one.filter, one.people) for one in hand.openings] == [("age", 1)]
+    assert [(one.filter, one.people) for one in hand.hints] == [("age", 1)]
 
 
 def test_birthdays_count(town: Town) -> None:

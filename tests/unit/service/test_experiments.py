@@ -15,8 +15,9 @@ from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 from kaczmatch.storage import MemoryStore
-from studies import Studied
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.simulated import SimulatedTown
+from worlds.town import Town
 
 SAME = (Arm("a", MutualPolicy()), Arm("b", MutualPolicy()))
 UNLIKE = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("mutual", MutualPolicy(admirers=0.0)))
@@ -85,24 +86,24 @@ def test_decks_are_dealt_by_the_arm_and_say_so() -> None:
         Town(MemoryStore(), learner="tk", settings={}, policy=PaperPolicy(), experiment=trial(arms))
 
 
-def jazz(town: Studied) -> Any:
+def jazz(town: SimulatedTown) -> Any:
     """Everybody likes who has the first tag, and next to nobody else."""
     return lambda _, other: 0.85 if town.tags[other][0] else 0.15
 
 
-def study(arms: tuple[Arm, ...], seed: int = 0, **more: Any) -> Studied:
-    town = Studied(seed, couples=40, experiment=trial(arms, **more))
+def study(arms: tuple[Arm, ...], seed: int = 0, **more: Any) -> SimulatedTown:
+    town = SimulatedTown(seed, couples=40, experiment=trial(arms, **more))
     for _ in range(3):
         town.day(likes=jazz(town))
     return town
 
 
 @pytest.fixture(scope="module")
-def unlike() -> Studied:
+def unlike() -> SimulatedTown:
     return study(UNLIKE)
 
 
-def test_a_study_of_two_policies_finds_the_better_one(unlike: Studied) -> None:
+def test_a_study_of_two_policies_finds_the_better_one(unlike: SimulatedTown) -> None:
     """People use the service for three days; a week later their likes are counted, arm by arm."""
     early = report(unlike)
     assert [arm.units for arm in early.arms] == [0, 0]
@@ -125,7 +126,7 @@ def test_a_study_of_two_policies_finds_the_better_one(unlike: Studied) -> None:
         assert arm.outcomes[0].value == pytest.approx(by_hand[arm.name])
 
 
-def outcomes(town: Studied) -> dict[str, float]:
+def outcomes(town: SimulatedTown) -> dict[str, float]:
     """Likes a card of each arm from the events alone: the mean over its people."""
     arms = {deck.user: deck.arm for deck in town.find(StoredDeck)}
     rates: dict[str, list[float]] = {}
@@ -143,7 +144,7 @@ def test_a_study_of_one_policy_under_two_names_finds_nothing() -> None:
         assert one.difference.covers(0.0)
 
 
-def test_erasing_somebody_erases_their_exposure_and_outcomes(unlike: Studied) -> None:
+def test_erasing_somebody_erases_their_exposure_and_outcomes(unlike: SimulatedTown) -> None:
     unlike.wait(days=7)
     before = report(unlike)
     arm = next(deck.arm for deck in unlike.find(StoredDeck) if deck.user == "w3")
@@ -157,7 +158,7 @@ def test_erasing_somebody_erases_their_exposure_and_outcomes(unlike: Studied) ->
 
 
 def test_what_comes_after_the_window_does_not_count() -> None:
-    town = Studied(2, couples=8, experiment=trial(window=timedelta(days=2)))
+    town = SimulatedTown(2, couples=8, experiment=trial(window=timedelta(days=2)))
     for _ in range(2):
         town.day()
     inside = [(arm.decks, arm.cards) for arm in report(town).arms]
@@ -168,7 +169,7 @@ def test_what_comes_after_the_window_does_not_count() -> None:
 
 
 def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
-    town = Studied(3, couples=6, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
+    town = SimulatedTown(3, couples=6, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
     for _ in range(4):
         town.day()
     town.wait(days=2)
@@ -179,7 +180,7 @@ def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
 
 def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> None:
     """Cards can be answered for ever, but what has been looked at must not move."""
-    town = Studied(4, couples=40, experiment=trial(window=timedelta(hours=2)))
+    town = SimulatedTown(4, couples=40, experiment=trial(window=timedelta(hours=2)))
     hands = {user: town.deck(user) for user in town.ids}
 
     def answer(place: int) -> None:
@@ -212,11 +213,11 @@ def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> 
     ids=["by-time", "by-cluster", "renamed", "another-policy", "other-shares"],
 )
 def test_decks_of_other_settings_under_the_same_name_are_told_apart(change: dict[str, Any]) -> None:
-    town = Studied(5, couples=8, experiment=trial())
+    town = SimulatedTown(5, couples=8, experiment=trial())
     town.day()
     town.wait(days=7)
     alike = {deck.user for deck in town.find(StoredDeck) if deck.arm == "b"}
-    changed = replace(town.context, rules=replace(town.context.config, experiment=trial(**change)))
+    changed = replace(town.context, config=replace(town.context.config, experiment=trial(**change)))
     found = ExperimentReports(changed).report()
     stay = len(alike) if "arms" in change and change["arms"][0].policy != PaperPolicy() else 0
     assert found.strays == 16 - stay > 0
@@ -225,11 +226,11 @@ def test_decks_of_other_settings_under_the_same_name_are_told_apart(change: dict
 
 
 def test_blocks_of_another_length_are_told_apart() -> None:
-    town = Studied(6, couples=4, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
+    town = SimulatedTown(6, couples=4, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
     town.day()
     town.wait(days=7)
     changed = replace(
-        town.context, rules=replace(town.context.config, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
+        town.context, config=replace(town.context.config, experiment=trial(assigned=Assigned.TIME, block=timedelta(hours=12)))
     )
     found = ExperimentReports(changed).report()
     assert (found.strays, sum(arm.units + arm.waiting for arm in found.arms)) == (8, 0)

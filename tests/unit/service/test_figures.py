@@ -11,7 +11,8 @@ from kaczmatch.service.domain.records import StoredState
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations import overview as figures
 from kaczmatch.service.operations.overview import overview
-from town import NOON, Town
+from worlds.clock import NOON
+from worlds.town import Town
 
 
 def imported(town: Town, user: str, candidate: str, id: str, decision: str = "like") -> None:

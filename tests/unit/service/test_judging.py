@@ -16,10 +16,10 @@ from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from kaczmatch.service.meeting.decks import OpenDeck, ViewerContext, load_viewer
 from kaczmatch.service.meeting.swipes import Swipe, Swiping
-from studies import Studied, logged
+from worlds.simulated import SimulatedTown, logged
 
 
-class Watched(Studied):
+class Watched(SimulatedTown):
     """Notes what each deck was dealt from."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -36,11 +36,11 @@ class Watched(Studied):
 
 
 @pytest.fixture(scope="module")
-def town() -> Studied:
+def town() -> SimulatedTown:
     return logged(0, couples=25, days=2)
 
 
-def judge(town: Studied, policy: Any, **options: Any) -> Any:
+def judge(town: SimulatedTown, policy: Any, **options: Any) -> Any:
     rule = options.pop("learner", None)
     return OffPolicyEvaluation(town.context).evaluate(TargetPolicy(policy, rule), np.random.default_rng(1), **options)
 
@@ -78,7 +78,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
 
 def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     """They say when they were made; a deck that was dealt before that cannot have known them."""
-    town = Studied(8, couples=4)
+    town = SimulatedTown(8, couples=4)
     town.deck("w0")
     town.wait(days=2)
     swipe = Swipe(user="w0", id="i", candidate="m1", decision="like", deck="")
@@ -89,7 +89,7 @@ def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     assert swipes == [0, 1]
 
 
-def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:
+def test_the_policy_that_dealt_is_judged_as_it_did(town: SimulatedTown) -> None:
     """Its own weights are 1, but for what chance makes of single decks."""
     found = judge(town, town.context.config.policy)
     assert found.mean_weight.value == pytest.approx(1.0, abs=0.05)
@@ -99,7 +99,7 @@ def test_the_policy_that_dealt_is_judged_as_it_did(town: Studied) -> None:
     assert (found.people, found.decks, found.cards) == (50, 100, 600)
 
 
-def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Studied) -> None:
+def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: SimulatedTown) -> None:
     uniform = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="test"))
     for policy in (uniform, PaperPolicy()):
         found = judge(town, policy)
@@ -110,7 +110,7 @@ def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Stu
     assert 0.0 < other.snips.value < 1.0
 
 
-def test_decks_that_are_open_or_older_are_left_out(town: Studied) -> None:
+def test_decks_that_are_open_or_older_are_left_out(town: SimulatedTown) -> None:
     first = town.find(StoredDeck)[0]
     assert judge(town, town.context.config.policy, since=first.at).decks == 100
     with pytest.raises(InvalidInput, match="no deck"):

@@ -13,7 +13,7 @@ from kaczmatch.service.domain.records import Model, StoredState
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.verification import verify
-from town import Town
+from worlds.town import Town
 
 
 def current(town: Town) -> ActiveVersions:

@@ -25,7 +25,7 @@ from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town, about
 
 
 def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
@@ -56,9 +56,9 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
     ],
 )
 def test_profiles_that_cannot_be_are_refused(town: Town, wrong: dict[str, Any], words: str) -> None:
-    about = {"name": "Ann", "tags": ("jazz",)} | wrong
+    said = {"name": "Ann", "tags": ("jazz",)} | wrong
     with pytest.raises(InvalidInput, match=words):
-        town.people.put("ann", town.about(**about)).result()
+        town.people.put("ann", about(**said)).result()
 
 
 @pytest.mark.parametrize("name", ["علی\u200cرضا", "ශ්\u200dරී", "👩\u200d🚀 Ada", "❤\ufe0f\u200d🔥"])
@@ -68,34 +68,34 @@ def test_names_that_are_written_with_joiners_are_names(town: Town, name: str) ->
 
 
 def test_somebody_may_take_part_on_the_eighteenth_birthday(town: Town) -> None:
-    town.people.put("ann", town.about(born=date(2008, 11, 15))).result()
+    town.people.put("ann", about(born=date(2008, 11, 15))).result()
     with pytest.raises(InvalidInput):
-        town.people.put("bob", town.about(born=date(2008, 11, 16))).result()
+        town.people.put("bob", about(born=date(2008, 11, 16))).result()
 
 
 @pytest.mark.parametrize("identifier", ["", "a b", "é", "-a", "a" * 65, "~end:x", "a/b", "a\x00"])
 def test_ids_are_plain(town: Town, identifier: str) -> None:
     with pytest.raises(InvalidInput):
-        town.people.put(identifier, town.about())
+        town.people.put(identifier, about())
 
 
 def test_a_change_made_on_an_old_version_is_refused(town: Town) -> None:
-    first = town.people.put("ann", town.about(), if_version=0).result()
-    second = town.people.put("ann", town.about("Anna"), if_version=first.version).result()
+    first = town.people.put("ann", about(), if_version=0).result()
+    second = town.people.put("ann", about("Anna"), if_version=first.version).result()
     assert second.version == 2
     for stale in (0, 1):
         with pytest.raises(Stale):
-            town.people.put("ann", town.about("Anne"), if_version=stale).result()
+            town.people.put("ann", about("Anne"), if_version=stale).result()
 
 
 def test_edits_of_tags_have_a_quota_and_other_changes_none(town: Town) -> None:
     town.move_in("ann")
     for place in range(20):
-        town.people.put("ann", town.about(tags=["chess"] if place % 2 else ["climbing"])).result()
+        town.people.put("ann", about(tags=["chess"] if place % 2 else ["climbing"])).result()
     for _ in range(3):
-        town.people.put("ann", town.about("Another name", tags=["chess"])).result()
+        town.people.put("ann", about("Another name", tags=["chess"])).result()
     with pytest.raises(TooMany):
-        town.people.put("ann", town.about(tags=["jazz"])).result()
+        town.people.put("ann", about(tags=["jazz"])).result()
 
 
 def test_tags_come_back_by_name(town: Town) -> None:

@@ -7,7 +7,7 @@ import pytest
 from kaczmatch.service.access.console_sessions import LIFE, TOKEN_LIFE, ConsoleSessions
 from kaczmatch.service.access.credentials import APP, DATA, OPERATOR, TOKENS, Caller, Credentials, Unauthenticated
 from kaczmatch.service.domain.records import RECORDS, AuditEntry, Fact
-from town import Town
+from worlds.town import Town
 
 SECRET = b"a secret for tests, thirty-two bytes"
 

@@ -16,7 +16,7 @@ from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town
 
 
 def everything(town: Town) -> tuple[object, ...]:
@@ -24,13 +24,18 @@ def everything(town: Town) -> tuple[object, ...]:
     learned = town.learned("w0")
     known = None if learned is None else (learned.state, learned.swipes, learned.at)
     pairs = [
-        (one.user, one.other, one.decision, one.decided, one.swipe, round(one.excess, 12)) for one in town.find(LatestDecision)
+        (one.user, one.candidate, one.decision, one.at, one.swipe, round(one.excess, 12)) for one in town.find(LatestDecision)
     ]
     standings = [
-        (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.swiped)
+        (one.user, one.swipes, one.likes, round(one.excess, 12), round(one.information, 12), one.last_swipe_at)
         for one in town.find(PersonCounters)
     ]
-    return known, sorted(pairs), sorted(standings), {one.other: one.answer for one in town.find(Impression) if one.user == "w0"}
+    return (
+        known,
+        sorted(pairs),
+        sorted(standings),
+        {one.candidate: one.swipe for one in town.find(Impression) if one.user == "w0"},
+    )
 
 
 @pytest.mark.parametrize("decision", ["like", "pass", "skip"])
@@ -56,7 +61,7 @@ def test_a_later_decision_undone_gives_back_the_one_before(town: Town) -> None:
     town.swipe("w0", "m0", "pass", id="oops")
     town.undoing.undo("w0", "oops").result()
     after = [one for one in town.find(LatestDecision) if one.user == "w0"]
-    assert [(one.decision, one.decided, one.swipe) for one in after] == [(one.decision, one.decided, one.swipe) for one in before]
+    assert [(one.decision, one.at, one.swipe) for one in after] == [(one.decision, one.at, one.swipe) for one in before]
     assert town.swipe("m0", "w0", "like").match is not None
 
 

@@ -121,5 +121,5 @@ def _dealt(use: Parts, user: str, size: int | None) -> DeckOut:
             for (card, person), because in zip(hand.cards, told, strict=True)
         ],
         empty=hand.empty,
-        openings=[OpeningOut(filter=one.filter, people=one.people) for one in hand.openings],
+        openings=[OpeningOut(filter=one.filter, people=one.people) for one in hand.hints],
     )

@@ -49,7 +49,7 @@ class OpenDeck:
     deck: StoredDeck | None
     cards: tuple[tuple[Impression, Person], ...]
     empty: str = ""
-    openings: tuple[FilterHint, ...] = ()
+    hints: tuple[FilterHint, ...] = ()
 
 
 @final

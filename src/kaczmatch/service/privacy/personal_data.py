@@ -27,14 +27,14 @@ from kaczmatch.service.meeting.preferences import Preferences
 from kaczmatch.service.meeting.profiles import counters_of, tags_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
-_NOT_THEIRS: dict[type[Record], tuple[str, ...]] = {
+HIDDEN_FIELDS: dict[type[Record], tuple[str, ...]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
-    Impression: ("chance", "score", "reason"),  # somebody drawn at random has not liked the viewer
-    StoredDeck: ("least",),
-    StoredState: ("state", "anchor"),
-    LatestDecision: ("excess", "information", "weighed"),
-    PersonCounters: ("excess", "information", "weighed", "spent"),  # the last is told in a readable form
+    Impression: ("propensity", "score", "reason"),  # somebody drawn at random has not liked the viewer
+    StoredDeck: ("min_propensity",),
+    StoredState: ("state", "session_direction"),
+    LatestDecision: ("excess", "information", "appeal_as_of"),
+    PersonCounters: ("excess", "information", "appeal_as_of", "quota_use"),  # the last is told in a readable form
     OutboxMessage: ("number",),
 }
 
@@ -76,5 +76,5 @@ def _all(reader: Reader, kind: type[Record], user: str) -> list[dict[str, Any]]:
 
 
 def _plain(record: Record) -> dict[str, Any]:
-    hidden = _NOT_THEIRS.get(type(record), ())
+    hidden = HIDDEN_FIELDS.get(type(record), ())
     return {name: value for name, value in asdict(record).items() if name not in hidden}

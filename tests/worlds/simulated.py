@@ -11,10 +11,10 @@ from kaczmatch.recommend.policy import MutualPolicy, Policy
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.storage import MemoryStore
-from town import TAGS, Town
+from worlds.town import TAGS, Town, about
 
 
-class Studied(Town):
+class SimulatedTown(Town):
     """A town whose people have tastes of their own, and some that all share: tags that attract or repel them."""
 
     def __init__(self, seed: int, couples: int, *, store: Store | None = None, **rules: Any) -> None:
@@ -29,7 +29,7 @@ class Studied(Town):
         self.bias = {user: float(self.chance.normal(-0.3, 0.7)) for user in self.ids}
         for user in self.ids:
             own = [name for name, has in zip(TAGS, self.tags[user], strict=True) if has]
-            self.people.put(user, self.about(user.title(), man=user.startswith("m"), tags=own)).result()
+            self.people.put(user, about(user.title(), man=user.startswith("m"), tags=own)).result()
         self.world.follow()
 
     def likes(self, user: str, other: str) -> float:
@@ -62,9 +62,9 @@ class Studied(Town):
         return likes / cards
 
 
-def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.3) -> Studied:
+def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.3) -> SimulatedTown:
     """A town with a log: everybody has looked at a few decks, dealt with a floor that leaves traces of other policies."""
-    town = Studied(seed, couples, policy=MutualPolicy(floor=floor))
+    town = SimulatedTown(seed, couples, policy=MutualPolicy(floor=floor))
     for _ in range(days):
         town.day()
     return town

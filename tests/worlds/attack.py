@@ -20,7 +20,7 @@ from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage.memory import MemoryStore
-from town import Town
+from worlds.town import Town, about
 
 VICTIM = "victim"
 PENALTIES = (0.001, 0.1, 1.0, 10.0)
@@ -36,7 +36,7 @@ class Seen:
     probability: Vector
 
 
-class Prey(Town):
+class AttackedTown(Town):
     """Women with tastes, one of them the victim; men whom they judged; and the attacker's accounts, alike but for their tags."""
 
     def __init__(
@@ -57,12 +57,12 @@ class Prey(Town):
         self.women = [VICTIM, *(f"woman{place}" for place in range(women - 1))]
         men = {f"man{place}": self.some_tags() for place in range(60)}
         for man, has in men.items():
-            self.people.put(man, self.about(man, man=True, tags=self.called(has))).result()
+            self.people.put(man, about(man, man=True, tags=self.called(has))).result()
         for woman in self.women:
-            self.people.put(woman, self.about(woman, tags=self.called(self.some_tags()))).result()
+            self.people.put(woman, about(woman, tags=self.called(self.some_tags()))).result()
             self.teach(woman, men, swipes if woman == VICTIM else swipes // 5)
         for account in self.accounts:
-            self.people.put(account, self.about(account, man=True, tags=())).result()
+            self.people.put(account, about(account, man=True, tags=())).result()
         self.world.follow()
 
     def some_tags(self) -> Vector:
@@ -97,7 +97,7 @@ class Prey(Town):
             account = self.accounts[self.looks % len(self.accounts)]
             self.looks += 1
             has = self.some_tags()
-            self.people.put(account, self.about(account, man=True, tags=self.called(has))).result()
+            self.people.put(account, about(account, man=True, tags=self.called(has))).result()
             self.world.follow()
             shown = [person.id for _, person in self.deck(account, size).cards]
             tags.append(has)

@@ -1,4 +1,7 @@
-"""A real PostgreSQL for the tests: started once, unprivileged, on a free port; each test gets a database of its own."""
+"""A real PostgreSQL for the tests: one server per worker, unprivileged, on a free port; each test gets a database of its own.
+
+A worker does not share its server, because some tests stop it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +21,7 @@ import psycopg
 import pytest
 
 from kaczmatch.storage.migrating import migrate
+from worlds.ports import free_port
 
 TEMPLATE = "template_migrated"
 
@@ -56,9 +59,7 @@ class Server:
         self._numbers = count(1)
         if self._as:
             os.chown(self._folder, self._as["user"], self._as["group"])
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self._call("initdb", "-D", str(self.data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         self.start()
 

@@ -1,6 +1,8 @@
-"""Small logs with a clock, made at random."""
+"""Logs of swipes, made at random."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -40,3 +42,19 @@ def mutual_table(seed: int, people: int = 16, tags: int = 5) -> SwipeTable:
         like=rng.random(len(user)) < 0.6,
         time=turn * 1_000_000,
     )
+
+
+def random_swipes(seed: int, *, users: int = 1, swipes: int = 60, d: int = 13, real: bool = False) -> dict[str, Any]:
+    """The columns of a random log: 0/1 tags or real values, uneven sessions, time that moves on, some empty profiles."""
+    rng = np.random.default_rng(seed)
+    n = users * swipes
+    features = rng.normal(size=(n, d)) * rng.lognormal(size=(n, 1)) if real else (rng.random((n, d)) < 0.4).astype(float)
+    features[rng.random(n) < 0.03] = 0.0
+    return {
+        "user": rng.permutation(np.repeat(np.arange(users), swipes)),
+        "features": features,
+        "label": rng.choice([-1, 1], n),
+        "session": np.cumsum(rng.random(n) < 0.15),
+        "at": np.datetime64("2026-01-01T00:00:00", "us") + np.cumsum(rng.integers(0, 10**10, n)),
+        "appeal": rng.normal(size=n),
+    }

@@ -1,9 +1,10 @@
-"""A small town on any store: people who meet easily, with a clock and ids that tests control."""
+"""A small town on any store: the whole service in this process, with a clock and ids that tests control."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import replace
+from datetime import date, datetime
 from itertools import count
 from typing import Any
 
@@ -13,6 +14,7 @@ from kaczmatch.recommend.vocabulary import Vocabulary
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
@@ -27,9 +29,23 @@ from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.meeting.undo import Undoing
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.privacy.erasure import Erasure
+from worlds.clock import Clock
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
-NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+
+def about(name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> ProfileInput:
+    """A woman who looks for men, or a man who looks for women."""
+    sides = ("man", "woman") if man else ("woman", "man")
+    says = {"name": name, "born": date(1995, 3, 1), "i_am": frozenset(sides[:1]), "i_look_for": frozenset(sides[1:])}
+    return ProfileInput(**(says | {"tags": frozenset(tags)} | more))
+
+
+def about_in_turn(place: int, **more: Any) -> ProfileInput:
+    """Women and men in turn, with birthdays and tags that differ."""
+    tags = [TAGS[place % 6], TAGS[(place * 5 + 1) % 6]]
+    one = about(f"Person {place}", man=place % 2 == 1, tags=tags, born=date(1990, 1, 1 + place % 28))
+    return replace(one, **more)
 
 
 class Town:
@@ -42,15 +58,17 @@ class Town:
         learner: str = "probit-diag",
         settings: dict[str, Any] | None = None,
         tags: Sequence[str] = TAGS,
+        features: Sequence[str] = (),
+        clock: Clock | None = None,
         before: Town | None = None,  # whose place this one takes, after a restart
         **rules: Any,
     ) -> None:
-        self.now = NOON if before is None else before.now
-        self._ids = count(1) if before is None else before._ids
+        self.clock = clock or (Clock() if before is None else before.clock)
+        self.numbers = count(1) if before is None else before.numbers
         rules = {"deck_size": 4} | rules
-        self.context = Context(store, ServiceConfig(**rules), lambda: self.now, lambda: f"id{next(self._ids)}")
+        self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
         self.models = Models(self.context)
-        self.models.set_up(Vocabulary.of(tags), learner, {"appeal": True} if settings is None else settings)
+        self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = Profiles(self.context), Swiping(self.context), Undoing(self.context)
         self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)
@@ -62,18 +80,17 @@ class Town:
         self.world.load()
         self.decks = Decks(self.context, self.world, lambda: self.rng)
 
-    def wait(self, **time: float) -> None:
-        self.now += timedelta(**time)
+    @property
+    def now(self) -> datetime:
+        return self.clock.now
 
-    def about(self, name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> ProfileInput:
-        sides = ("man", "woman") if man else ("woman", "man")
-        says = {"name": name, "born": date(1995, 3, 1), "i_am": frozenset(sides[:1]), "i_look_for": frozenset(sides[1:])}
-        return ProfileInput(**(says | {"tags": frozenset(tags)} | more))
+    def wait(self, **time: float) -> None:
+        self.clock.wait(**time)
 
     def move_in(self, *users: str, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> None:
         for user in users:
             said: dict[str, Any] = {"name": user.title(), "man": man, "tags": tags} | more
-            self.people.put(user, self.about(**said)).result()
+            self.people.put(user, about(**said)).result()
         self.world.follow()
 
     def couples(self, number: int) -> None:
@@ -82,6 +99,12 @@ class Town:
             tags = [TAGS[place % len(TAGS)], TAGS[(place + 1 + place // len(TAGS)) % len(TAGS)]]
             self.move_in(f"w{place}", tags=tags)
             self.move_in(f"m{place}", man=True, tags=tags[::-1])
+
+    def populate(self, number: int) -> None:
+        """p0, p1, …: women and men in turn."""
+        for moving in [self.people.put(f"p{place}", about_in_turn(place)) for place in range(number)]:
+            moving.result()
+        self.world.follow()
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         return self.decks.deck(user, size)
@@ -96,9 +119,19 @@ class Town:
     def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:
         self.wait(seconds=1)
         deck = self.shown(user, candidate) if deck is None else deck
-        identifier = id or f"s{next(self._ids)}"
+        identifier = id or f"s{next(self.numbers)}"
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
+
+    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> SwipeResult:
+        """A swipe of before: nobody is told what comes of it."""
+        swipe = Swipe(user=user, id=id or f"s{next(self.numbers)}", candidate=candidate, decision=decision, deck="")
+        return self.swiping.imported(swipe, self.now).result()
+
+    def announce(self, user: str, number: int, topic: str = "match.created") -> None:
+        """Something for the app to hear of, with a number by which a test knows it again."""
+        told = {"user": user, "n": number}
+        self.context.store.write(lambda tx: announce(tx, self.context, topic, user, told), locks=[user]).result()
 
     def find(self, kind: type[Record], **equal: Any) -> list[Any]:
         with self.context.store.read() as reader:

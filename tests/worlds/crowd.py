@@ -1,0 +1,74 @@
+"""A crowd of people to recommend: the library without a service."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from kaczmatch import Learner, State, learner
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.schema import DATING
+from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.vocabulary import Vocabulary
+
+
+@dataclass
+class Crowd:
+    """People with tags, places and learned tastes, and the index of them."""
+
+    profiles: dict[Hashable, Profile]
+    states: dict[Hashable, State]
+    appeal: dict[Hashable, float]
+    index: CandidateIndex
+
+    @property
+    def learner(self) -> Learner:
+        return self.index.learner
+
+    def viewer(self, identifier: Hashable) -> Viewer:
+        return Viewer(self.profiles[identifier], self.learner, self.states[identifier], self.appeal[identifier])
+
+    def states_of(self, ids: Sequence[Hashable]) -> list[State]:
+        return [self.states[identifier] for identifier in ids]
+
+    def recommender(self, **settings: Any) -> Recommender:
+        return Recommender(index=self.index, states=self.states_of, **settings)
+
+
+def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int = 11, reals: int = 2, **settings: Any) -> Crowd:
+    """A crowd that meets easily: about half of all pairs are compatible."""
+    rng = np.random.default_rng(seed)
+    rule = learner(slug, **settings)
+    vocabulary = Vocabulary.of([f"tag {i}" for i in range(tags)], [f"feature {i}" for i in range(reals)])
+    profiles: dict[Hashable, Profile] = {}
+    states: dict[Hashable, State] = {}
+    for identifier in range(people):
+        features = np.concatenate([rng.random(tags) < 0.4, np.float32(rng.normal(size=reals))])
+        profiles[identifier] = Profile(
+            id=identifier,
+            i_am=frozenset(rng.choice(DATING.kinds, rng.integers(1, 3), replace=False).tolist()),
+            i_look_for=frozenset(rng.choice(DATING.kinds, rng.integers(1, 4), replace=False).tolist()),
+            born=date(int(rng.integers(1960, 2011)), int(rng.integers(1, 13)), int(rng.integers(1, 29))),
+            features=features,
+            ages=(int(rng.integers(0, 35)), int(rng.integers(35, 80))),
+            location=None if rng.random() < 0.2 else Location.snapped(*(np.array([50.0, 8.0]) + rng.random(2)).tolist()),
+        )
+        if profiles[identifier].location and rng.random() < 0.5:
+            profiles[identifier] = replace(profiles[identifier], within_km=float(rng.choice([20.0, 60.0, 200.0])))
+        state = rule.start(np.ones(tags + reals))
+        for _ in range(int(rng.integers(0, 12))):
+            state = rule.swipe(state, (rng.random(tags + reals) < 0.4).astype(float), int(rng.choice([-1, 1])))
+        states[identifier] = state
+    appeal = {identifier: float(rng.normal()) for identifier in profiles}
+    index = CandidateIndex(vocabulary, rule)
+    index.put(*profiles.values())
+    index.prefer(states)
+    index.set_appeal(appeal)
+    return Crowd(profiles, states, appeal, index)
