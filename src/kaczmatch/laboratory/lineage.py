@@ -91,9 +91,10 @@ def _convergence(laboratory: Laboratory, m: int, n: int) -> tuple[list[dict[str,
     timed: list[Row] = []
     for (kind, name), each in runs.items():
         one = each[0]
+        shown = np.unique(np.geomspace(1, len(one.error), 90).astype(int)) - 1  # as dense as a logarithmic axis shows
         points += [
             {"system": kind, "solver": name, "passes": float(p), "seconds": float(s), "error": max(float(e), 1e-13)}
-            for p, s, e in zip(one.passes, one.seconds, one.error, strict=True)
+            for p, s, e in zip(one.passes[shown], one.seconds[shown], one.error[shown], strict=True)
             if e > 1e-13 or name == "lstsq"
         ]
         passes, seconds = ([run.reached(getattr(run, what)) for run in each] for what in ("passes", "seconds"))
