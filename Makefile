@@ -5,7 +5,7 @@ BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
 
-.PHONY: serve quick test check bench results migration docs clean
+.PHONY: serve quick test check rooms bench results migration docs clean
 
 serve: $(ENVIRONMENT)
 	$(BIN)/kaczmatch serve --demo
@@ -21,6 +21,9 @@ check: $(ENVIRONMENT)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+rooms: $(ENVIRONMENT) # which rooms import which
+	$(BIN)/python docs/rooms.py
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py

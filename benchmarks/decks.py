@@ -30,17 +30,16 @@ import numpy as np
 
 import kaczmatch
 from kaczmatch.core.vectors import unit_rows
-from kaczmatch.recommend.filters import CandidateColumns
+from kaczmatch.recommend.decks.policy import Always, DeckPlan
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.location import NO_LIMIT, Location, reach
-from kaczmatch.recommend.policy import Always, DeckPlan
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import FilterColumns
+from kaczmatch.recommend.people.location import NO_LIMIT, Location, max_squared_chord
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.greedy import Greedy
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import geometric
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer, geometric
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 
@@ -74,8 +73,8 @@ class People:
             row - 1380, column - 1850
         ]
         limited = rng.random(people) < 0.3
-        limits = np.where(limited, rng.choice([float(reach(km)) for km in (100.0, 150.0, 250.0)], people), NO_LIMIT)
-        self.candidates = CandidateColumns(
+        limits = np.where(limited, rng.choice([float(max_squared_chord(km)) for km in (100.0, 150.0, 250.0)], people), NO_LIMIT)
+        self.candidates = FilterColumns(
             DATING, range(people), am, looks, born, youngest, oldest, *points.T.copy(), limits.astype(np.float32)
         )
         self.tags = rng.random((people, D)) < 0.5
@@ -111,8 +110,8 @@ class People:
         c = self.candidates
         for first in range(0, self.n, BLOCK):
             part = slice(first, min(first + BLOCK, self.n))
-            index.put_columns(
-                CandidateColumns(
+            index.upsert_columns(
+                FilterColumns(
                     DATING,
                     list(range(part.start, part.stop)),
                     *(getattr(c, name)[part] for name in ("i_am", "i_look_for", "born", "youngest", "oldest")),
@@ -120,7 +119,7 @@ class People:
                 ),
                 self.tags[part].astype(np.float64),
             )
-            index.prefer(dict(zip(range(part.start, part.stop), self.states(range(part.start, part.stop)), strict=True)))
+            index.set_states(dict(zip(range(part.start, part.stop), self.states(range(part.start, part.stop)), strict=True)))
         return index
 
 
@@ -131,7 +130,10 @@ SEARCH, WHOLE = "kaczmatch", "kaczmatch, a whole deck with cooldown, policy, pro
 def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
     index = people.index()
     recommender = Recommender(
-        index=index, states=people.states, policy=Always(deck_plan=DeckPlan(sampler=Greedy(), reason="best"))
+        index=index,
+        states=people.states,
+        policy=Always(deck_plan=DeckPlan(sampler=Greedy(), reason="best")),
+        private_order=False,  # like the others, by both sides
     )
     rng = np.random.default_rng(0)
 
@@ -143,8 +145,10 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
     def search(viewer: Profile) -> list[int]:
         me = Viewer(viewer, RULE, people.states([viewer.id])[0])
         with index.reading() as view:
-            found = view.search(view.sought(viewer, NOW.date()), index.lens(me, "geometric"), Greedy.shortlist + 1, rng)
-            shortlist = view.people(found.best)
+            found = view.search(
+                view.search_filter(viewer, NOW.date()), index.viewer_weights(me, "geometric"), Greedy.shortlist + 1, rng
+            )
+            shortlist = view.candidate_rows(found.best)
         scores = geometric(me.forward(shortlist.features, shortlist.appeal), me.backward(people.states(shortlist.ids)))
         ids = np.array(shortlist.ids)
         scores[ids == viewer.id] = -1.0
@@ -177,7 +181,7 @@ class Plain:
         assert viewer.location is not None
         x, y, z = viewer.location.point
         apart = (c.x[rows] - x) ** 2 + (c.y[rows] - y) ** 2 + (c.z[rows] - z) ** 2
-        rows = rows[apart <= np.minimum(c.reach[rows], reach(viewer.within_km))]
+        rows = rows[apart <= np.minimum(c.max_squared_chord[rows], max_squared_chord(viewer.within_km))]
         return rows[rows != viewer.id]
 
     def fused(self, viewer: Profile, rows: np.ndarray) -> np.ndarray:
@@ -240,7 +244,7 @@ def duckdb_party(plain: Plain) -> Party:
 
     def deck(viewer: Profile) -> list[int]:
         own = (TODAY - (viewer.born.year * 10_000 + viewer.born.month * 100 + viewer.born.day)) // 10_000
-        i, limit = int(viewer.id), float(reach(viewer.within_km))  # type: ignore[call-overload]
+        i, limit = int(viewer.id), float(max_squared_chord(viewer.within_km))  # type: ignore[call-overload]
         x, y, z = (float(columns[name][i]) for name in "xyz")
         forward = " + ".join(f"a{k} * {plain.tastes[i, k]:.9g}::FLOAT" for k in range(D))
         backward = " + ".join(f"w{k} * {plain.tags[i, k]:.9g}::FLOAT" for k in range(D) if plain.tags[i, k])
@@ -294,7 +298,7 @@ def bandwidth() -> float:
 def bytes_read(index: CandidateIndex, viewer: Profile) -> float:
     """Of the columns in the chunks that a deck visits: filters, tags and their norm, likes and their unit."""
     with index.reading() as view:
-        rows = int(index._table.used[view.sought(viewer, NOW.date()).chunks].sum())
+        rows = int(index._table.used[view.search_filter(viewer, NOW.date()).chunks].sum())
     return float(rows * (4 + 2 + 16 + 8 + 4 + np.count_nonzero(viewer.features) + 4))
 
 
@@ -339,8 +343,8 @@ def memory(n: int, out: Path | None) -> None:
     for first in range(0, n, BLOCK):
         ids = list(range(first, min(first + BLOCK, n)))
         names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-        part = CandidateColumns(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
-        index.put_columns(part, (tags.random((len(ids), D)) < 0.5).astype(np.float64))
+        part = FilterColumns(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
+        index.upsert_columns(part, (tags.random((len(ids), D)) < 0.5).astype(np.float64))
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free is not taken
     mib = _resident() - before

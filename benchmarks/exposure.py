@@ -15,7 +15,7 @@ import numpy as np
 
 import kaczmatch
 from further import Data, dating, movielens
-from kaczmatch import fit_population
+from kaczmatch import fit_prior
 from kaczmatch.core.vectors import Vector
 from kaczmatch.report.results import Table
 from tables import add_out, tell
@@ -30,20 +30,20 @@ def gini(shares: Vector) -> float:
 def shown(data: Data, t: int, top: int, *, tags: bool, appeal: bool) -> Vector:
     """How often each candidate is among the best, divided by how often it could have been."""
     log = data.log
-    assert log.row is not None
+    assert log.candidate_row is not None
     learner = kaczmatch.learner("probit", appeal=appeal)
-    prior = fit_population(learner, log.rows(data.fit))
+    prior = fit_prior(learner, log.select(data.fit))
     counts, lists = np.zeros((2, len(log.features)))
     for user in data.test:
         rows = data.rows(user)
         state = learner.start(prior)
         for row in rows[:t]:
-            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+            state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
         rest = rows[t:]
         known = data.known[t][rest]
-        scores = learner.score(state, log.features[log.row[rest]], known) if tags else known
-        counts[log.row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
-        lists[log.row[rest]] += 1.0
+        scores = learner.score(state, log.features[log.candidate_row[rest]], known) if tags else known
+        counts[log.candidate_row[rest[np.argsort(-scores, kind="stable")[:top]]]] += 1.0
+        lists[log.candidate_row[rest]] += 1.0
     return np.asarray(counts[lists > 0] / lists[lists > 0])
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 import kaczmatch
-from kaczmatch import Appeal, BeliefLearner, Prior, SwipeLog, fit_population, population_prior, replay
+from kaczmatch import AppealModel, BeliefLearner, Prior, SwipeLog, fit_prior, fit_prior_from_states, replay
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.report.results import Table
 from kaczmatch.simulation.metrics import auc
@@ -30,7 +30,7 @@ from tables import add_out, tell
 
 PROBIT = kaczmatch.learner("probit", appeal=True)
 DIAGONAL = kaczmatch.learner("probit-diag", appeal=True)
-APPEAL = Appeal()
+APPEAL = AppealModel()
 
 # Given a test user and their rows, a function that learns from a row and one that scores rows, with their appeal.
 Taught = tuple[Callable[[int], None], Callable[[NDArray[np.int64], Vector], Vector]]
@@ -67,18 +67,18 @@ class Data:
         return {"tried": name} | {str(t): mean for t, mean in zip(self.times, means, strict=True)}
 
 
-def movielens(folder: Path, appeal: Appeal = APPEAL) -> Data:
+def movielens(folder: Path, appeal: AppealModel = APPEAL) -> Data:
     log, table = _read(folder / "movielens_small", pl.col("timestamp"))
     user, counts = np.unique(log.user, return_counts=True)
     first = {each: int(log.at[log.user == each].min()) / 1e6 for each in user}  # type: ignore[index]
     at = np.array([first[each] for each in log.user])
-    known = appeal.known(log, viewer=log.user, candidate=table, at=at)
+    known = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
     test = [int(each) for each, count in zip(user, counts, strict=True) if each % 2 and count >= 60]
     times = (0, 5, 20, 50, 100, 200)
     return Data("MovieLens", log.with_appeal(known), log.user % 2 == 0, test, times, dict.fromkeys(times, known))
 
 
-def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
+def dating(folder: Path, appeal: AppealModel = APPEAL) -> Data:
     log, table = _read(folder / "speed_dating", pl.col("wave") * 86_400.0 * 7 + pl.col("order") * 300.0)
     wave = pl.read_csv(folder / "speed_dating" / "swipes.csv").sort("user_id", "seq")["wave"].to_numpy()
     users, times = np.unique(log.user), (0, 5, 10)
@@ -88,9 +88,9 @@ def dating(folder: Path, appeal: Appeal = APPEAL) -> Data:
         at = np.empty(len(log))
         for own in rows.values():
             at[own] = log.at[own[min(t, len(own) - 1)]] / 1e6  # type: ignore[index]
-        known[t] = appeal.known(log, viewer=log.user, candidate=table, at=at)
+        known[t] = appeal.at_moments(log, viewer=log.user, candidate=table, at=at)
     test = np.unique(log.user[wave % 2 == 1]).tolist()
-    return Data("speed dating", log.with_appeal(appeal.before(log)), wave % 2 == 0, test, times, known)
+    return Data("speed dating", log.with_appeal(appeal.before_swipes(log)), wave % 2 == 0, test, times, known)
 
 
 def _read(folder: Path, at: pl.Expr) -> tuple[SwipeLog, NDArray[np.int64]]:
@@ -116,7 +116,7 @@ def plain(
 
         def learn(row: int) -> None:
             nonlocal state
-            state = learner.swipe(state, log.seen(row), int(log.label[row]))
+            state = learner.swipe(state, log.shown_candidate(row), int(log.label[row]))
 
         return learn, lambda rows, appeal: learner.score(state, _features(log, rows), appeal)
 
@@ -124,7 +124,7 @@ def plain(
 
 
 def _features(log: SwipeLog, rows: NDArray[np.int64]) -> Matrix:
-    return log.features[rows if log.row is None else log.row[rows]]
+    return log.features[rows if log.candidate_row is None else log.candidate_row[rows]]
 
 
 # Archetypes: a mixture of population priors
@@ -132,7 +132,7 @@ def _features(log: SwipeLog, rows: NDArray[np.int64]) -> Matrix:
 
 def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
     """Users in groups by the prior under which their swipes were likeliest, each group with a prior of its own."""
-    log = data.log.rows(data.fit)
+    log = data.log.select(data.fit)
     states = replay(PROBIT, log, prior=prior)
     users = list(states)
     means = np.array([PROBIT.mean(states[user]) for user in users])
@@ -142,8 +142,8 @@ def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
     for _ in range(4):
         for each in range(count):
             members = np.isin(log.user, np.array(users)[group == each])
-            mine = replay(PROBIT, log.rows(members), prior=priors[each])
-            priors[each] = population_prior(PROBIT, mine.values(), neutral=prior)
+            mine = replay(PROBIT, log.select(members), prior=priors[each])
+            priors[each] = fit_prior_from_states(PROBIT, mine.values(), neutral=prior)
         evidence = np.array([[_evidence(log, user, each) for each in priors] for user in users])
         group = np.argmax(evidence, axis=1)
     return priors
@@ -152,13 +152,13 @@ def archetypes(data: Data, prior: Prior, count: int) -> list[Prior]:
 def _evidence(log: SwipeLog, user: Hashable, prior: Prior) -> float:
     state, total = PROBIT.start(prior), 0.0
     for row in np.flatnonzero(log.user == user)[:100]:
-        seen, label = log.seen(row), int(log.label[row])
+        seen, label = log.shown_candidate(row), int(log.label[row])
         total += _surprise(PROBIT, state, seen, label)
         state = PROBIT.swipe(state, seen, label)
     return total
 
 
-def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.Seen, label: int) -> float:
+def _surprise(learner: BeliefLearner, state: kaczmatch.State, seen: kaczmatch.ShownCandidate, label: int) -> float:
     likely = float(learner.probability(state, seen.features, seen.appeal))
     return float(np.log(likely if label > 0 else 1.0 - likely))
 
@@ -168,7 +168,7 @@ def mixture(data: Data, priors: Sequence[Prior]) -> Callable[[int], Taught]:
         states, logs = [PROBIT.start(prior) for prior in priors], np.zeros(len(priors))
 
         def learn(row: int) -> None:
-            seen, label = data.log.seen(row), int(data.log.label[row])
+            seen, label = data.log.shown_candidate(row), int(data.log.label[row])
             for place, state in enumerate(states):
                 logs[place] += _surprise(PROBIT, state, seen, label)
                 states[place] = PROBIT.swipe(state, seen, label)
@@ -192,16 +192,21 @@ def structured(data: Data, prior: Prior, project: Callable[[Matrix], Matrix], ba
     def teach(_: int) -> Taught:
         start = PROBIT.start(prior)
         m, p = basis.T @ PROBIT.mean(start), project(basis.T @ PROBIT.covariance(start) @ basis)
-        careless, alpha = 2.0 * PROBIT.carelessness(start), float(PROBIT.parameters[0])
+        random_share, alpha = 2.0 * PROBIT.estimated_label_noise(start), float(PROBIT.parameters[0])
 
         def learn(row: int) -> None:
             nonlocal m, p
-            seen, y = data.log.seen(row), float(data.log.label[row])
+            seen, y = data.log.shown_candidate(row), float(data.log.label[row])
             x = basis.T @ PROBIT.coordinates(seen.features, seen.appeal)
             px = p @ x
             q = float(x @ px) + alpha
             z = y * float(x @ m) / np.sqrt(q)
-            g = (1 - careless) * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) / (careless / 2 + (1 - careless) * float(ndtr(z)))
+            g = (
+                (1 - random_share)
+                * np.exp(-z * z / 2)
+                / np.sqrt(2 * np.pi)
+                / (random_share / 2 + (1 - random_share) * float(ndtr(z)))
+            )
             m, p = m + y * g / np.sqrt(q) * px, project(p - g * (g + z) / q * np.outer(px, px))
 
         return learn, lambda rows, appeal: PROBIT.coordinates(_features(data.log, rows), appeal) @ basis @ m
@@ -239,7 +244,7 @@ def profiles(data: Data, folder: Path) -> Matrix:
 
 def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callable[[int], Prior]:
     """The prior's mean moved by a ridge regression of tastes on own tags."""
-    states = replay(PROBIT, data.log.rows(data.fit), prior=prior)
+    states = replay(PROBIT, data.log.select(data.fit), prior=prior)
     first = {user: own[data.rows(user)[0]] for user in np.unique(data.log.user)}
     a = np.array([first[user] for user in states])
     centre, average = a.mean(axis=0), PROBIT.mean(PROBIT.start(prior))
@@ -249,7 +254,7 @@ def from_profile(data: Data, prior: Prior, own: Matrix, ridge: float) -> Callabl
     def prior_of(user: int) -> Prior:
         mean = average + (first[user] - centre) @ b
         d = prior.dimensions
-        return Prior(mean[:d], "profile", float(mean[d]), float(mean[d + 1]), prior.covariance, prior.epsilon)
+        return Prior(mean[:d], "profile", float(mean[d]), float(mean[d + 1]), prior.covariance, prior.label_noise)
 
     return prior_of
 
@@ -274,7 +279,7 @@ def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:
 
         def learn(row: int) -> None:
             nonlocal state
-            state = PROBIT.swipe(state, data.log.seen(row), int(data.log.label[row]))
+            state = PROBIT.swipe(state, data.log.shown_candidate(row), int(data.log.label[row]))
 
         return learn, lambda rows, appeal: PROBIT.probability(state, _features(data.log, rows), appeal)
 
@@ -283,28 +288,28 @@ def by_probability(data: Data, prior: Prior) -> Callable[[int], Taught]:
 
 def fitted_from(data: Data, start: Prior, rounds: int) -> Prior:
     """EM from another start than where no tag matters."""
-    log, prior = data.log.rows(data.fit), start
+    log, prior = data.log.select(data.fit), start
     for _ in range(rounds):
-        prior = population_prior(PROBIT, replay(PROBIT, log, prior=prior).values(), neutral=Prior.ones(log.dimensions))
+        prior = fit_prior_from_states(PROBIT, replay(PROBIT, log, prior=prior).values(), neutral=Prior.ones(log.dimensions))
     return prior
 
 
-def smaller(data: Data, make: Callable[[Appeal], Data], prior: Prior) -> Iterator[dict[str, Any]]:
+def smaller(data: Data, make: Callable[[AppealModel], Data], prior: Prior) -> Iterator[dict[str, Any]]:
     from_ones = fitted_from(data, Prior.ones(prior.dimensions), 15)
     yield data.areas("ranked by the probability of a like instead of the mean", by_probability(data, prior))
     yield data.areas("population fitted from all ones", plain(data, PROBIT, lambda _: from_ones))
     for name, appeal in (
         ("appeal alone", APPEAL),
-        ("appeal alone, σ = 0.3", Appeal(spread=0.3)),
-        ("appeal alone, σ = 3", Appeal(spread=3.0)),
-        ("appeal alone, half gone in a year", Appeal(half_life_days=365.0)),
+        ("appeal alone, σ = 0.3", AppealModel(spread=0.3)),
+        ("appeal alone, σ = 3", AppealModel(spread=3.0)),
+        ("appeal alone, half gone in a year", AppealModel(half_life_days=365.0)),
     ):
         yield make(appeal).areas(name, appeal_alone)
 
 
 def beliefs(data: Data, prior: Prior) -> Iterator[dict[str, Any]]:
     yield data.areas("`probit`, population and appeal", plain(data, PROBIT, lambda _: prior))
-    spread = fit_population(DIAGONAL, data.log.rows(data.fit))
+    spread = fit_prior(DIAGONAL, data.log.select(data.fit))
     yield data.areas("`probit-diag`, population and appeal", plain(data, DIAGONAL, lambda _: spread))
     for count in (2, 4):
         yield data.areas(f"mixture of {count} archetypes", mixture(data, archetypes(data, prior, count)))
@@ -328,7 +333,7 @@ def by_own_tags(data: Data, own: Matrix, prior: Prior) -> Iterator[dict[str, Any
         ("tags, and how many both have", (shown * own).sum(axis=1, keepdims=True)),
     ):
         log = widened(data, extra)
-        wider = fit_population(PROBIT, log.rows(data.fit))
+        wider = fit_prior(PROBIT, log.select(data.fit))
         yield data.areas(name, plain(data, PROBIT, lambda _, wider=wider: wider, log))  # type: ignore[misc]
 
 
@@ -339,7 +344,7 @@ def main() -> None:
     options = parser.parse_args()
     for make in (movielens, dating):
         data = make(options.folder)
-        prior = fit_population(PROBIT, data.log.rows(data.fit))
+        prior = fit_prior(PROBIT, data.log.select(data.fit))
         rows = list(beliefs(data, prior))
         if make is dating:
             rows += by_own_tags(data, profiles(data, options.folder), prior)

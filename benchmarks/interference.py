@@ -14,16 +14,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.experiment import Arm
-from kaczmatch.simulation.market.designs import Regions, found
+from kaczmatch.simulation.market.designs import Regions, compare_designs
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census, town
 from tables import add_out, tell
 
-ARMS = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("the service's default", ServiceConfig().policy))
+ARMS = (Arm("chance", MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)), Arm("the service's default", ServiceConfig().policy))
 
 
 def main() -> None:
@@ -34,9 +34,9 @@ def main() -> None:
     parser.add_argument("--deck", type=int, default=3)
     add_out(parser)
     options = parser.parse_args()
-    pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side, like_rate=0.4, flip=0.1)
+    pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side, like_rate=0.4, label_noise=0.1)
     seeds = track(range(options.seeds), "towns", console=Console(stderr=True))
-    studies = [found(town("archetypes", seed, census), ARMS, Regions(), pace, block=1) for seed in seeds]
+    studies = [compare_designs(town("archetypes", seed, census), ARMS, Regions(), pace, block=1) for seed in seeds]
     truth = np.array([study.truth for study in studies])
     difference = f"{ARMS[1].name} minus {ARMS[0].name}"
     rows = [{"arms by": "none: what changes if everybody has it", difference: _with_error(truth), "off the truth by": ""}]

@@ -16,7 +16,7 @@ from river import linear_model
 from sklearn.linear_model import SGDClassifier
 
 import kaczmatch
-from kaczmatch.learners.belief.habits import at_first
+from kaczmatch.learners.belief.behaviour import initial_behaviour
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.report.results import Table
@@ -134,9 +134,9 @@ def readable_probit_seconds(swipes: Swipes) -> float:
     rows = learner.coordinates(np.array(swipes.rows))
 
     def learn() -> None:
-        m, p, habits = np.ones(D + 1), np.eye(D + 1), at_first(learner.epsilon, learner.epsilon_swipes)
+        m, p, behaviour = np.ones(D + 1), np.eye(D + 1), initial_behaviour(learner.label_noise, learner.label_noise_swipes)
         for x, y in zip(rows, swipes.labels, strict=True):
-            m, p, habits = learner.step(m, p, habits, x, 1 if y > 0 else -1)
+            m, p, behaviour = learner.step(m, p, behaviour, x, 1 if y > 0 else -1)
 
     return best(3, learn) / len(rows)
 

@@ -19,8 +19,8 @@ from rich.progress import track
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import Estimate
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, Policy
+from kaczmatch.inference.clustered import IntervalEstimate
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
 from kaczmatch.report.results import Table
@@ -30,7 +30,7 @@ from worlds.simulated import logged
 
 CHANCE = Always(deck_plan=DeckPlan(sampler=Uniform(), reason="judged"))
 BEST = Always(deck_plan=DeckPlan(sampler=Greedy(), reason="judged"))
-POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirers=0.0), "greedy": BEST}
+POLICIES: dict[str, Policy] = {"chance": CHANCE, "mutual, without admirer quota": MutualPolicy(admirer_quota=0.0), "greedy": BEST}
 ESTIMATES = {"IPS": "ips", "SNIPS": "snips", "doubly robust": "doubly_robust"}
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--floor", type=float, default=0.3)
     add_out(parser)
     options = parser.parse_args()
-    found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[IntervalEstimate, float]]] = {}
     refused = dict.fromkeys(POLICIES, 0)
     for seed in track(range(options.studies), "studies", console=Console(stderr=True)):
         town = logged(seed, options.couples, options.days, options.floor)

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from kaczmatch.inference.sequential import FEWEST, difference
+from kaczmatch.inference.sequential import MIN_UNITS, difference_sequence
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 
@@ -28,7 +28,7 @@ def main() -> None:
     for _ in track(range(options.studies), "studies", console=Console(stderr=True)):
         treated = rng.random(options.units) < 0.5
         values = rng.binomial(12, rng.beta(1.0, 3.0, options.units)) / 12.0  # likes a card of people who differ a lot
-        course = difference(values, treated)
+        course = difference_sequence(values, treated)
         off = np.abs(course.value) / (course.high - course.value)  # in units of our interval
         errors = [_squared_error(values, some) for some in (treated, ~treated)]
         z = np.abs(course.value) / np.sqrt(errors[0] + errors[1])
@@ -39,7 +39,7 @@ def main() -> None:
         {"units": name} | {f"{n:,}": float(share) for n, share in zip(times, found / options.studies, strict=True)}
         for name, found in (("95 % intervals of the usual kind", usual), ("confidence sequences", ours))
     ]
-    title = f"{options.studies:,} studies without a difference, a look per unit from {FEWEST} per arm on: share that found one"
+    title = f"{options.studies:,} studies without a difference, a look per unit from {MIN_UNITS} per arm on: share that found one"
     tell(options.out, Table("peeking", title, rows))
 
 

@@ -21,16 +21,16 @@ import polars as pl
 from rich.progress import track
 
 import kaczmatch
-from kaczmatch.recommend.exposure import Exposure, gini, top_share
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.greedy import Greedy
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 
@@ -50,7 +50,7 @@ class Population:
     profiles: list[Profile]
     states: list[kaczmatch.State]
     index: CandidateIndex
-    candidates: CandidateColumns
+    candidates: FilterColumns
 
 
 def population(path: Path, seed: int = 0) -> Population:
@@ -78,10 +78,10 @@ def population(path: Path, seed: int = 0) -> Population:
     log = _swipes(features, rng)
     states = kaczmatch.replay(rule, log)
     index = CandidateIndex(Vocabulary.of(tags), rule)
-    index.put(*profiles)
+    index.upsert(*profiles)
     everybody = [states[i] for i in range(n)]
-    index.prefer(dict(enumerate(everybody)))
-    return Population(profiles, everybody, index, CandidateColumns.of(profiles, DATING))
+    index.set_states(dict(enumerate(everybody)))
+    return Population(profiles, everybody, index, FilterColumns.from_profiles(profiles, DATING))
 
 
 def _swipes(features: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -128,26 +128,26 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
         seconds.append(time.perf_counter() - start)
         work.append(time.process_time() - started)
         shown = [card.id for card in deck.cards]
-        exposure.shown(shown, NOW)
+        exposure.record(shown, NOW)
         cards[shown] += 1
         pools.append(deck.eligible)
         if deck.cards:
             some = _rows(people.candidates, shown)
-            violations += int(np.count_nonzero(~allowed(viewer.profile, some, NOW.date())))
+            violations += int(np.count_nonzero(~passes_all_filters(viewer.profile, some, NOW.date())))
         else:
             empty[deck.empty] += 1
             unfounded += not _alone(people, i)
     return Outcome(np.array(pools), cards, np.array(seconds), np.array(work), empty, unfounded, violations)
 
 
-def _rows(candidates: CandidateColumns, rows: list[int]) -> CandidateColumns:
+def _rows(candidates: FilterColumns, rows: list[int]) -> FilterColumns:
     names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-    return CandidateColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
+    return FilterColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
 
 
 def _alone(people: Population, i: int) -> bool:
     """Whether really nobody passes, by the readable filters."""
-    return not allowed(people.profiles[i], people.candidates, NOW.date()).any()
+    return not passes_all_filters(people.profiles[i], people.candidates, NOW.date()).any()
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ def forgetting() -> alt.Chart:
     rows = []
     for n in range(1, swipes + 1):
         log = {"user": [0] * n, "features": np.eye(swipes + 1)[1 : n + 1], "label": [1] * n}
-        measured = kaczmatch.influence(nk, log, prior=np.eye(swipes + 1)[0]).prior_weight
+        measured = kaczmatch.influence(nk, log, prior=np.eye(swipes + 1)[0]).prior_cosine
         rows.append({"swipes": n, "weight": measured, "line": "measured: orthogonal candidates, |r| = 1"})
         rows.append({"swipes": n, "weight": eta**n, "line": "the paper's bound, ηⁿ"})
     measured, bound = rows[-2]["weight"], rows[-1]["weight"]
@@ -65,9 +65,9 @@ def influence() -> alt.FacetChart:
         for name, learner in learners.items()
     }
     for name, each in found.items():
-        early, late = each.turns[:16].mean(), each.turns[-16:].mean()
+        early, late = each.angles[:16].mean(), each.angles[-16:].mean()
         print(f"{name:>20}: mean turn without a swipe of the first session {early:.2f}°, of the last {late:.2f}°; ", end="")
-        print(f"without the prior {each.prior_turn:.1f}°")
+        print(f"without the prior {each.prior_angle:.1f}°")
     return influence_chart(found)
 
 

@@ -14,7 +14,7 @@ from kaczmatch import Hinge, Learner, State, SwipeLog
 from kaczmatch.learners.rules.block import BlockLearner
 from worlds.logs import random_swipes
 
-OWN = Hinge(theta=0.2, step=0.05)
+OWN = Hinge(theta=0.2, theta_step=0.05)
 
 VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczmatch.LEARNERS} | {
     "nk along the unit vector": kaczmatch.learner("nk", direction="unit"),
@@ -39,8 +39,8 @@ VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczma
     "probit that never looks for change": kaczmatch.learner("probit", false_alarms=0.0),
     "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
     "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
-    "probit with a fixed share of careless swipes": kaczmatch.learner("probit", epsilon_swipes=float("inf")),
-    "probit-diag with a fixed share of careless swipes": kaczmatch.learner("probit-diag", epsilon_swipes=float("inf")),
+    "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
+    "probit-diag with a fixed label noise": kaczmatch.learner("probit-diag", label_noise_swipes=float("inf")),
 }
 
 
@@ -74,7 +74,7 @@ def by_live_calls(learner: Learner, log: SwipeLog | dict[str, Any], prior: Any =
                 state = learner.end_session(state)
             if log.at is not None:
                 state = learner.advance(state, timedelta(microseconds=int(log.at[row] - log.at[before])))
-        state = learner.swipe(state, log.seen(row), 1 if log.label[row] > 0 else -1)
+        state = learner.swipe(state, log.shown_candidate(row), 1 if log.label[row] > 0 else -1)
         before = row
     return state
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kaczmatch.app.backups import back_up, restore
 from kaczmatch.service.domain.records import Change
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage import SqlStore
-from kaczmatch.storage.backups import back_up, restore
 from worlds.stores import open_store
 from worlds.town import Town
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kaczmatch
-from kaczmatch import BeliefLearner, InvalidInput, Learner, Prior, ProbabilisticLearner, Seen, SwipeLog
+from kaczmatch import BeliefLearner, InvalidInput, Learner, Prior, ProbabilisticLearner, ShownCandidate, SwipeLog
 from kaczmatch.core.vectors import cosine, unit
 from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.learners.rules.logistic import Logistic
@@ -67,7 +67,7 @@ def test_labels_in_words_and_numbers_mean_the_same(learner: Learner, swipes: Any
 def test_a_plain_vector_is_a_candidate_without_appeal(learner: Learner, swipes: Any, live: Any) -> None:
     a = swipes(4)["features"][0]
     state = learner.start(np.ones(D))
-    assert learner.swipe(state, a.astype(int).tolist(), "pass") == learner.swipe(state, Seen(a, 0.0), "pass")
+    assert learner.swipe(state, a.astype(int).tolist(), "pass") == learner.swipe(state, ShownCandidate(a, 0.0), "pass")
     assert learner.swipe(state, a.astype(bool), "pass") == learner.swipe(state, np.repeat(a, 2)[::2], "pass")
 
 
@@ -267,7 +267,7 @@ def test_time_changes_nothing_unless_the_learner_forgets_or_a_session_ends(learn
     state = live(learner, swipes(15))
     assert learner.advance(state, timedelta(0)) == state
     unmoved = learner.advance(state, timedelta(days=1)) == (
-        state if learner.quiet == float("inf") else learner.end_session(state)
+        state if learner.session_timeout == float("inf") else learner.end_session(state)
     )
     assert unmoved is (learner.half_life == float("inf"))
     with pytest.raises(InvalidInput) as caught:

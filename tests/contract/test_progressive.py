@@ -9,7 +9,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput, ProbabilisticLearner
-from kaczmatch.learners.logs.progressive import progressive
+from kaczmatch.learners.logs.progressive import progressive_predictions
 
 SAYING = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, ProbabilisticLearner)]
 
@@ -39,7 +39,7 @@ def test_progressive_probabilities_are_those_of_live_calls(slug: str, settings: 
     assert isinstance(learner, ProbabilisticLearner)
     log = swipes(np.random.default_rng(0))
     assert log.at is not None
-    said = progressive(learner, log, prior=np.full(7, 0.5))
+    said = progressive_predictions(learner, log, prior=np.full(7, 0.5))
     live = np.empty(len(log))
     for user in ("a", "b", "c"):
         state, at = learner.start(np.full(7, 0.5)), None
@@ -47,7 +47,7 @@ def test_progressive_probabilities_are_those_of_live_calls(slug: str, settings: 
             if at is not None:
                 state = learner.advance(state, timedelta(microseconds=int(log.at[row] - at)))
             at = log.at[row]
-            seen = log.seen(row)
+            seen = log.shown_candidate(row)
             live[row] = learner.probability(state, seen.features, seen.appeal)
             state = learner.swipe(state, seen, 1 if log.label[row] > 0 else -1)
     assert said == pytest.approx(live, abs=1e-12)
@@ -56,5 +56,5 @@ def test_progressive_probabilities_are_those_of_live_calls(slug: str, settings: 
 def test_rules_that_only_order_are_refused_and_an_empty_log_says_nothing() -> None:
     log = swipes(np.random.default_rng(1))
     with pytest.raises(InvalidInput, match="must say probabilities"):
-        progressive(kaczmatch.learner("tk"), log)  # type: ignore[arg-type]
-    assert len(progressive(kaczmatch.learner("probit"), log.rows(np.zeros(len(log), bool)))) == 0
+        progressive_predictions(kaczmatch.learner("tk"), log)  # type: ignore[arg-type]
+    assert len(progressive_predictions(kaczmatch.learner("probit"), log.select(np.zeros(len(log), bool)))) == 0

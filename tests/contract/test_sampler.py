@@ -40,11 +40,11 @@ def test_it_draws_different_rows_with_probabilities(crowd: Callable[..., Any], o
     drawn = one.draw(pool, 10, np.random.default_rng(0))
     assert len(drawn.rows) == len(set(drawn.rows.tolist())) == 10
     for size in (0, 1, 10, 39, 40, 41):
-        chances = drawn.chances(size)
+        chances = drawn.inclusion_probabilities(size)
         assert chances.shape == (40,)
         assert np.all((chances >= 0.0) & (chances <= 1.0))
         assert chances.sum() == pytest.approx(min(size, 40), rel=0.02)
-    assert np.all(drawn.chances(10)[drawn.rows] > 0.0)
+    assert np.all(drawn.inclusion_probabilities(10)[drawn.rows] > 0.0)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
@@ -52,14 +52,14 @@ def test_small_and_empty_pools_are_shown_whole(crowd: Callable[..., Any], one: S
     pool = make_pool(crowd(60), np.arange(1, rows + 1))
     drawn = one.draw(pool, 8, np.random.default_rng(0))
     assert sorted(drawn.rows.tolist()) == list(range(rows))
-    assert drawn.chances(8).tolist() == [1.0] * rows
+    assert drawn.inclusion_probabilities(8).tolist() == [1.0] * rows
 
 
 def test_the_same_seed_draws_the_same(crowd: Callable[..., Any], one: Sampler) -> None:
     people = crowd(60)
     draws = [one.draw(make_pool(people, np.arange(1, 41)), 10, np.random.default_rng(7)) for _ in range(2)]
     assert draws[0].rows.tolist() == draws[1].rows.tolist()
-    assert draws[0].chances(10).tolist() == draws[1].chances(10).tolist()
+    assert draws[0].inclusion_probabilities(10).tolist() == draws[1].inclusion_probabilities(10).tolist()
 
 
 def test_who_has_had_their_share_comes_last(crowd: Callable[..., Any], one: Sampler) -> None:
@@ -81,7 +81,7 @@ def test_stated_probabilities_come_true(crowd: Callable[..., Any], one: Sampler)
     shown, stated, weighed = np.zeros(n), np.zeros(n), np.zeros(n)
     for _ in range(rounds):
         drawn = sampler(one.slug, **settings).draw(make_pool(people, np.arange(1, n + 1)), size, rng)
-        chances = drawn.chances(size)
+        chances = drawn.inclusion_probabilities(size)
         shown[drawn.rows] += 1
         stated += chances
         weighed[drawn.rows] += 1.0 / chances[drawn.rows]
@@ -123,7 +123,7 @@ def test_unknown_samplers_and_settings_suggest_the_nearest() -> None:
         ("mutual", {"draws": 0}),
         ("row-norm", {"most": 0.5}),
         ("row-norm", {"least": 2.0}),
-        ("information", {"among": 0}),
+        ("information", {"pool_size": 0}),
         ("thompson", {"draws": 1.5}),
     ):
         with pytest.raises(InvalidInput):

@@ -24,6 +24,8 @@ from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town
 
+pytestmark = pytest.mark.slow  # many random histories
+
 WOMEN, MEN = ("w0", "w1", "w2"), ("m0", "m1", "m2")
 EVERYBODY = WOMEN + MEN
 COOLDOWN = timedelta(days=14)

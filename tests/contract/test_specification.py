@@ -20,14 +20,14 @@ def test_kernel_equals_readable_rule(learner: Learner, swipes: Any, real: bool, 
     state = learner.start(np.linspace(-0.3, 1.0, d))
     cells = state.cells
     for row in range(len(log)):
-        seen, label = log.seen(row), int(log.label[row])
+        seen, label = log.shown_candidate(row), int(log.label[row])
         state = learner.swipe(state, seen, label)
-        cells = learner.swiped(cells, seen, label)
-        if isinstance(learner, GaussianLearner) and learner.noticed(cells):
-            cells = learner.initial(state.prior)
+        cells = learner.reference_swipe(cells, seen, label)
+        if isinstance(learner, GaussianLearner) and learner.change_detected(cells):
+            cells = learner.initial_cells(state.prior)
         if isinstance(learner, BlockLearner) and row and log.session[row] != log.session[row - 1]:
             state = learner.end_session(state)
-            cells = learner.session_ended(cells, d)
+            cells = learner.reference_end_session(cells, d)
         np.testing.assert_allclose(state.cells, cells, rtol=1e-7, atol=1e-7)
 
 

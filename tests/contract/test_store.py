@@ -15,8 +15,10 @@ from kaczmatch.service.domain.records import (
     RECORDS,
     AbuseReport,
     Block,
+    Decision,
     Event,
-    Fact,
+    EventKind,
+    HeldPerson,
     LatestDecision,
     LogRecord,
     MatchSide,
@@ -27,7 +29,7 @@ from kaczmatch.service.domain.records import (
     StoredState,
 )
 from kaczmatch.service.domain.store import Store, StoreUnavailable, Transaction
-from kaczmatch.storage import MemoryStore, SqlStore, Taken, WrittenAlready
+from kaczmatch.storage import DuplicateKey, MemoryStore, SearchAfterWrite, SqlStore
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
@@ -61,9 +63,9 @@ def put(store: Store, *records: Any) -> None:
     store.write(work).result()
 
 
-def facts(store: Store) -> dict[str, str]:
+def held_by(store: Store) -> dict[str, str]:
     with store.read() as reader:
-        return {fact.name: fact.value for fact in reader.find(Fact)}
+        return {held.user: held.actor for held in reader.find(HeldPerson)}
 
 
 PERSON = Person(
@@ -111,71 +113,71 @@ def test_there_is_nothing_in_a_new_store(store: Store) -> None:
 
 
 def test_putting_replaces_and_dropping_removes(store: Store) -> None:
-    put(store, Fact(name="a", value="1"), Fact(name="b", value="1"))
-    put(store, Fact(name="a", value="2"))
-    store.write(lambda tx: tx.drop(Fact, "b")).result()
-    store.write(lambda tx: tx.drop(Fact, "never there")).result()
-    assert facts(store) == {"a": "2"}
+    put(store, HeldPerson(user="a", actor="1"), HeldPerson(user="b", actor="1"))
+    put(store, HeldPerson(user="a", actor="2"))
+    store.write(lambda tx: tx.drop(HeldPerson, "b")).result()
+    store.write(lambda tx: tx.drop(HeldPerson, "never there")).result()
+    assert held_by(store) == {"a": "2"}
 
 
 def test_a_work_sees_what_it_has_written_and_nobody_else_does(store: Store) -> None:
-    put(store, Fact(name="gone", value="1"))
+    put(store, HeldPerson(user="gone", actor="1"))
     seen: list[Any] = []
 
     def work(transaction: Transaction) -> str:
-        transaction.put(Fact(name="a", value="1"))
-        transaction.put(Fact(name="a", value="2"))
-        transaction.drop(Fact, "gone")
+        transaction.put(HeldPerson(user="a", actor="1"))
+        transaction.put(HeldPerson(user="a", actor="2"))
+        transaction.drop(HeldPerson, "gone")
         transaction.append(event("ann", "1"))
         seen[:] = [
-            transaction.get(Fact, "a"),
-            transaction.get(Fact, "gone"),
+            transaction.get(HeldPerson, "a"),
+            transaction.get(HeldPerson, "gone"),
             transaction.get(Event, "ann", "1"),
-            transaction.many(Fact, [("a",), ("gone",)]),
+            transaction.many(HeldPerson, [("a",), ("gone",)]),
         ]
-        seen.append(facts(store))
+        seen.append(held_by(store))
         return "done"
 
     assert store.write(work).result() == "done"
-    new = Fact(name="a", value="2")
+    new = HeldPerson(user="a", actor="2")
     assert seen == [new, None, event("ann", "1"), {("a",): new}, {"gone": "1"}]
 
 
 def test_a_work_that_raises_leaves_nothing_and_its_error_is_its_answer(store: Store) -> None:
     def work(transaction: Transaction) -> None:
-        transaction.put(Fact(name="a", value="1"))
+        transaction.put(HeldPerson(user="a", actor="1"))
         transaction.append(event("ann", "1"))
         raise LookupError("no")
 
     with pytest.raises(LookupError, match="no"):
         store.write(work).result()
     with store.read() as reader:
-        assert reader.count(Fact) == reader.count(Event) == 0
+        assert reader.count(HeldPerson) == reader.count(Event) == 0
 
 
 def test_a_work_cannot_search_once_it_has_written(store: Store) -> None:
     def found(transaction: Transaction) -> Any:
-        before = transaction.find(Fact), transaction.count(Fact)
-        transaction.put(Fact(name="a", value="1"))
-        return before, transaction.find(Fact)
+        before = transaction.find(HeldPerson), transaction.count(HeldPerson)
+        transaction.put(HeldPerson(user="a", actor="1"))
+        return before, transaction.find(HeldPerson)
 
     def counted(transaction: Transaction) -> Any:
-        transaction.drop(Fact, "a")
-        return transaction.count(Fact)
+        transaction.drop(HeldPerson, "a")
+        return transaction.count(HeldPerson)
 
     for work in (found, counted):
-        with pytest.raises(WrittenAlready):
+        with pytest.raises(SearchAfterWrite):
             store.write(work).result()
-    assert facts(store) == {}
+    assert held_by(store) == {}
 
 
 def test_a_line_is_appended_once(store: Store) -> None:
     put(store, event("ann", "1"))
-    with pytest.raises(Taken):
-        put(store, Fact(name="a", value="1"), event("ann", "1", kind="other"))
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
+        put(store, HeldPerson(user="a", actor="1"), event("ann", "1", kind="reset"))
+    with pytest.raises(DuplicateKey):
         put(store, event("ann", "2"), event("ann", "2"))
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         store.write(lambda tx: tx.append(event("ann", "1")), prefetch=[(Event, ("ann", "1"))]).result()
     put(store, event("bob", "1"))
     with store.read() as reader:
@@ -183,14 +185,14 @@ def test_a_line_is_appended_once(store: Store) -> None:
             ("ann", "1", "swiped"),
             ("bob", "1", "swiped"),
         ]
-        assert reader.count(Fact) == 0
+        assert reader.count(HeldPerson) == 0
 
 
 def test_logs_are_appended_to_and_everything_else_is_put(store: Store) -> None:
     with pytest.raises(TypeError):
         store.write(lambda tx: tx.put(event("ann", "1"))).result()
     with pytest.raises(TypeError):
-        store.write(lambda tx: tx.append(Fact(name="a", value="1"))).result()  # type: ignore[arg-type]
+        store.write(lambda tx: tx.append(HeldPerson(user="a", actor="1"))).result()  # type: ignore[arg-type]
 
 
 def test_numbers_rise_and_are_never_given_again(store: Store) -> None:
@@ -282,26 +284,26 @@ def test_many_keys_are_looked_up_at_once(store: Store) -> None:
 
 
 def test_a_reader_stays_at_its_moment(store: Store) -> None:
-    put(store, Fact(name="a", value="1"))
+    put(store, HeldPerson(user="a", actor="1"))
     with store.read() as reader:
-        assert reader.get(Fact, "a") == Fact(name="a", value="1")
-        put(store, Fact(name="a", value="2"), Fact(name="b", value="2"))
-        assert reader.find(Fact) == [Fact(name="a", value="1")]
-    assert facts(store) == {"a": "2", "b": "2"}
+        assert reader.get(HeldPerson, "a") == HeldPerson(user="a", actor="1")
+        put(store, HeldPerson(user="a", actor="2"), HeldPerson(user="b", actor="2"))
+        assert reader.find(HeldPerson) == [HeldPerson(user="a", actor="1")]
+    assert held_by(store) == {"a": "2", "b": "2"}
 
 
 @pytest.mark.parametrize("bad", ["a\0b", "\ud800"], ids=["NUL", "lone surrogate"])
 def test_text_that_cannot_be_stored_is_an_error_of_that_work_alone(store: Store, bad: str) -> None:
-    good = [store.write(lambda transaction, i=i: transaction.put(Fact(name=f"good {i}", value="1"))) for i in range(5)]
+    good = [store.write(lambda transaction, i=i: transaction.put(HeldPerson(user=f"good {i}", actor="1"))) for i in range(5)]
     with pytest.raises(ValueError, match=r"NUL|surrogate"):
-        store.write(lambda tx: tx.put(Fact(name="bad", value=bad))).result()
+        store.write(lambda tx: tx.put(HeldPerson(user="bad", actor=bad))).result()
     with pytest.raises(ValueError, match=r"NUL|surrogate"):
-        store.write(lambda tx: tx.get(Fact, bad)).result()
+        store.write(lambda tx: tx.get(HeldPerson, bad)).result()
     with store.read() as reader, pytest.raises(ValueError, match=r"NUL|surrogate"):
-        reader.find(Fact, value=bad)
+        reader.find(HeldPerson, actor=bad)
     for future in good:
         future.result()
-    assert len(facts(store)) == 5
+    assert len(held_by(store)) == 5
 
 
 @pytest.mark.parametrize(
@@ -374,11 +376,11 @@ def test_works_run_in_the_order_they_came(store: Store) -> None:
 
 
 def test_a_closed_store_takes_nothing_more(store: Store) -> None:
-    futures = [store.write(lambda transaction, i=i: transaction.put(Fact(name=str(i), value="1"))) for i in range(50)]
+    futures = [store.write(lambda transaction, i=i: transaction.put(HeldPerson(user=str(i), actor="1"))) for i in range(50)]
     store.close()
     assert all(future.result(0) is None for future in futures)
     with pytest.raises(StoreUnavailable):
-        store.write(lambda tx: tx.put(Fact(name="late", value="1")))
+        store.write(lambda tx: tx.put(HeldPerson(user="late", actor="1")))
     store.close()
 
 
@@ -387,3 +389,14 @@ def test_integer_keys(store: Store) -> None:
     with store.read() as reader:
         assert [model.id for model in reader.find(Model)] == [1, 2, 3]
         assert reader.get(Model, 2) is not None
+
+
+def test_a_value_that_is_none_of_its_kind_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="EventKind is one of swiped, session-ended, undone, reset"):
+        put(store, event("ann", "1", kind="other"))
+    put(store, event("ann", "1", kind="reset", decision="like"))
+    with store.read() as reader:
+        [found] = reader.find(Event, kind=EventKind.RESET)
+        assert found.decision == Decision.LIKE == "like"
+        if not isinstance(store, MemoryStore):
+            assert isinstance(found.decision, Decision)

@@ -15,30 +15,32 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from kaczmatch.service.domain.records import Event, Fact, LatestDecision, LogRecord, OutboxMessage, Record
+from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision, LogRecord, OutboxMessage, Record
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.storage import MemoryStore, SqlStore, Taken
+from kaczmatch.storage import DuplicateKey, MemoryStore, SqlStore
 from kaczmatch.storage.schema import TABLES
 
-KINDS: tuple[type[Record], ...] = (Fact, LatestDecision, Event, OutboxMessage)
+pytestmark = pytest.mark.slow  # many random histories
+
+KINDS: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, OutboxMessage)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 people = st.sampled_from(["ann", "Ça", ""])
 moments = st.integers(0, 3).map(lambda days: NOW + timedelta(days=days))
 records = st.one_of(
-    st.builds(Fact, name=people, value=st.sampled_from("xyz")),
+    st.builds(HeldPerson, user=people, actor=st.sampled_from("xyz")),
     st.builds(
-        LatestDecision, user=people, other=people, decision=st.sampled_from(["like", "pass"]), decided=moments, swipe=st.just("s")
+        LatestDecision, user=people, candidate=people, decision=st.sampled_from(["like", "pass"]), at=moments, swipe=st.just("s")
     ),
     st.builds(Event, user=people, id=st.sampled_from("123"), kind=st.just("swiped"), at=moments, candidate=people | st.none()),
     st.builds(OutboxMessage, id=people, topic=st.just("t"), user=people, at=moments),
 )
 searches = st.sampled_from(
     [
-        (Fact, {}),
-        (Fact, {"value": "x", "newest": True}),
+        (HeldPerson, {}),
+        (HeldPerson, {"actor": "x", "newest": True}),
         (LatestDecision, {"user": "ann"}),
-        (LatestDecision, {"other": "Ça", "newest": True, "limit": 2}),
+        (LatestDecision, {"candidate": "Ça", "newest": True, "limit": 2}),
         (LatestDecision, {"after": (NOW, "ann", "b")}),
         (Event, {"user": "Ça"}),
         (Event, {"candidate": None, "limit": 3}),
@@ -99,7 +101,7 @@ def outcome(future: Any) -> Any:
 
 def same(found: Any, expected: Any) -> bool:
     """A line that is there already may be noticed at the end of a work, which has perhaps failed otherwise until then."""
-    return bool(found == expected or (expected is Taken and isinstance(found, type)))
+    return bool(found == expected or (expected is DuplicateKey and isinstance(found, type)))
 
 
 class Machine(RuleBasedStateMachine):
@@ -180,6 +182,6 @@ def test_postgres_is_like_memory(postgres_url: str, postgres: Any) -> None:
 
 def test_the_machine_would_notice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that forgets drops is found out."""
-    monkeypatch.setattr("kaczmatch.storage.batch.Batch.drop", lambda *_: None)
+    monkeypatch.setattr("kaczmatch.storage.batch.CommitBatch.drop", lambda *_: None)
     with pytest.raises(AssertionError):
         run_on_sqlite(tmp_path, 200)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.app.backups import back_up, restore
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
@@ -23,7 +24,6 @@ from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
-from kaczmatch.storage.backups import back_up, restore
 from worlds.town import Town
 
 Url = Callable[[str], str]

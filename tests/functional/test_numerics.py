@@ -55,16 +55,16 @@ def test_covariance_stays_symmetric_positive_after_a_million_swipes(slug: str, s
 
 @pytest.mark.parametrize("slug", BELIEFS)
 @pytest.mark.parametrize("label", ["like", "pass"])
-@pytest.mark.parametrize("epsilon", [0.2, 1e-9])
+@pytest.mark.parametrize("label_noise", [0.2, 1e-9])
 @pytest.mark.parametrize("score", [-40.0, -9.0, 9.0, 40.0, 1e5])
-def test_nothing_overflows_far_from_the_threshold(slug: str, label: Any, epsilon: float, score: float) -> None:
-    learner = belief(slug, epsilon=epsilon)
+def test_nothing_overflows_far_from_the_threshold(slug: str, label: Any, label_noise: float, score: float) -> None:
+    learner = belief(slug, label_noise=label_noise)
     a = np.eye(D)[0]
     prior = kaczmatch.Prior(a * 0.0, version="far", threshold=score * math.sqrt(1.0 + 1.0 + 0.05))  # z = ±score
     state = learner.swipe(learner.start(prior), a, label)
     assert np.isfinite(state.cells).all()
     assert np.linalg.eigvalsh(learner.covariance(state))[0] > 0.0
-    own = learner.carelessness(state)
+    own = learner.estimated_label_noise(state)
     assert 0.0 < own < 0.5
     assert own * (1 - 1e-12) <= learner.probability(state, a) <= 1 - own * (1 - 1e-6)
 

@@ -12,13 +12,15 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.storage import SqlStore
 from worlds.simulated import SimulatedTown
 
 Typed = Callable[..., Result]
-TRIAL = Experiment(name="trial", arms=(Arm("usual", MutualPolicy(floor=0.25)), Arm("bold", MutualPolicy(floor=0.5))))
+TRIAL = Experiment(
+    name="trial", arms=(Arm("usual", MutualPolicy(uniform_floor=0.25)), Arm("bold", MutualPolicy(uniform_floor=0.5)))
+)
 
 
 @pytest.fixture
@@ -145,16 +147,16 @@ def test_a_policy_is_judged_and_an_experiment_read_by_command(typed: Typed, tmp_
     chosen = {
         "KACZMATCH_DATABASE": f"sqlite:///{tmp_path}/town.db",
         "KACZMATCH_EXPERIMENT": "trial",
-        "KACZMATCH_EXPERIMENT_ARMS": json.dumps({"usual": {}, "bold": {"policy_settings": {"floor": 0.5}}}),
+        "KACZMATCH_EXPERIMENT_ARMS": json.dumps({"usual": {}, "bold": {"policy_settings": {"uniform_floor": 0.5}}}),
     }
-    told = fine(typed("off-policy", "mutual", "--settings", '{"floor": 0.25}', **chosen))
+    told = fine(typed("off-policy", "mutual", "--settings", '{"uniform_floor": 0.25}', **chosen))
     assert "doubly robust" in told
     assert "64 decks and 384 cards of 64 people" in told
     rows = json.loads(fine(typed("off-policy", "paper", "--json", **chosen)))
     assert rows[0]["what"] == "as dealt"
-    assert all(row["low"] <= row["likes_a_card"] <= row["high"] for row in rows)
+    assert all(row["low"] <= row["likes_per_card"] <= row["high"] for row in rows)
     assert "no deck" in refused(typed("off-policy", "paper", "--since", "2100-01-01", **chosen))
-    assert "floor" in refused(typed("off-policy", "mutual", "--settings", '{"flor": 1}', **chosen))
+    assert "floor" in refused(typed("off-policy", "mutual", "--settings", '{"uniform_flor": 1}', **chosen))
     told = fine(typed("experiment", **chosen))
     assert "Experiment trial" in told
     assert "no difference shown" in told or "cannot be said yet" in told

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import inert, lively
+from kaczmatch.formats.cells import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person

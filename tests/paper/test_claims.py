@@ -37,7 +37,7 @@ class TestClaim1InfluenceDecaysAsEtaToTheN:
         n = 20
         nk = kaczmatch.learner("nk", eta=eta, direction="unit", hinge=UNIT_RESIDUAL)
         log = {"user": np.zeros(n, int), "features": np.eye(n + 1)[1:], "label": np.ones(n, int)}
-        measured = kaczmatch.influence(nk, log, prior=np.eye(n + 1)[0]).prior_weight
+        measured = kaczmatch.influence(nk, log, prior=np.eye(n + 1)[0]).prior_cosine
         assert measured == pytest.approx((1 + eta**2) ** (-n / 2), rel=1e-12)
         assert (measured > eta**n) is (eta < 0.786)
 
@@ -45,7 +45,7 @@ class TestClaim1InfluenceDecaysAsEtaToTheN:
         n = 20
         nk = kaczmatch.learner("nk", eta=0.5, direction="unit", hinge=UNIT_RESIDUAL)
         log = {"user": np.zeros(n, int), "features": np.eye(n + 1)[1:], "label": np.ones(n, int)}
-        assert kaczmatch.influence(nk, log, prior=np.eye(n + 1)[0]).prior_weight == pytest.approx(0.107, abs=5e-4)
+        assert kaczmatch.influence(nk, log, prior=np.eye(n + 1)[0]).prior_cosine == pytest.approx(0.107, abs=5e-4)
         assert 0.5**n < 1e-6
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from kaczmatch import Learner, State, learner
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 
 @dataclass
@@ -58,7 +58,7 @@ def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int 
             born=date(int(rng.integers(1960, 2011)), int(rng.integers(1, 13)), int(rng.integers(1, 29))),
             features=features,
             ages=(int(rng.integers(0, 35)), int(rng.integers(35, 80))),
-            location=None if rng.random() < 0.2 else Location.snapped(*(np.array([50.0, 8.0]) + rng.random(2)).tolist()),
+            location=None if rng.random() < 0.2 else Location.from_coordinates(*(np.array([50.0, 8.0]) + rng.random(2)).tolist()),
         )
         if profiles[identifier].location and rng.random() < 0.5:
             profiles[identifier] = replace(profiles[identifier], within_km=float(rng.choice([20.0, 60.0, 200.0])))
@@ -68,7 +68,7 @@ def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int 
         states[identifier] = state
     appeal = {identifier: float(rng.normal()) for identifier in profiles}
     index = CandidateIndex(vocabulary, rule)
-    index.put(*profiles.values())
-    index.prefer(states)
+    index.upsert(*profiles.values())
+    index.set_states(states)
     index.set_appeal(appeal)
     return Crowd(profiles, states, appeal, index)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.recommend.policy import MutualPolicy, Policy
+from kaczmatch.recommend.decks.policy import MutualPolicy, Policy
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.storage import MemoryStore
@@ -64,7 +64,7 @@ class SimulatedTown(Town):
 
 def logged(seed: int, couples: int = 50, days: int = 2, floor: float = 0.3) -> SimulatedTown:
     """A town with a log: everybody has looked at a few decks, dealt with a floor that leaves traces of other policies."""
-    town = SimulatedTown(seed, couples, policy=MutualPolicy(floor=floor))
+    town = SimulatedTown(seed, couples, policy=MutualPolicy(uniform_floor=floor))
     for _ in range(days):
         town.day()
     return town

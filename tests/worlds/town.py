@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context

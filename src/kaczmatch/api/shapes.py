@@ -8,9 +8,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from kaczmatch.api.guards import ID
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import OLDEST, age_on
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import MAX_AGE, age_on
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.profiles import ProfileInput, tags_of
 
@@ -49,8 +49,8 @@ class ProfileIn(Shape):
     born: date
     i_am: list[Word] = Field(min_length=1, max_length=32)
     i_look_for: list[Word] = Field(min_length=1, max_length=32)
-    youngest: int = Field(18, ge=0, le=OLDEST)
-    oldest: int = Field(OLDEST, ge=0, le=OLDEST)
+    youngest: int = Field(18, ge=0, le=MAX_AGE)
+    oldest: int = Field(MAX_AGE, ge=0, le=MAX_AGE)
     location: Place | None = None
     within_km: float | None = Field(None, ge=0.0, le=50_000.0)
     tags: list[Word] = Field([], max_length=MOST_TAGS)

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.vectors import unit
-from kaczmatch.recommend.deck import Reason
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person, StoredState
 from kaczmatch.service.meeting.preferences import surely_liked

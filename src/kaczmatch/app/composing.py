@@ -15,9 +15,9 @@ import numpy as np
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.routes.transfer import AT_ONCE
 from kaczmatch.app.vocabulary import first_words
-from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy, Policy
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.access.credentials import Credentials
 from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context
@@ -84,7 +84,7 @@ def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
     known = [field.name for field in fields(kind) if field.name != "sampler"]
     for name in chosen:
         if name not in known:
-            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {nearest(name, known)}")
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {did_you_mean(name, known)}")
     return kind(**chosen)
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import final
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Fact, Model, StoredState
+from kaczmatch.service.domain.locks import REFIT
+from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, StoredState
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 
-_FACT = "refit"
 _LOOKED_AT = 20_000
 
 
@@ -46,12 +46,12 @@ class Refitting:
             known = reader.find(StoredState, model=current.model, limit=_LOOKED_AT)
         if current.building or sum(one.swipes > 0 for one in known) < self.settings.refit_people:
             return None
-        return self.run() if self.context.store.write(self._claim, locks=["~refit"]).result() else None
+        return self.run() if self.context.store.write(self._claim, locks=[REFIT]).result() else None
 
     def _claim(self, transaction: Transaction) -> bool:
         """Whoever writes the time first does it."""
-        now, last = self.context.clock(), transaction.get(Fact, _FACT)
-        if last is not None and now - datetime.fromisoformat(last.value) < timedelta(days=self.settings.refit_days):
+        now, last = self.context.clock(), transaction.get(LastRefit, SINGLE_ROW)
+        if last is not None and now - last.at < timedelta(days=self.settings.refit_days):
             return False
-        transaction.put(Fact(name=_FACT, value=now.isoformat()))
+        transaction.put(LastRefit(at=now))
         return True

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.settings.model import Settings
 
 GENERAL: Final = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from kaczmatch.app.composing import fresh_rng, new_id, rules_of
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assigned

@@ -14,9 +14,9 @@ def influence_chart(
 ) -> alt.FacetChart:
     """The angle that today's direction turns without each swipe, latest swipe at the right; one panel a learner."""
     rows = [
-        {"learner": name, "swipes ago": len(influence.turns) - place, "turn": float(turn)}
+        {"learner": name, "swipes ago": len(influence.angles) - place, "turn": float(turn)}
         for name, influence in influences.items()
-        for place, turn in enumerate(influence.turns)
+        for place, turn in enumerate(influence.angles)
     ]
     chart: alt.FacetChart = (
         alt.Chart({"values": rows}, width=560, height=70)

@@ -1,7 +1,7 @@
 """Compiled linear algebra, shared by every kernel.
 
-Strict float64: no fastmath, so a sum is added in the order written here wherever it is compiled in, and two callers get the
-same bits. Sums run in four lanes, which is what lets strict code use vector registers.
+Strict float64 without fastmath: sums are added in the order written here, so all callers get the same bits. Sums run in four
+lanes, which lets strict code use vector registers.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from kaczmatch.core.vectors import LONGEST, SHORTEST, Matrix, Vector
+from kaczmatch.core.vectors import MAX_SQUARED_NORM, MIN_SQUARED_NORM, Matrix, Vector
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def drop_stale_kernels(package: Path) -> None:
-    """Kernels older than the newest source go: numba notices a changed file, not a changed file that it compiled in."""
+    """Delete cached kernels that are older than the newest source.
+
+    Numba notices a changed file, but not a changed import of it.
+    """
     kernels = list(package.rglob("*.nb[ic]"))
     folders = {kernel.parent.parent if kernel.parent.name == "__pycache__" else kernel.parent for kernel in kernels}
     newest = max((path.stat().st_mtime for folder in folders for path in folder.glob("*.py")), default=0.0)
     for kernel in kernels:
-        with contextlib.suppress(OSError):  # another process may be at it, or the place read-only
+        with contextlib.suppress(OSError):  # another process may have deleted it, or the folder is read-only
             if kernel.stat().st_mtime < newest:
                 kernel.unlink()
 
@@ -57,7 +60,7 @@ def _jit(function: Callable[..., object], *, cache: bool) -> Any:
 
 
 def _can_cache() -> bool:
-    """Whether numba finds a place for its cache; where it does not, everything is compiled at every start."""
+    """Whether numba finds a folder for its cache. Where it does not, everything is compiled at every start."""
     try:
         _jit(_can_cache, cache=True)
     except RuntimeError:
@@ -119,19 +122,19 @@ def products(v: Vector, a: Vector) -> tuple[float, float, float]:
 
 
 @compiled
-def usable(squared: float) -> bool:
+def usable_norm(squared: float) -> bool:
     """Whether a squared length is zero or safely inside float64; false for NaN."""
-    return squared == 0.0 or SHORTEST <= squared <= LONGEST
+    return squared == 0.0 or MIN_SQUARED_NORM <= squared <= MAX_SQUARED_NORM
 
 
 @compiled
-def cosine_of(va: float, vv: float, aa: float) -> float:
+def cosine_from_products(va: float, vv: float, aa: float) -> float:
     """The cosine from the three products; 0 where either vector is 0."""
     return va / (math.sqrt(vv) * math.sqrt(aa)) if vv > 0.0 and aa > 0.0 else 0.0
 
 
 @compiled
-def add(v: Vector, c: float, a: Vector) -> None:
+def add_scaled(v: Vector, c: float, a: Vector) -> None:
     """v += c·a."""
     for i in range(v.shape[0]):
         v[i] += c * a[i]
@@ -162,14 +165,14 @@ def ridge_step(rows: Matrix, r: Vector, alpha: float) -> Vector:
     if k <= d:
         c = r.copy()
         _substitute(g, c)
-        return _combined(rows, c)
-    step = _combined(rows, r)
+        return _transpose_times(rows, c)
+    step = _transpose_times(rows, r)
     _substitute(g, step)
     return step
 
 
 @compiled
-def adapted(rows: Matrix, alpha: float, condition: float) -> float:
+def adapted_damping(rows: Matrix, alpha: float, condition: float) -> float:
     """The smallest α, but at least `alpha`, with κ(AAᵀ + αI) at most `condition`."""
     if condition == math.inf:
         return alpha
@@ -180,8 +183,8 @@ def adapted(rows: Matrix, alpha: float, condition: float) -> float:
 
 
 @compiled
-def independent(rows: Matrix, novelty: float) -> int:
-    """How many rows come before the first that has less than this share of its squared length outside the span of those."""
+def count_independent(rows: Matrix, novelty: float) -> int:
+    """The number of rows before the first that has less than a share `novelty` of its squared length outside their span."""
     k: int = rows.shape[0]
     if novelty == 0.0:
         return k
@@ -199,11 +202,11 @@ def independent(rows: Matrix, novelty: float) -> int:
 
 
 @compiled
-def _combined(rows: Matrix, c: Vector) -> Vector:
+def _transpose_times(rows: Matrix, c: Vector) -> Vector:
     """Aᵀc."""
     total = np.zeros(rows.shape[1])
     for i in range(rows.shape[0]):
-        add(total, c[i], rows[i])
+        add_scaled(total, c[i], rows[i])
     return total
 
 
@@ -222,7 +225,7 @@ def _factor(g: Matrix) -> bool:
         for j in range(row.shape[0]):
             row[j] *= scale
         for i in range(1, row.shape[0]):
-            add(g[k + i, k + i :], -row[i], row[i:])
+            add_scaled(g[k + i, k + i :], -row[i], row[i:])
     return True
 
 
@@ -232,14 +235,14 @@ def _substitute(g: Matrix, x: Vector) -> None:
     n = g.shape[0]
     for i in range(n):
         x[i] /= g[i, i]
-        add(x[i + 1 :], -x[i], g[i, i + 1 :])
+        add_scaled(x[i + 1 :], -x[i], g[i, i + 1 :])
     for i in range(n - 1, -1, -1):
         x[i] = (x[i] - dot(g[i, i + 1 :], x[i + 1 :])) / g[i, i]
 
 
 @compiled
 def _least_squares(rows: Matrix, r: Vector, alpha: float) -> Vector:
-    """The same from the singular values, however dependent the rows are: what rounding left of a zero one is left out."""
+    """`ridge_step` from the singular values, for dependent rows. Singular values that are zero but for rounding are left out."""
     u, sigma, vt = np.linalg.svd(rows, full_matrices=False)
     step = np.zeros(rows.shape[1])
     for i in range(sigma.shape[0]):
@@ -247,5 +250,5 @@ def _least_squares(rows: Matrix, r: Vector, alpha: float) -> Vector:
             c = 0.0
             for j in range(r.shape[0]):
                 c += u[j, i] * r[j]
-            add(step, c * sigma[i] / (sigma[i] * sigma[i] + alpha), vt[i])
+            add_scaled(step, c * sigma[i] / (sigma[i] * sigma[i] + alpha), vt[i])
     return step

@@ -13,10 +13,10 @@ from typing import final
 
 @final
 class InvalidInput(ValueError):
-    """Something handed in cannot be used.
+    """An argument cannot be used.
 
-    ``field`` names what is wrong, ``problem`` says what is wrong with it and what would be right. Whatever was handed in
-    is left as it was.
+    ``field`` names what is wrong, ``problem`` says what is wrong with it and what would be right. The arguments are left
+    unchanged.
     """
 
     def __init__(self, field: str, problem: str) -> None:
@@ -28,14 +28,14 @@ class InvalidInput(ValueError):
         return f"{self.field}: {self.problem}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of an "unknown name" message: the closest known name, or all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
 
 
-def checked(field: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False) -> float:
+def check_number(field: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False) -> float:
     """`value` as a float, if it lies in [low, high] (or in (low, high] with `open_low`)."""
     number: float | None = value if type(value) is float else None
     if number is None and isinstance(value, Real) and not isinstance(value, bool):
@@ -50,7 +50,7 @@ def checked(field: str, value: float, *, low: float, high: float = math.inf, ope
     return number
 
 
-def whole(field: str, value: int, *, low: int, high: int) -> int:
+def check_integer(field: str, value: int, *, low: int, high: int) -> int:
     """`value` as an int, if it is a whole number in [low, high]."""
     try:
         number = None if isinstance(value, bool) else operator.index(value)

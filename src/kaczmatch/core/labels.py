@@ -1,4 +1,4 @@
-"""What a swipe said: like (+1) or pass (-1)."""
+"""Labels: like (+1) or pass (-1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kaczmatch.core.vectors import Vector, as_column
 Label = Literal["like", "pass"] | int
 
 _SIGNS: dict[object, float] = {"like": 1.0, "pass": -1.0, 1: 1.0, -1: -1.0}
-_NOT_LABELS = frozenset({bool, np.bool_, complex, np.complex128})  # equal to 1, but hardly meant as one
+_NOT_LABELS = frozenset({bool, np.bool_, complex, np.complex128})  # equal to 1, but hardly intended as a label
 _EXPECTED = "must be 'like', 'pass', 1 or -1"
 
 

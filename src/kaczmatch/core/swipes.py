@@ -1,4 +1,4 @@
-"""One swipe as it was shown, and a whole log of them in columns."""
+"""A candidate as it was shown, and a whole log of swipes in columns."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kaczmatch.core.errors import InvalidInput, checked, nearest
+from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean
 from kaczmatch.core.labels import signs
 from kaczmatch.core.vectors import Column, Matrix, Vector, as_column, as_matrix, as_vector, problem_with, usable_rows
 
 _MOST_SECONDS = 1e12  # thirty thousand years
-MOST_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
+MAX_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
 def check_appeal(appeal: Vector) -> None:
-    possible = np.abs(appeal) <= MOST_APPEAL
+    possible = np.abs(appeal) <= MAX_APPEAL
     if not possible.all():
         row = int(np.argmin(possible))
-        raise InvalidInput("appeal", f"row {row}: must be log-odds within ±{MOST_APPEAL:g}, got {appeal[row]}")
+        raise InvalidInput("appeal", f"row {row}: must be log-odds within ±{MAX_APPEAL:g}, got {appeal[row]}")
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """A candidate as shown: tag and feature values, and appeal (log-odds of being liked by others) at that moment."""
+class ShownCandidate:
+    """A candidate at the moment of a swipe: values of tags and features, and appeal (log-odds of being liked by others)."""
 
     features: Vector
     appeal: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", as_vector(self.features, "features"))
-        object.__setattr__(self, "appeal", checked("appeal", self.appeal, low=-MOST_APPEAL, high=MOST_APPEAL))
+        object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
 
 
 @final
 class SwipeLog:
-    """Swipes of many users, one row each, every user's rows in the order they happened.
+    """Swipes of many users, one row per swipe. The rows of each user are in order of time.
 
-    Give either ``features`` (a row of values a swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or keys
-    of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
-    (datetimes, or seconds), ``appeal`` the candidate's appeal as it was seen.
+    Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or
+    keys of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
+    (datetimes, or seconds), ``appeal`` the candidate's appeal at that time.
     """
 
-    __slots__ = ("appeal", "at", "features", "label", "row", "session", "user")
+    __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "user")
 
     user: Column
-    features: Matrix  # one row a swipe, or one a candidate
-    row: NDArray[np.int64] | None  # which of those rows a swipe saw; None: its own
+    features: Matrix  # one row per swipe, or one per candidate
+    candidate_row: NDArray[np.int64] | None  # the row of `features` per swipe; None: one row per swipe
     label: Vector
     session: Column | None
     at: NDArray[np.int64] | None  # microseconds
@@ -74,16 +74,16 @@ class SwipeLog:
         if features is not None:
             if candidate is not None or candidates is not None:
                 raise InvalidInput("features", "give either features, or candidate and candidates, not both")
-            self.features, self.row = as_matrix(features, "features"), None
+            self.features, self.candidate_row = as_matrix(features, "features"), None
             if len(self.features) != len(self):
                 raise InvalidInput("features", f"has {len(self.features)} rows, but label has {len(self)}")
         elif candidate is None or candidates is None:
             raise InvalidInput("candidate", "give features, or candidate together with candidates")
         else:
-            self.features, self.row = _looked_up(self._column(candidate, "candidate"), candidates)
+            self.features, self.candidate_row = _looked_up(self._column(candidate, "candidate"), candidates)
         bad = np.flatnonzero(~usable_rows(self.features))
         if bad.size:
-            where = "features" if self.row is None else "candidates"
+            where = "features" if self.candidate_row is None else "candidates"
             raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
         self.session = None if session is None else self._column(session, "session")
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
@@ -103,7 +103,7 @@ class SwipeLog:
         known = ("user", "label", "features", "candidate", "candidates", "session", "at", "appeal")
         for name in log:
             if name not in known:
-                raise InvalidInput(str(name), f"is not a column of a swipe log; {nearest(str(name), known)}")
+                raise InvalidInput(str(name), f"is not a column of a swipe log; {did_you_mean(str(name), known)}")
         for name in ("user", "label"):
             if name not in log:
                 raise InvalidInput(name, "this column is missing from the swipe log")
@@ -117,7 +117,7 @@ class SwipeLog:
         return int(self.features.shape[1])
 
     def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
-        """The same swipes, each with this appeal as it was seen."""
+        """The same swipes with these appeals."""
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
@@ -125,20 +125,20 @@ class SwipeLog:
         check_appeal(other.appeal)
         return other
 
-    def rows(self, chosen: ArrayLike) -> SwipeLog:
+    def select(self, chosen: ArrayLike) -> SwipeLog:
         """Some of the rows, by number or by a mask, in the given order."""
         places = np.asarray(chosen)
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             column = getattr(self, name)
-            whole = column is None or (name == "features" and self.row is not None)
+            whole = column is None or (name == "features" and self.candidate_row is not None)
             setattr(other, name, column if whole else column[places])
         return other
 
-    def seen(self, row: int) -> Seen:
-        """What the swipe in `row` saw."""
-        features = self.features[row if self.row is None else self.row[row]]
-        return Seen(features, 0.0 if self.appeal is None else float(self.appeal[row]))
+    def shown_candidate(self, row: int) -> ShownCandidate:
+        """The candidate of the swipe in `row`."""
+        features = self.features[row if self.candidate_row is None else self.candidate_row[row]]
+        return ShownCandidate(features, 0.0 if self.appeal is None else float(self.appeal[row]))
 
     def _column(self, values: ArrayLike, name: str) -> Column:
         column = as_column(values, name)
@@ -148,7 +148,7 @@ class SwipeLog:
 
 
 def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> tuple[Matrix, NDArray[np.int64]]:
-    """The candidates' matrix, and the row of it that each swipe saw."""
+    """The candidates' matrix, and its row per swipe."""
     if isinstance(candidates, Mapping):
         if not candidates:
             raise InvalidInput("candidates", "is empty")

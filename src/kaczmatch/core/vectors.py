@@ -1,4 +1,4 @@
-"""Vectors as everything here uses them: float64, contiguous, checked once at the door."""
+"""Vectors as all modules use them: float64 and contiguous. Input is checked once, where it enters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kaczmatch.core.errors import InvalidInput
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Column = NDArray[Any]
+Integers = NDArray[np.int64]
 
 FLOAT64 = np.dtype(np.float64)
 
-# A squared length is zero or within these, so that no product of two lengths, nor a step divided by one, leaves float64.
-SHORTEST, LONGEST = 1e-100, 1e100
+# A squared norm is zero or within these limits, so that no product of two norms, and no step divided by one, leaves float64.
+MIN_SQUARED_NORM, MAX_SQUARED_NORM = 1e-100, 1e100
 
 
 def as_vector(value: ArrayLike, field: str) -> Vector:
@@ -48,7 +49,7 @@ def as_rows(value: ArrayLike, field: str) -> Matrix:
 
 
 def as_column(values: ArrayLike, field: str) -> Column:
-    """`values` as a one-dimensional array that keeps what they are: numpy would cut or convert some lists of identifiers."""
+    """`values` as a one-dimensional array that keeps each value: numpy would truncate or convert some lists of identifiers."""
     if isinstance(values, list | tuple):
         kinds = set(map(type, values))
         numbers = kinds == {int} or kinds == {float} or kinds == {bool}
@@ -80,7 +81,7 @@ def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float
     return np.require(array, np.float64, ["C", "A"])
 
 
-def finite(vector: Vector, field: str) -> Vector:
+def check_vector(vector: Vector, field: str) -> Vector:
     """`vector`, if its squared length is zero or well within float64."""
     if not usable_rows(vector[None])[0]:
         raise InvalidInput(field, problem_with(vector))
@@ -91,7 +92,7 @@ def usable_rows(rows: Matrix) -> NDArray[np.bool_]:
     """Which rows have a squared length of zero or well within float64."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squared: Vector = np.einsum("ij,ij->i", rows, rows)
-    return np.equal(squared, 0.0) | (np.greater_equal(squared, SHORTEST) & np.less_equal(squared, LONGEST))
+    return np.equal(squared, 0.0) | (np.greater_equal(squared, MIN_SQUARED_NORM) & np.less_equal(squared, MAX_SQUARED_NORM))
 
 
 def problem_with(vector: Vector) -> str:
@@ -101,17 +102,17 @@ def problem_with(vector: Vector) -> str:
         return f"entry {bad[0]} is {vector[bad[0]]}; every entry must be finite"
     with np.errstate(over="ignore", under="ignore"):
         squared = float(vector @ vector)
-    return f"squared length {squared:g} is outside [{SHORTEST:g}, {LONGEST:g}]; rescale the real-valued features"
+    return f"squared length {squared:g} is outside [{MIN_SQUARED_NORM:g}, {MAX_SQUARED_NORM:g}]; rescale the real-valued features"
 
 
-def sealed(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same array, read-only from now on."""
+def read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same array, made read-only."""
     array.flags.writeable = False
     return array
 
 
-def times(rows: Matrix, v: Vector) -> Vector:
-    """Each row times v, on this thread alone: for some hundred rows BLAS would wake others, which costs more than it saves."""
+def matvec(rows: Matrix, v: Vector) -> Vector:
+    """Each row times v, on this thread alone: for a few hundred rows, waking the threads of BLAS costs more than it saves."""
     return np.asarray(np.einsum("ij,j->i", rows, v))
 
 

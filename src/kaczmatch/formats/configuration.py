@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.learners.population.appeal import Appeal
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
 
 _SECTIONS = ("learner", "appeal")
@@ -37,8 +37,8 @@ class Configuration:
         known = ("half_life_days", "spread")
         for name in self.appeal:
             if name not in known:
-                raise InvalidInput(name, f"is not a setting of appeal; {nearest(name, known)}")
-        Appeal(**self.appeal)
+                raise InvalidInput(name, f"is not a setting of appeal; {did_you_mean(name, known)}")
+        AppealModel(**self.appeal)
 
     def text(self, why: str) -> str:
         """As TOML, with a line that says where it comes from."""
@@ -58,7 +58,7 @@ def read_configuration(path: Path) -> Configuration:
         raise InvalidInput("config", f"{path.name} is not TOML: {error}") from None
     for name in found:
         if name not in _SECTIONS:
-            raise InvalidInput("config", f"{path.name} has a section {name!r}; {nearest(name, _SECTIONS)}")
+            raise InvalidInput("config", f"{path.name} has a section {name!r}; {did_you_mean(name, _SECTIONS)}")
     section = found.get("learner")
     if not isinstance(section, dict) or "slug" not in section:
         raise InvalidInput("config", f'{path.name} must name the learner: [learner] and slug = "probit"')

@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import KINDS, inert
+from kaczmatch.formats.cells import inert, joined
+from kaczmatch.formats.rows import KINDS
 
 Batches = Iterable[Sequence[Mapping[str, Any]]]
 
-BETWEEN = "|"
 _PIECE = 1 << 18
 
 
@@ -54,12 +52,6 @@ def write_rows(batches: Batches, columns: Sequence[str], kind: str, path: Path) 
     return written
 
 
-def joined(parts: Sequence[str]) -> str:
-    """A list in one cell: with | between, or as JSON where a part has one itself."""
-    plain = all(BETWEEN not in part and part == part.strip() for part in parts) and not (parts and parts[0].startswith("["))
-    return BETWEEN.join(parts) if plain else json.dumps(parts, ensure_ascii=False)
-
-
 def _csv(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -87,6 +79,9 @@ def _lines(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
 
 def _parquet(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
     """By way of a JSON Lines file, translated in a stream. Mappings become JSON texts: their names differ from row to row."""
+    import polars as pl  # the service starts without it: few need Parquet
+
+    kinds = {list: pl.List(pl.String), int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
     with tempfile.TemporaryDirectory() as folder:
         lines, table = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
         rows = 0
@@ -95,7 +90,7 @@ def _parquet(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
             for batch in batches:
                 rows += len(batch)
                 for row in batch:
-                    types |= {name: kind for name in columns if (kind := _type(row[name])) is not None}
+                    types |= {name: kind for name in columns if (kind := kinds.get(type(row[name]))) is not None}
                 flat = [{name: _flat(row[name]) for name in columns} for row in batch]
                 file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in flat).encode())
         if rows:
@@ -109,9 +104,3 @@ def _parquet(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
 
 def _flat(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
-
-
-def _type(value: Any) -> Any:
-    if isinstance(value, list):
-        return pl.List(pl.String)
-    return {int: pl.Int64, float: pl.Float64, bool: pl.Boolean}.get(type(value))

@@ -1,4 +1,4 @@
-"""Ratios of sums whose parts come in clusters: what one person decided is not independent, what two people decided is."""
+"""Ratios of sums over clusters: decisions of one person are dependent, decisions of different people are independent."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 from kaczmatch.core.vectors import Vector
 
 
-class Estimate(NamedTuple):
-    """A figure and the interval that covers the truth in 95 of 100 studies like this one."""
+class IntervalEstimate(NamedTuple):
+    """An estimate with its confidence interval (95 % unless said otherwise)."""
 
     value: float
     low: float
@@ -22,17 +22,17 @@ class Estimate(NamedTuple):
         return self.low <= truth <= self.high
 
 
-def ratio(above: Vector, below: Vector, *, level: float = 0.95) -> Estimate:
-    """Σ above / Σ below, a value a cluster each; the spread is what leaving out one cluster at a time does (jackknife).
+def clustered_ratio(above: Vector, below: Vector, *, level: float = 0.95) -> IntervalEstimate:
+    """Σ above / Σ below, one value per cluster each, with an interval from the jackknife over clusters.
 
-    Without the largest cluster a ratio may move a lot, and the jackknife sees that; the usual sandwich does not.
+    Leaving out the largest cluster may move the ratio a lot. The jackknife sees that; the usual sandwich estimator does not.
     """
     clusters, total = len(above), float(below.sum())
     value = float(above.sum()) / total if total else math.nan
     without = total - below
     if clusters < 2 or not (without > 0.0).all():
-        return Estimate(value, -math.inf, math.inf)
+        return IntervalEstimate(value, -math.inf, math.inf)
     left = (above.sum() - above) / without
     spread = math.sqrt((clusters - 1) / clusters * float(np.square(left - left.mean()).sum()))
     reach = float(stdtrit(clusters - 1, 0.5 + level / 2.0)) * spread
-    return Estimate(value, value - reach, value + reach)
+    return IntervalEstimate(value, value - reach, value + reach)

@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import adapted, ridge_step
+from kaczmatch.core.compiled import adapted_damping, ridge_step
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.rules.block_adaptive import BlockAdaptive
@@ -24,7 +24,7 @@ from kaczmatch.report.results import Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.metrics import alignment
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, with_flips, world
+from kaczmatch.simulation.world import World, with_label_noise, world
 from kaczmatch.solvers.kaczmarz_plus_plus import Pace
 
 FLIPS = (0.0, 0.2)
@@ -61,7 +61,7 @@ def accelerated_ends(found: Trace, here: World, user: int, added: Acceleration, 
         nonlocal v, z
         rows, y = here.tags[shown[session]], labels[session].astype(float)
         r = _residuals(rows, y, v)
-        w = ridge_step(rows, r, adapted(rows, RULE.alpha, RULE.condition))
+        w = ridge_step(rows, r, adapted_damping(rows, RULE.alpha, RULE.condition))
         beta, eta = (pace.momentum, pace.eta) if added.adaptive else (added.momentum, added.momentum)
         z = beta * (z + w)
         v = unit(v + w + eta * z)
@@ -82,7 +82,7 @@ def accelerated_table(laboratory: Laboratory) -> Table:
     for flip in FLIPS:
         means: dict[str, list[Vector]] = {}
         for seed in range(laboratory.plan.seeds):
-            here = with_flips(world(base, seed), flip, seed)
+            here = with_label_noise(world(base, seed), flip, seed)
             found = trace(RULE, here, followed=False)
             for name, added in VARIANTS.items():
                 laboratory.tick(f"{name}, p = {flip:.1f}, seed {seed}")

@@ -21,7 +21,7 @@ from kaczmatch.laboratory.solver_runs import (
     theory,
 )
 from kaczmatch.laboratory.study import Laboratory
-from kaczmatch.report.results import Figure, Part, Row, Table
+from kaczmatch.report.results import Figure, ReportPart, Row, Table
 from kaczmatch.solvers.randomised import RandomisedKaczmarz
 
 _COLOURS = {
@@ -40,13 +40,13 @@ _COLOURS = {
 _DASHED = ("lsqr", "lsmr", "kaczmarz-algorithms")
 
 
-def lineage_part(laboratory: Laboratory) -> Part:
+def lineage_part(laboratory: Laboratory) -> ReportPart:
     """Convergence on three kinds of systems, row norms, α, and Kaczmarz++ steps in a learner."""
     m, n = (240, 24) if laboratory.plan.quick else (600, 60)
     first, counted, timed = _convergence(laboratory, m, n)
     norms, alpha, learner = row_norms_table(laboratory, m, n), alpha_table(laboratory, m, n), accelerated_table(laboratory)
     caption = f"{m} rows, {n} unknowns, seed 0; dotted: the squared error that the theorem allows randomised Kaczmarz, as a root"
-    return Part(
+    return ReportPart(
         "lineage",
         "The Kaczmarz family",
         _words(counted, norms.rows, alpha.rows, learner.rows),

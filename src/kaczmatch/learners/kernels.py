@@ -1,7 +1,8 @@
-"""The compiled functions a learner is made of, and their fixed signatures.
+"""Kernels: the compiled functions that a learner is made of, and their fixed signatures.
 
-A kernel changes one user's cells in place. Live calls hand it a copy of a state's cells, replay hands it a row of working
-memory: both reach the same machine code, which is why they agree bit for bit.
+Cells are the float64 numbers inside a state. A kernel is a compiled function that changes the cells of one user in place.
+Live calls hand it a copy of a state's cells. Replay hands it a row of working memory. Both run the same machine code, so they
+agree bit for bit.
 """
 
 from __future__ import annotations
@@ -16,53 +17,54 @@ from kaczmatch.core.compiled import compiled, compiled_as
 from kaczmatch.core.vectors import Vector
 
 CELLS = types.Array(types.float64, 1, "C")
-GIVEN = types.Array(types.float64, 1, "C", readonly=True)
+INPUT = types.Array(types.float64, 1, "C", readonly=True)
 
-SWIPE = types.int64(CELLS, GIVEN, types.float64, types.float64, GIVEN)
-END_SESSION = types.int64(CELLS, types.int64, GIVEN)
-FORGET = types.int64(CELLS, GIVEN, types.float64)
-FORETELL = types.float64(CELLS, GIVEN, types.float64, GIVEN)
+SWIPE_SIGNATURE = types.int64(CELLS, INPUT, types.float64, types.float64, INPUT)
+END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
+FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
+PREDICT_SIGNATURE = types.float64(CELLS, INPUT, types.float64, INPUT)
 
-# What a swipe kernel answers: done; why it left the cells as they were; or done, and start anew: the taste has changed.
+# What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the
+# prior.
 DONE = 0
 BAD_FEATURES = 1
-CHANGED = 2
+TASTE_CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
-end_session_kernel = compiled_as(END_SESSION)  # (cells, dimensions, parameters) -> DONE
-forget_kernel = compiled_as(FORGET)  # (cells, cells at the start, keep) -> DONE
-foretell_kernel = compiled_as(FORETELL)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
+swipe_kernel = compiled_as(SWIPE_SIGNATURE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
+end_session_kernel = compiled_as(END_SESSION_SIGNATURE)  # (cells, dimensions, parameters) -> DONE
+forget_kernel = compiled_as(FORGET_SIGNATURE)  # (cells, cells at the start, keep) -> DONE
+predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
 
 
 @end_session_kernel
-def nothing_pending(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    """For rules that learn at every swipe: the end of a session changes nothing."""
+def end_session_noop(cells: Vector, dimensions: int, parameters: Vector) -> int:
+    """For rules that learn at every swipe. The end of a session changes nothing."""
     return DONE
 
 
 @forget_kernel
-def never_forgets(cells: Vector, start: Vector, keep: float) -> int:
-    """For rules without a notion of time."""
+def forget_noop(cells: Vector, start: Vector, keep: float) -> int:
+    """For rules that never forget."""
     return DONE
 
 
-@foretell_kernel
-def says_nothing(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    """For rules that only order."""
+@predict_kernel
+def predict_unsupported(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    """For rules that rank but know no probability: NaN."""
     return math.nan
 
 
 @compiled
-def kept_after(microseconds: int, half_life: float) -> float:
-    """How much is kept after some time: a half after each half-life (in seconds)."""
+def decay_factor(microseconds: int, half_life: float) -> float:
+    """The share that is kept after some time: one half per half-life (in seconds)."""
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
 
 
 class Kernels(NamedTuple):
-    """What a learner runs, live and in replay."""
+    """The kernels of a learner, live and in replay."""
 
     swipe: Callable[[Vector, Vector, float, float, Vector], int]
-    end_session: Callable[[Vector, int, Vector], int] = nothing_pending
-    forget: Callable[[Vector, Vector, float], int] = never_forgets
-    foretell: Callable[[Vector, Vector, float, Vector], float] = says_nothing
+    end_session: Callable[[Vector, int, Vector], int] = end_session_noop
+    forget: Callable[[Vector, Vector, float], int] = forget_noop
+    predict: Callable[[Vector, Vector, float, Vector], float] = predict_unsupported

@@ -7,7 +7,7 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, Literal, overload
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
@@ -57,9 +57,9 @@ def learner(slug: str, **settings: Any) -> Learner:
     """The learner called `slug`, with its defaults where no setting says otherwise."""
     rule = LEARNERS.get(slug) if isinstance(slug, str) else None
     if rule is None:
-        raise InvalidInput("slug", f"there is no learner {slug!r}; {nearest(str(slug), LEARNERS)}")
+        raise InvalidInput("slug", f"there is no learner {slug!r}; {did_you_mean(str(slug), LEARNERS)}")
     names = {field.metadata.get("setting", field.name): field.name for field in fields(rule) if field.init}
     for name in settings:
         if name not in names:
-            raise InvalidInput(name, f"is not a setting of {slug!r}; {nearest(name, names) if names else 'it has none'}")
+            raise InvalidInput(name, f"is not a setting of {slug!r}; {did_you_mean(name, names) if names else 'it has none'}")
     return rule(**{names[name]: value for name, value in settings.items()})

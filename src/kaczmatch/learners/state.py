@@ -1,4 +1,4 @@
-"""What a learner knows of one user: a value, and its form in storage."""
+"""What a learner knows about one user: a value, and its form in storage."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kaczmatch.learners.prior import Prior
 
 _MAGIC = b"kz"
 _FORMAT = 1
-# magic, format, the rule's own version, tags, cells, fingerprint of the prior, its tags where it travels along, bytes of slug and
-# prior version
+# magic, format, the learner's state version, tags, cells, fingerprint of the prior, number of prior weights stored inside (0
+# for a versioned prior), bytes of the slug, bytes of the prior's version
 _HEADER = struct.Struct("<2sBBIIIIBB")
 _CHECKSUM = struct.Struct("<I")
 
 
 class State(NamedTuple):
-    """One user's preference: read-only cells whose meaning is the learner's, and the prior they started from."""
+    """What was learned about one user: read-only cells, whose meaning only the learner knows, and the prior they started from."""
 
     learner: str
     version: int
@@ -65,7 +65,7 @@ class State(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class EncodedState:
-    """The parts of a stored state, before a learner has looked at them."""
+    """The parts of a stored state, before a learner has checked them."""
 
     learner: str
     version: int
@@ -101,10 +101,10 @@ class EncodedState:
         )
 
     def prior(self, given: Prior | None) -> Prior:
-        """The prior this state started from: the one that travelled with it, or the one given, if it is the right one."""
+        """The prior that this state started from: the one stored inside, or the given one, if it is the right one."""
         if not self.prior_version:
             return Prior(self.prior_weights)
-        given = given or Prior.known(self.prior_version)
+        given = given or Prior.from_version(self.prior_version)
         if given is None or given.version != self.prior_version:
             got = "none" if given is None else repr(given.version)
             raise InvalidInput("prior", f"this state started from prior {self.prior_version!r}; pass that one, got {got}")

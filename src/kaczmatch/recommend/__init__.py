@@ -1,1 +1,1 @@
-"""Who may meet whom, and how well they fit."""
+"""Recommendation: people and hard filters, scores, the candidate index, samplers and decks."""

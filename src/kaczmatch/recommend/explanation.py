@@ -1,4 +1,4 @@
-"""Why somebody is shown, told from the viewer's side alone: nothing here depends on what the other person likes."""
+"""Why a candidate is shown, from the viewer's side alone: nothing here depends on what the candidate likes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import as_vector, unit
-from kaczmatch.learners.logs.influence import without_each
+from kaczmatch.learners.logs.influence import leave_one_out_states
 from kaczmatch.learners.prior import Prior
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Names with what each adds to the viewer's score, the most first; and rows of the viewer's own swipes likewise."""
+    """Terms that raise and terms that lower the forward score, and rows of the viewer's own swipes that raised it.
 
-    fits: tuple[tuple[str, float], ...]
-    misfits: tuple[tuple[str, float], ...]
+    Each comes with its contribution, the largest first.
+    """
+
+    raising: tuple[tuple[str, float], ...]
+    lowering: tuple[tuple[str, float], ...]
     swipes: tuple[tuple[int, float], ...]
 
 
@@ -40,7 +43,7 @@ def explain(
 ) -> Explanation:
     """Which tags and features of a candidate count for and against them, and which past swipes raised them.
 
-    A tag counts with its learned weight times its share of the candidate's profile. A swipe counts with what the score loses
+    A term contributes its learned weight times its share of the candidate's profile. A swipe contributes what the score loses
     when the viewer's log is folded without it.
     """
     shown = as_vector(features, "features")
@@ -51,12 +54,12 @@ def explain(
     parts = viewer.learner.weights(state.cells, state.dimensions) * unit(shown)
     order = np.argsort(-parts, kind="stable")
     named = [(vocabulary.terms[place].name, float(parts[place])) for place in order.tolist() if shown[place] != 0.0]
-    fits = tuple(part for part in named if part[1] > 0.0)[:most]
-    misfits = tuple(part for part in reversed(named) if part[1] < 0.0)[:most]
+    raising = tuple(part for part in named if part[1] > 0.0)[:most]
+    lowering = tuple(part for part in reversed(named) if part[1] < 0.0)[:most]
     if swipes is None:
-        return Explanation(fits, misfits, ())
-    whole, without = without_each(viewer.learner, swipes, user, prior=prior)
+        return Explanation(raising, lowering, ())
+    whole, without = leave_one_out_states(viewer.learner, swipes, user, prior=prior)
     now = float(viewer.learner.score(whole, shown))
     effects = [(row, now - float(viewer.learner.score(other, shown))) for row, other in without]
     raised = sorted((effect for effect in effects if effect[1] > 0.0), key=lambda effect: -effect[1])
-    return Explanation(fits, misfits, tuple(raised[:most]))
+    return Explanation(raising, lowering, tuple(raised[:most]))

@@ -1,21 +1,30 @@
-"""Forward and backward scores, and their fusion into one that both sides share."""
+"""Forward, backward and mutual scores: how a viewer scores candidates, how they score the viewer, and how both become one.
+
+Scores are computed exactly, from the states. Belief learners answer with probabilities, all others with the paper's cosines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput, nearest
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.compiled import compiled, cosine_from_products, products, usable_norm
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix
+from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.people.profile import Profile
 
 Fusion = Callable[[ArrayLike, ArrayLike], Vector]
 
 
 def geometric(forward: ArrayLike, backward: ArrayLike) -> Vector:
-    """√(forward · backward), the paper's, with each side clamped at 0: a dislike on either side is a 0, not a NaN or a match."""
+    """√(forward · backward), the paper's, with each side clamped at 0, so that a dislike on either side gives 0."""
     return np.asarray(np.sqrt(_clamped(forward) * _clamped(backward)))
 
 
@@ -44,7 +53,7 @@ FUSIONS: Mapping[str, Fusion] = MappingProxyType(
 def fusion(name: str) -> Fusion:
     """The fusion called `name`."""
     if name not in FUSIONS:
-        raise InvalidInput("fusion", f"there is no fusion {name!r}; {nearest(str(name), FUSIONS)}")
+        raise InvalidInput("fusion", f"there is no fusion {name!r}; {did_you_mean(str(name), FUSIONS)}")
     return FUSIONS[name]
 
 
@@ -53,3 +62,60 @@ def _clamped(scores: ArrayLike) -> Vector:
     if np.isnan(values).any():
         raise InvalidInput("scores", "must be numbers, got NaN")
     return np.maximum(values, 0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Viewer:
+    """The user for whom scores are computed: profile, learner, state, and the user's own appeal to others."""
+
+    profile: Profile
+    learner: Learner = field(repr=False)
+    state: State = field(repr=False)
+    appeal: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.profile.features) != self.state.dimensions:
+            problem = f"the profile has {len(self.profile.features)} values, the state {self.state.dimensions} tags"
+            raise InvalidInput("state", f"{problem}; grow it with learner.grow(state, vocabulary.dimensions)")
+        self.learner.direction(self.state)  # raises for a state of another learner
+
+    def forward(self, features: Matrix, appeal: Vector) -> Vector:
+        """The forward score of each row: how much the viewer likes the candidate."""
+        if isinstance(self.learner, BeliefLearner):
+            return np.asarray(self.learner.probability(self.state, features, appeal))
+        cosines = _cosines(as_matrix(features, "features"), self.learner.direction(self.state))
+        return np.asarray(self.learner.score(self.state, features)) if np.isnan(cosines).any() else cosines
+
+    def backward(self, states: Sequence[State]) -> Vector:
+        """The backward score of each state: how much its user likes the viewer."""
+        if isinstance(self.learner, BeliefLearner):
+            return self.learner.probabilities_by_user(states, self.profile.features, self.appeal)
+        if not states:
+            return np.empty(0)
+        d = self.state.dimensions
+        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        if set(learners) != {self.learner.slug} or set(dimensions) != {d}:
+            problem = next(one for one in states if (one.learner, one.dimensions) != (self.learner.slug, d))
+            raise InvalidInput(
+                "states", f"one is of {problem.learner!r} over {problem.dimensions} tags, the viewer's is {self.state!r}"
+            )
+        if len(set(map(len, cells))) > 1:  # some have pending swipes
+            cells = tuple(some[:d] for some in cells)
+        # The weights are the first cells of a state.
+        return _cosines(np.concatenate(cells).reshape(len(states), -1), self.profile.features)
+
+
+@compiled
+def _cosines(rows: Matrix, v: Vector) -> Vector:
+    """The cosine of each row's first cells with v; NaN for rows that cannot be used."""
+    cosines, d = np.empty(len(rows)), len(v)
+    for i in range(len(rows)):
+        va, vv, aa = products(v, rows[i, :d])
+        cosines[i] = cosine_from_products(va, vv, aa) if usable_norm(aa) else np.nan
+    return cosines
+
+
+def default_fusion(learner: Learner) -> str:
+    """The product for learners with probabilities, the paper's geometric mean for the others."""
+    return "product" if isinstance(learner, BeliefLearner) else "geometric"

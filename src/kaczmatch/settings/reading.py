@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.settings.model import FILE, PREFIX, Settings
 
 _SECRETS = ("token_secret", "webhook_secret")
@@ -51,7 +51,7 @@ def _check_names() -> None:
     for variable in os.environ:
         name = variable.removeprefix(PREFIX).lower()
         if variable.startswith(PREFIX) and variable != FILE and name not in Settings.model_fields:
-            raise InvalidInput(variable, f"is not a setting; {nearest(name, Settings.model_fields)}")
+            raise InvalidInput(variable, f"is not a setting; {did_you_mean(name, Settings.model_fields)}")
     file = os.environ.get(FILE)
     if not file:
         return
@@ -63,4 +63,4 @@ def _check_names() -> None:
         raise InvalidInput("config", f"{Path(file).name} is not TOML: {error}") from None
     for name in found:
         if name not in Settings.model_fields:
-            raise InvalidInput(name, f"is not a setting; {nearest(name, Settings.model_fields)}")
+            raise InvalidInput(name, f"is not a setting; {did_you_mean(name, Settings.model_fields)}")

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Matrix
 
 Rng = np.random.Generator
@@ -65,7 +65,7 @@ POPULATIONS: Mapping[str, Callable[[int, int, Rng], Population]] = MappingProxyT
 def population(kind: str, people: int, tags: int, rng: Rng) -> Population:
     """The population called `kind`."""
     if kind not in POPULATIONS:
-        raise InvalidInput("population", f"there is no population {kind!r}; {nearest(kind, POPULATIONS)}")
+        raise InvalidInput("population", f"there is no population {kind!r}; {did_you_mean(kind, POPULATIONS)}")
     return POPULATIONS[kind](people, tags, rng)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled, compiled_as, cosine_of, products
+from kaczmatch.core.compiled import compiled, compiled_as, cosine_from_products, products
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
-from kaczmatch.learners.kernels import CHANGED, END_SESSION, FORGET, GIVEN, SWIPE
+from kaczmatch.learners.kernels import END_SESSION_SIGNATURE, FORGET_SIGNATURE, INPUT, SWIPE_SIGNATURE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.simulation.world import World
@@ -33,10 +33,10 @@ def _said(like: bool, turned: int) -> float:
 
 @compiled_as(
     types.void(
-        types.FunctionType(SWIPE),
-        types.FunctionType(END_SESSION),
-        types.FunctionType(FORGET),
-        GIVEN,
+        types.FunctionType(SWIPE_SIGNATURE),
+        types.FunctionType(END_SESSION_SIGNATURE),
+        types.FunctionType(FORGET_SIGNATURE),
+        INPUT,
         _CELLS,
         types.Array(types.float64, 2, "C", readonly=True),
         types.Array(types.float64, 3, "C", readonly=True),
@@ -91,7 +91,7 @@ def _trace(
             if choose:
                 for c in range(len(pool)):
                     va, vv, aa = products(v, tags[pool[c]])
-                    weight = cosine_of(va, vv, aa)
+                    weight = cosine_from_products(va, vv, aa)
                     # Exponential(weight) clocks ring in the order of a weighted draw; who has no weight comes last, at random.
                     priority[c] = keys[u, s, c] / weight if weight > 0.0 else 1e300 * (1.0 + keys[u, s, c])
                 order = np.argsort(priority)
@@ -99,7 +99,7 @@ def _trace(
                 candidate = pool[order[c]] if choose else pool[c]
                 phase = 1 if 0 < drift_at <= t else 0
                 y = _said(likes[phase, u, candidate], turned[u, t])
-                if swipe(cells, tags[candidate], 0.0, y, parameters) == CHANGED:
+                if swipe(cells, tags[candidate], 0.0, y, parameters) == TASTE_CHANGED:
                     forget(cells, start, 0.0)
                 shown[u, t] = candidate
                 labels[u, t] = y
@@ -109,7 +109,7 @@ def _trace(
                         ends[u, s, i] = v[i]
                 if followed or t == alignment.shape[1] - 1:
                     va, vv, aa = products(v, tastes[phase, u])
-                    alignment[u, t] = cosine_of(va, vv, aa)
+                    alignment[u, t] = cosine_from_products(va, vv, aa)
                 t += 1
                 if place < len(checkpoints) and t == checkpoints[place]:
                     for i in range(len(cells)):
@@ -152,7 +152,7 @@ def trace(learner: Learner, world: World, checkpoints: Sequence[int] = (), *, fo
     """Let `learner` see every user's swipes in `world`, on all cores; alignment only after the last where not `followed`."""
     condition, d = world.condition, world.tags.shape[1]
     users, swipes = condition.users, condition.swipes
-    work = np.zeros((users, learner.room(d, swipes)))
+    work = np.zeros((users, learner.working_size(d, swipes)))
     for row, prior in zip(work, priors_of(learner, world), strict=True):
         start = learner.expand(learner.start(prior).cells, d)
         row[: len(start)] = start

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, checked, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.block_step import BlockStep, cholesky_step, least_squares_step
 from kaczmatch.solvers.contract import Advance, Solver
@@ -42,8 +42,8 @@ class BlockKaczmarz(Solver):
     inner: Inner = "cholesky"
 
     def __post_init__(self) -> None:
-        whole("size", self.size, low=1, high=10**6)
-        checked("alpha", self.alpha, low=0.0, high=1e100)
+        check_integer("size", self.size, low=1, high=10**6)
+        check_number("alpha", self.alpha, low=0.0, high=1e100)
         if self.inner not in get_args(Inner):
             raise InvalidInput("inner", f"must be 'cholesky' or 'least-squares', got {self.inner!r}")
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import InvalidInput, checked, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.system import LinearSystem, linear_system, start_of
 from kaczmatch.solvers.trace import Reason, Solution, SolverTrace
@@ -62,10 +62,10 @@ class Solver(ABC):
         m, n = system.shape
         x = start_of(start, n, "start")
         look = _Look(system, self.penalty, x, None if truth is None else start_of(truth, n, "truth"))
-        tolerance = checked("tolerance", tolerance, low=0.0, high=1.0)
-        most = 1000 * m if rows is None else whole("rows", rows, low=0, high=MOST_ROWS)
-        every = m if every is None else whole("every", every, low=1, high=MOST_ROWS)
-        seconds = checked("seconds", seconds, low=0.0)
+        tolerance = check_number("tolerance", tolerance, low=0.0, high=1.0)
+        most = 1000 * m if rows is None else check_integer("rows", rows, low=0, high=MOST_ROWS)
+        every = m if every is None else check_integer("every", every, low=1, high=MOST_ROWS)
+        seconds = check_number("seconds", seconds, low=0.0)
         begun = time.perf_counter()
         advance = self.begin(system, x, self._generator(rng))
         touched, taken = 0.0, 0.0

@@ -14,16 +14,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.contract import Advance, Solver
 from kaczmatch.solvers.projection import project_rows
 from kaczmatch.solvers.system import LinearSystem
 
 
-def checked_relaxation(relaxation: float) -> float:
+def check_relaxation(relaxation: float) -> float:
     """ω, if the projections still contract: strictly between 0 and 2."""
-    if checked("relaxation", relaxation, low=0.0, high=2.0, open_low=True) == 2.0:
+    if check_number("relaxation", relaxation, low=0.0, high=2.0, open_low=True) == 2.0:
         raise InvalidInput("relaxation", "must be above 0 and below 2: at 2 a step is a reflection and never comes closer")
     return relaxation
 
@@ -39,7 +39,7 @@ class CyclicKaczmarz(Solver):
     relaxation: float = 1.0
 
     def __post_init__(self) -> None:
-        checked_relaxation(self.relaxation)
+        check_relaxation(self.relaxation)
 
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
         m = len(system.b)

@@ -19,7 +19,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.contract import Advance, Solver
@@ -38,7 +38,7 @@ class DampedKaczmarz(Solver):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        checked("alpha", self.alpha, low=0.0, high=1e100)
+        check_number("alpha", self.alpha, low=0.0, high=1e100)
 
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
         table = alias_table(system.squared)

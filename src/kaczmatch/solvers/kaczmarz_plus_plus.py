@@ -24,7 +24,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.errors import checked, whole
+from kaczmatch.core.errors import check_integer, check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.block_step import BlockStep, cholesky_step
 from kaczmatch.solvers.contract import Advance, Solver
@@ -48,8 +48,8 @@ class KaczmarzPlusPlus(Solver):
     mixing: bool = True
 
     def __post_init__(self) -> None:
-        whole("size", self.size, low=1, high=10**6)
-        checked("damping", self.damping, low=0.0, high=1e100)
+        check_integer("size", self.size, low=1, high=10**6)
+        check_number("damping", self.damping, low=0.0, high=1e100)
 
     def begin(self, system: LinearSystem, x: Vector, rng: np.random.Generator) -> Advance:
         if self.mixing and not is_sparse(system.matrix):

@@ -23,7 +23,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.contract import Advance, Solver
-from kaczmatch.solvers.cyclic import checked_relaxation
+from kaczmatch.solvers.cyclic import check_relaxation
 from kaczmatch.solvers.projection import project_rows
 from kaczmatch.solvers.system import LinearSystem
 
@@ -42,7 +42,7 @@ class RandomisedKaczmarz(Solver):
     by: By = "norms"
 
     def __post_init__(self) -> None:
-        checked_relaxation(self.relaxation)
+        check_relaxation(self.relaxation)
         if self.by not in get_args(By):
             raise InvalidInput("by", f"must be 'norms' or 'uniform', got {self.by!r}")
 

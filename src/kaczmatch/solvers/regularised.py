@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.vectors import Vector
 from kaczmatch.solvers.alias import alias_table
 from kaczmatch.solvers.contract import Advance, Solver
@@ -40,7 +40,7 @@ class RegularisedKaczmarz(Solver):
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        checked("alpha", self.alpha, low=0.0, high=1e100, open_low=True)
+        check_number("alpha", self.alpha, low=0.0, high=1e100, open_low=True)
 
     @property
     def penalty(self) -> float:
@@ -59,7 +59,7 @@ class RegularisedKaczmarz(Solver):
 def augmented_system(A: Any, b: ArrayLike, alpha: float) -> tuple[sparse.csr_array, Vector]:
     """(√α I  A; Aᵀ  -√α I)(v; x) = (b; 0), whose only solution has Tikhonov's x (Ivanov and Zhdanov 2013)."""
     system = linear_system(A, b)
-    root = math.sqrt(checked("alpha", alpha, low=0.0, high=1e100, open_low=True))
+    root = math.sqrt(check_number("alpha", alpha, low=0.0, high=1e100, open_low=True))
     m, n = system.shape
     matrix = sparse.csr_array(system.matrix)
     blocks = [[root * sparse.eye_array(m), matrix], [matrix.T, -root * sparse.eye_array(n)]]

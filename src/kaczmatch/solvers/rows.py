@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import add, compiled, dot
+from kaczmatch.core.compiled import add_scaled, compiled, dot
 from kaczmatch.core.vectors import Matrix, Vector
 
 Places = NDArray[np.int64]
@@ -57,7 +57,7 @@ def _row_dot(rows: Any, i: Any, x: Any) -> Callable[..., float]:
 @overload(row_add)
 def _row_add(x: Any, c: Any, rows: Any, i: Any) -> Callable[..., None]:
     def dense(x: Any, c: Any, rows: Any, i: Any) -> None:
-        add(x, c, rows[i])
+        add_scaled(x, c, rows[i])
 
     def sparse(x: Any, c: Any, rows: Any, i: Any) -> None:
         for place in range(rows.starts[i], rows.starts[i + 1]):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, finite, problem_with, usable_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, problem_with, usable_rows
 from kaczmatch.solvers.rows import Places, Rows, SparseRows
 
 
@@ -72,7 +72,7 @@ def linear_system(A: Any, b: ArrayLike) -> LinearSystem:
     right = as_vector(b, "b")
     if len(right) != m:
         raise InvalidInput("b", f"must have one entry per row of A, {m:,}, got {len(right):,}")
-    finite(right, "b")
+    check_vector(right, "b")
     system = assembled(matrix, right)
     if not system.squared.any():
         raise InvalidInput("A", "has no entry but 0, so no row says anything about x")
@@ -88,7 +88,7 @@ def start_of(start: ArrayLike | None, columns: int, field: str) -> Vector:
     """A copy of a vector with one entry per column of A; zeros where none is given."""
     if start is None:
         return np.zeros(columns)
-    x = finite(as_vector(start, field), field)
+    x = check_vector(as_vector(start, field), field)
     if len(x) != columns:
         raise InvalidInput(field, f"must have one entry per column of A, {columns:,}, got {len(x):,}")
     return x.copy()

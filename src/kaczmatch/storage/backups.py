@@ -1,4 +1,4 @@
-"""Backups: one SQLite file, whichever database it is of. It is called a backup once it has been verified.
+"""Backups: one SQLite file, whichever database it is of. It is called a backup once it has been checked.
 
 Because the file is the same for both, it also takes a service from SQLite to PostgreSQL, and back.
 """
@@ -11,35 +11,42 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, final
 
 from sqlalchemy.engine import make_url
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.domain.catalogue import ActiveVersions
-from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Person
-from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.domain.store import Store
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
-from kaczmatch.storage.errors import OutOfDate
+from kaczmatch.storage.errors import SchemaOutOfDate
 from kaczmatch.storage.migrating import migrate, pending
 from kaczmatch.storage.sql import SqlStore
 from kaczmatch.storage.sqlite import Sqlite
 
-Told = Callable[[str, int, int], None]  # a stage, steps done, steps in all
+Progress = Callable[[str, int, int], None]  # a stage, steps done, steps in all
 
-_PAGES: Final = 1_000  # of the file between two words about how far it has got
-_BEYOND: Final = 1_000_000  # numbers given after a backup was made are not given again after it was restored
+_PAGES: Final = 1_000  # of the file between two calls of `progress`
+_BEYOND: Final = 1_000_000  # after a restore, logs skip so many numbers: some may have been given after the backup was made
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How many people and events a check has gone through."""
+
+    people: int
+    events: int
+
+
+Check = Callable[[Store, Progress], Replayed]  # raises where what is stored is not sound
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a verified file holds."""
+    """What a checked file holds."""
 
     file: Path
     rows: int
@@ -47,23 +54,25 @@ class Backup:
     events: int
 
 
-def back_up(url: str, file: Path, told: Told, *, force: bool = False) -> Backup:
+def back_up(url: str, file: Path, check: Check, progress: Progress, *, force: bool = False) -> Backup:
     """The database as of one moment, while it is in use."""
     if file.exists() and not force:
         raise InvalidInput("file", f"{file} is there already; choose another name, or --force to replace it")
     with _new_beside(file) as made:
         database = connected(url)
         try:
-            expected = _from_sqlite(database, made, told) if isinstance(database, Sqlite) else _from_server(url, made, told)
+            expected = (
+                _from_sqlite(database, made, progress) if isinstance(database, Sqlite) else _from_server(url, made, progress)
+            )
         finally:
             database.close()
-        checked = _verified(made, told, expected)
+        checked = _checked(made, check, progress, expected)
         _in_place(made, file)
     return Backup(file, checked.rows, checked.people, checked.events)
 
 
-def restore(file: Path, url: str, told: Told, *, force: bool = False) -> Backup:
-    """A verified copy of a backup takes the place of a database; the backup stays as it is."""
+def restore(file: Path, url: str, check: Check, progress: Progress, *, force: bool = False) -> Backup:
+    """A checked copy of a backup takes the place of a database; the backup stays as it is."""
     if not file.is_file():
         raise InvalidInput("file", f"there is no file {file}")
     target = make_url(url)
@@ -74,17 +83,17 @@ def restore(file: Path, url: str, told: Told, *, force: bool = False) -> Backup:
         with file.open("rb") as source, made.open("wb") as sink:
             while piece := source.read(1 << 20):
                 sink.write(piece)
-        checked = _verified(made, told, None)
+        checked = _checked(made, check, progress, None)
         if place is None:
-            _into_server(made, url, told, force=force)
+            _into_server(made, url, progress, force=force)
         else:
-            _jumped(made)
+            _skip_numbers(made)
             _not_in_use(place)
             _in_place(made, place)
     return Backup(file, checked.rows, checked.people, checked.events)
 
 
-def _from_sqlite(database: Sqlite, made: Path, told: Told) -> dict[str, int]:
+def _from_sqlite(database: Sqlite, made: Path, progress: Progress) -> dict[str, int]:
     """SQLite's own online backup, within one read transaction: others may write meanwhile, and it does not start over."""
     with database.readers.connect() as connection:
         expected = counts(database, connection)
@@ -92,21 +101,21 @@ def _from_sqlite(database: Sqlite, made: Path, told: Told) -> dict[str, int]:
         if not isinstance(raw, sqlite3.Connection):
             raise TypeError("SQLite comes by Python's own driver")
 
-        def progress(status: int, remaining: int, total: int) -> None:
+        def copied_pages(status: int, remaining: int, total: int) -> None:
             del status
-            told("copying", total - remaining, total)
+            progress("copying", total - remaining, total)
 
         with closing(sqlite3.connect(made)) as copied:
-            raw.backup(copied, pages=_PAGES, progress=progress)
+            raw.backup(copied, pages=_PAGES, progress=copied_pages)
     return expected
 
 
-def _from_server(url: str, made: Path, told: Told) -> dict[str, int]:
+def _from_server(url: str, made: Path, progress: Progress) -> dict[str, int]:
     migrate(f"sqlite:///{made}")
     source, target = connected(url), connected(f"sqlite:///{made}")
     try:
         with source.readers.connect() as reading, target.writer.begin() as writing:
-            expected = copy(source, reading, target, writing, lambda done, total: told("copying", done, total))
+            expected = copy(source, reading, target, writing, lambda done, total: progress("copying", done, total))
             go_on_from(target, writing, last_numbers(source, reading))
     finally:
         source.close()
@@ -114,18 +123,18 @@ def _from_server(url: str, made: Path, told: Told) -> dict[str, int]:
     return expected
 
 
-def _into_server(made: Path, url: str, told: Told, *, force: bool) -> None:
+def _into_server(made: Path, url: str, progress: Progress, *, force: bool) -> None:
     migrate(url)
     source, target = connected(f"sqlite:///{made}"), connected(url)
     try:
         with source.readers.connect() as reading, target.writer.begin() as writing:
-            target.alone(writing)
+            target.lock_out_others(writing)
             if any(counts(target, writing).values()):
                 if not force:
                     problem = "the database is not empty; stop the service and use --force to replace what is in it"
                     raise InvalidInput("database", problem)
                 empty(writing)
-            expected = copy(source, reading, target, writing, lambda done, total: told("restoring", done, total))
+            expected = copy(source, reading, target, writing, lambda done, total: progress("restoring", done, total))
             if counts(target, writing) != expected:
                 raise InvalidInput("database", "not every row arrived; nothing was changed")
             go_on_from(target, writing, _later(last_numbers(source, reading)))
@@ -134,9 +143,9 @@ def _into_server(made: Path, url: str, told: Told, *, force: bool) -> None:
         target.close()
 
 
-def _verified(made: Path, told: Told, expected: dict[str, int] | None) -> Backup:
-    """Sound as a file, of this release's tables, complete, and every state the replay of its events."""
-    told("checking the file", 0, 1)
+def _checked(made: Path, check: Check, progress: Progress, expected: dict[str, int] | None) -> Backup:
+    """A sound file, with the tables of this release, complete, and sound in what it holds."""
+    progress("checking the file", 0, 1)
     try:
         with closing(sqlite3.connect(made)) as raw:
             found = [row[0] for row in raw.execute("PRAGMA integrity_check").fetchmany(3)]
@@ -150,7 +159,7 @@ def _verified(made: Path, told: Told, expected: dict[str, int] | None) -> Backup
     url = f"sqlite:///{made}"
     try:
         lacking = pending(url)
-    except OutOfDate as error:
+    except SchemaOutOfDate as error:
         raise InvalidInput("backup", str(error)) from None
     if lacking and expected is not None:
         raise InvalidInput("database", "its tables are not those of this release: run `kaczmatch migrate` first")
@@ -161,27 +170,15 @@ def _verified(made: Path, told: Told, expected: dict[str, int] | None) -> Backup
             held = counts(store.database, connection)
         if expected is not None and held != expected:
             raise InvalidInput("backup", "not every row arrived; there is no backup")
-        checked = _replayed(store, told)
+        replayed = check(store, progress)
     finally:
         store.close()
     with closing(sqlite3.connect(made)) as raw:
         raw.execute("PRAGMA journal_mode = DELETE").fetchone()  # a backup is one file, without a log beside it
-    return Backup(made, sum(held.values()), *checked)
+    return Backup(made, sum(held.values()), replayed.people, replayed.events)
 
 
-def _replayed(store: SqlStore, told: Told) -> tuple[int, int]:
-    context = Context(store, ServiceConfig(), lambda: datetime.now(UTC), lambda: "")
-    with store.read() as reader:
-        if ActiveVersions.read(reader) is None and not reader.count(Person):
-            return 0, 0  # of a service that was never started
-    verdict = verify(context, lambda done, total: told("replaying", done, total))
-    if verdict.problems:
-        more = f", and {len(verdict.problems) - 1} more" if len(verdict.problems) > 1 else ""
-        raise InvalidInput("backup", f"{verdict.problems[0]}{more}; see `kaczmatch verify`")
-    return verdict.people, verdict.events
-
-
-def _jumped(made: Path) -> None:
+def _skip_numbers(made: Path) -> None:
     database = connected(f"sqlite:///{made}")
     try:
         with database.writer.begin() as connection:

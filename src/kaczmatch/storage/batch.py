@@ -1,4 +1,4 @@
-"""One commit: what its works have read, and what they wrote, until it goes to the database in a few statements."""
+"""One commit: what its works have read and written, until it goes to the database in a few statements."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import Row, codec
-from kaczmatch.storage.database import Database, number_of, search
-from kaczmatch.storage.errors import Taken, WrittenAlready
+from kaczmatch.storage.database import Database, count, search
+from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -33,7 +33,7 @@ Known = dict[Key, Record | _Mark | None]
 
 
 @final
-class Batch:
+class CommitBatch:
     """Works that are committed together see each other's writes through this."""
 
     def __init__(self, database: Database, connection: Connection) -> None:
@@ -43,10 +43,10 @@ class Batch:
         self._puts: dict[type[Record], dict[Key, Row]] = {}
         self._appends: dict[type[Record], dict[Key, Row]] = {}
         self._drops: dict[type[Record], dict[Key, Row]] = {}
-        self.failure: BaseException | None = None  # of the database, which ends the batch whatever its works make of it
+        self.failure: BaseException | None = None  # an error of the database: it ends the batch, even where a work has caught it
 
     def prefetch(self, wanted: Iterable[tuple[type[Record], Key, Row]]) -> None:
-        """Make records known, a statement a kind; `wanted` are kinds and keys, as they are and as they are stored."""
+        """Read records, one statement per kind. `wanted` are kinds, keys, and the keys as they are stored."""
         keys: dict[type[Record], dict[Key, Row]] = {}
         for kind, key, stored in wanted:
             if kind in keys:
@@ -79,7 +79,7 @@ class Batch:
         return found  # type: ignore[no-any-return]
 
     def taken(self, kind: type[Record], key: Key) -> bool:
-        """Whether a key is known to be there; if not, the database says so when it is appended."""
+        """Whether a key is known to be in use. Where it is not known, the database finds out when the line is appended."""
         return self._known[kind].get(key, UNKNOWN) not in (None, UNKNOWN)
 
     def find(self, kind: type[R], after: Sequence[Any], newest: bool, limit: int | None, equal: dict[str, Any]) -> list[R]:
@@ -88,7 +88,7 @@ class Batch:
 
     def count(self, kind: type[Record], equal: dict[str, Any]) -> int:
         self.flush()
-        return self._guarded(number_of, self._database, self._connection, kind, equal)
+        return self._guarded(count, self._database, self._connection, kind, equal)
 
     def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
         self._known[kind][key] = record
@@ -132,18 +132,18 @@ class Batch:
 
 @final
 class SqlTransaction:
-    """What one work sees and writes; its writes join the batch when it has returned."""
+    """What one work sees and writes. Its writes join the batch when it has returned."""
 
-    __slots__ = ("_batch", "_mine", "_writes")
+    __slots__ = ("_batch", "_own", "_writes")
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: CommitBatch) -> None:
         self._batch = batch
-        self._mine: dict[tuple[type[Record], Key], Record | None] = {}
+        self._own: dict[tuple[type[Record], Key], Record | None] = {}
         self._writes: list[tuple[type[Record], Key, Record | None, Row]] = []
 
     def get(self, kind: type[R], *key: Any) -> R | None:
-        if self._mine:
-            found: Any = self._mine.get((kind, key), UNKNOWN)
+        if self._own:
+            found: Any = self._own.get((kind, key), UNKNOWN)
             if found is not UNKNOWN:
                 return found  # type: ignore[no-any-return]
         return self._batch.get(kind, key)
@@ -165,7 +165,7 @@ class SqlTransaction:
 
     def _before_a_search(self) -> None:
         if self._writes:
-            raise WrittenAlready("a work cannot search once it has written")
+            raise SearchAfterWrite("a work cannot search once it has written")
 
     def put(self, record: Record) -> None:
         if isinstance(record, LogRecord):
@@ -176,8 +176,8 @@ class SqlTransaction:
         if not isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is no log: put it")
         kind, key = type(record), record.identity()
-        if self._mine[kind, key] is not None if (kind, key) in self._mine else self._batch.taken(kind, key):
-            raise Taken(f"{kind.__name__} is there already")
+        if self._own[kind, key] is not None if (kind, key) in self._own else self._batch.taken(kind, key):
+            raise DuplicateKey(f"{kind.__name__} is there already")
         self._write(record)
 
     def _write(self, record: Record) -> None:
@@ -185,11 +185,11 @@ class SqlTransaction:
         code = codec(kind)
         key = code.identity(record)
         row = code.row(record)  # what cannot be stored is this work's error, here
-        self._mine[kind, key] = record
+        self._own[kind, key] = record
         self._writes.append((kind, key, record, row))
 
     def drop(self, kind: type[Record], *key: Any) -> None:
-        self._mine[kind, key] = None
+        self._own[kind, key] = None
         self._writes.append((kind, key, None, codec(kind).key(key)))
 
     def join(self) -> None:

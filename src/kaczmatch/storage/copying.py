@@ -9,20 +9,20 @@ from sqlalchemy import Connection
 
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import codec
-from kaczmatch.storage.database import Database, number_of, quoted, rows_of
+from kaczmatch.storage.database import Database, count, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres
 
-Told = Callable[[int, int], None]  # rows done, rows in all
+Progress = Callable[[int, int], None]  # rows done, rows in all
 
 _AT_ONCE: Final = 2_000
 
 
 def counts(database: Database, connection: Connection) -> dict[str, int]:
     """How many rows each table has."""
-    return {kind.table: number_of(database, connection, kind, {}) for kind in RECORDS}
+    return {kind.table: count(database, connection, kind, {}) for kind in RECORDS}
 
 
-def copy(source: Database, reading: Connection, target: Database, writing: Connection, told: Told) -> dict[str, int]:
+def copy(source: Database, reading: Connection, target: Database, writing: Connection, progress: Progress) -> dict[str, int]:
     """Every row, within the two transactions; says how many there were in each table."""
     expected = counts(source, reading)
     done, total = 0, sum(expected.values())
@@ -31,7 +31,7 @@ def copy(source: Database, reading: Connection, target: Database, writing: Conne
             code = codec(kind)
             target.upsert(writing, kind, [code.row(code.record(row)) for row in page])
             done += len(page)
-            told(done, total)
+            progress(done, total)
     return expected
 
 

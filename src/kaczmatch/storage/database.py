@@ -1,7 +1,7 @@
-"""What the store needs of a database, and the SQL that all of them share.
+"""What the store needs from a database, and the SQL that all databases share.
 
-Statements are kept as text with places for plain values: a swipe reads and writes some fifteen rows, and building or compiling
-statements for each would cost more than the database does.
+Statements are text with placeholders. A swipe reads and writes some fifteen rows; to build or compile statements for each would
+cost more than the database does.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kaczmatch.storage.codec import Codec, Row, codec
 R = TypeVar("R", bound=Record)
 
 
-class Trouble(Enum):
-    """What to do about an error of the database."""
+class ErrorKind(Enum):
+    """What an error of the database means, and so what to do about it."""
 
-    PASSING = "try again"
-    OUTAGE = "say that the store is unavailable"
-    FAULT = "the work is to blame"
+    TRANSIENT = "a lost race or connection: try again"
+    OUTAGE = "no disk or no server: the store is unavailable"
+    WORK_AT_FAULT = "the work wrote what the database refuses"
 
 
 def quoted(names: Iterable[str]) -> str:
@@ -36,7 +36,7 @@ def quoted(names: Iterable[str]) -> str:
 class Database(ABC):
     """One kind of database: how to connect, how to read and write many rows at once, what its errors mean."""
 
-    mark: str  # where a value goes
+    placeholder: str  # for a value in a statement
     writer: Engine
     readers: Engine
 
@@ -50,39 +50,39 @@ class Database(ABC):
 
     @abstractmethod
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
-        """Lines of a log (with a first value that is ignored), numbered in their order."""
+        """Lines of a log, numbered in their order. The first value of each row is ignored: it is the number."""
 
     @abstractmethod
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         """The rows with these keys are gone."""
 
     @abstractmethod
-    def start(self, connection: Connection, people: Sequence[str]) -> None:
-        """Begin a commit: nobody else works on these people until it ends."""
+    def start(self, connection: Connection, locks: Sequence[str]) -> None:
+        """Begin a commit and take these locks until it ends."""
 
     @abstractmethod
-    def committed(self) -> None:
-        """House-keeping after a commit."""
+    def after_commit(self) -> None:
+        """What the database needs done after a commit."""
 
     @abstractmethod
-    def survived(self) -> bool | None:
-        """After a commit that was cut off: is it there? None: nobody can tell."""
+    def was_committed(self) -> bool | None:
+        """Whether a commit that was cut off is in the database. None: nobody can tell."""
 
     @abstractmethod
-    def trouble(self, error: DBAPIError) -> Trouble:
-        """What to do about an error."""
+    def kind_of(self, error: DBAPIError) -> ErrorKind:
+        """What an error means."""
 
     @abstractmethod
     def scrub(self) -> None:
-        """Let nothing of what was deleted remain in the files of the database."""
+        """Overwrite what deleted rows have left in the files of the database."""
 
     @abstractmethod
-    def alone(self, connection: Connection) -> None:
-        """Until the transaction ends, nobody else writes."""
+    def lock_out_others(self, connection: Connection) -> None:
+        """Until the transaction ends, no other process writes."""
 
     @abstractmethod
-    def own(self) -> bool:
-        """Whether nobody but us sets this database up, so that we may do it without being asked."""
+    def may_set_up(self) -> bool:
+        """Whether a store may set up an empty database without being asked."""
 
     @final
     def close(self) -> None:
@@ -98,20 +98,22 @@ SEARCHES: Final = 512
 
 
 @lru_cache(SEARCHES)
-def _search(code: Codec[Any], mark: str, equal: tuple[tuple[str, bool], ...], after: int, newest: bool, limited: bool) -> str:
+def _search(
+    code: Codec[Any], placeholder: str, equal: tuple[tuple[str, bool], ...], after: int, newest: bool, limited: bool
+) -> str:
     """The text of a search; `equal` are names, and whether they are to be null."""
     kind = code.kind
     order = kind.listed_by()
-    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {mark}' for name, null in equal]
+    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {placeholder}' for name, null in equal]
     if after:
-        conditions.append(f"({quoted(order[:after])}) {'<' if newest else '>'} ({', '.join([mark] * after)})")
+        conditions.append(f"({quoted(order[:after])}) {'<' if newest else '>'} ({', '.join([placeholder] * after)})")
     direction = " DESC" if newest else ""
     return (
         f'SELECT {quoted(code.names)} FROM "{kind.table}"'
         + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
         + " ORDER BY "
         + ", ".join(f'"{name}"{direction}' for name in order)
-        + (f" LIMIT {mark}" if limited else "")
+        + (f" LIMIT {placeholder}" if limited else "")
     )
 
 
@@ -136,13 +138,15 @@ def search(
     if limit is not None:
         values.append(limit)
     nulls = tuple((name, value is None) for name, value in compared)
-    statement = _search(code, database.mark, nulls, len(after), newest, limit is not None)
+    statement = _search(code, database.placeholder, nulls, len(after), newest, limit is not None)
     return [code.record(row) for row in rows_of(connection, statement, values)]
 
 
-def number_of(database: Database, connection: Connection, kind: type[Record], equal: dict[str, Any]) -> int:
+def count(database: Database, connection: Connection, kind: type[Record], equal: dict[str, Any]) -> int:
     """`Reader.count`."""
     compared = [(name, codec(kind).value(name, value)) for name, value in equal.items()]
-    conditions = " AND ".join(f'"{name}" IS NULL' if value is None else f'"{name}" = {database.mark}' for name, value in compared)
+    conditions = " AND ".join(
+        f'"{name}" IS NULL' if value is None else f'"{name}" = {database.placeholder}' for name, value in compared
+    )
     statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {conditions}" if conditions else "")
     return int(rows_of(connection, statement, [value for _, value in compared if value is not None])[0][0])

@@ -1,15 +1,15 @@
-"""What can be wrong with a write that is nobody's outage."""
+"""What a caller of the store has done wrong, and a database of another release."""
 
 from __future__ import annotations
 
 
-class Taken(Exception):
-    """A line was appended to a log under a key that is there already."""
+class DuplicateKey(Exception):
+    """A line was appended to a log under a key that is in use already."""
 
 
-class WrittenAlready(Exception):
-    """A work searched after it had written: it would not have found its own writes."""
+class SearchAfterWrite(Exception):
+    """A work searched after it had written. It would not have found its own writes."""
 
 
-class OutOfDate(Exception):
+class SchemaOutOfDate(Exception):
     """The tables in the database are not those of this release."""

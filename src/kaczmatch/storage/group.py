@@ -1,7 +1,7 @@
 """Group commit: one thread takes the works that are waiting and commits them together.
 
-A commit that fails is rolled back whole. If the trouble may pass, all of it runs again; if a work is to blame, halves are tried,
-and halves of those, until it is alone, so the others are kept, in their order.
+A commit that fails is rolled back whole. If the error is transient, all works run again. If a work is at fault, the halves of the
+batch are tried, and halves of those, until the work is alone. So the others are kept, in their order.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
-from kaczmatch.storage.batch import Batch, SqlTransaction
+from kaczmatch.storage.batch import CommitBatch, SqlTransaction
 from kaczmatch.storage.codec import Row
-from kaczmatch.storage.database import Database, Trouble
-from kaczmatch.storage.errors import Taken
+from kaczmatch.storage.database import Database, ErrorKind
+from kaczmatch.storage.errors import DuplicateKey
 
 PAUSES: Final = (0.01, 0.1, 0.5)  # seconds before a commit is tried again
-CROWD: Final = 8  # works in a commit from which on as many are expected again
-LINGER: Final = 0.008  # seconds that they are waited for
+LARGE_COMMIT: Final = 8  # works; after a commit of so many, as many are expected again
+LINGER: Final = 0.008  # seconds that the next commit waits for them
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A work that waits, and who waits for it."""
+class QueuedWork:
+    """A work that waits to be run, and the future of whoever waits for it."""
 
     work: Callable[[SqlTransaction], Any]
-    people: tuple[str, ...]
-    reads: tuple[tuple[type[Record], tuple[Any, ...], Row], ...]  # a kind, a key, and the key as it is stored
+    locks: tuple[str, ...]
+    prefetch: tuple[tuple[type[Record], tuple[Any, ...], Row], ...]  # a kind, a key, and the key as it is stored
     future: Future[Any]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class PendingResult:
+class WorkResult:
     """What a work returned or raised."""
 
     value: Any = None
@@ -55,8 +55,8 @@ class PendingResult:
             future.set_exception(self.error)
 
 
-class _NotKept(Exception):
-    """A commit came to nothing, for the reason it was raised from."""
+class _CommitFailed(Exception):
+    """A commit was rolled back, for the reason that this was raised from."""
 
 
 @final
@@ -67,14 +67,14 @@ class GroupCommit:
         self._database = database
         self._most_waiting = waiting
         self._together = together
-        self._waiting: deque[Job] = deque()
+        self._waiting: deque[QueuedWork] = deque()
         self._changed = Condition()
         self._closing = False
         self._expected = 0
         self._thread = Thread(target=self._run, name="kaczmatch group commit", daemon=True)
         self._thread.start()
 
-    def add(self, job: Job) -> None:
+    def add(self, job: QueuedWork) -> None:
         with self._changed:
             if self._closing:
                 raise StoreUnavailable("the store is closed")
@@ -97,76 +97,75 @@ class GroupCommit:
         while jobs := self._next():
             running = [job for job in jobs if job.future.set_running_or_notify_cancel()]
             try:
-                self._settle(running)
+                self._commit_all(running)
             except BaseException as error:
                 for job in running:
                     if not job.future.done():
                         job.future.set_exception(error)
 
-    def _next(self) -> list[Job]:
-        """Works in the order they came; none: it is over.
+    def _next(self) -> list[QueuedWork]:
+        """Works in the order they came; none: the store is closing.
 
-        Whoever was just answered comes again in a moment. Taking the first of them at once would make two small commits of one
-        large one, which costs half as much again.
+        Whoever was just answered comes again in a moment. To take the first of them at once would make two small commits out of
+        one large one, which costs half as much again.
         """
         with self._changed:
             while not self._waiting and not self._closing:
                 self._changed.wait()
             self._changed.wait_for(lambda: len(self._waiting) >= self._expected or self._closing, LINGER)
             jobs = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._together))]
-            self._expected = len(jobs) if len(jobs) >= CROWD else 0
+            self._expected = len(jobs) if len(jobs) >= LARGE_COMMIT else 0
             return jobs
 
-    def _settle(self, jobs: Sequence[Job]) -> None:
+    def _commit_all(self, jobs: Sequence[QueuedWork]) -> None:
         if not jobs:
             return
         try:
-            answers = self._persistently(jobs)
-        except _NotKept as failure:
+            results = self._commit_with_retries(jobs)
+        except _CommitFailed as failure:
             cause = failure.__cause__
             if len(jobs) == 1:
-                jobs[0].future.set_exception(_blamed(cause))
+                jobs[0].future.set_exception(_error_of_work(cause))
             else:
                 half = len(jobs) // 2
-                self._settle(jobs[:half])
-                self._settle(jobs[half:])
+                self._commit_all(jobs[:half])
+                self._commit_all(jobs[half:])
         except StoreUnavailable as error:
             for job in jobs:
                 job.future.set_exception(error)
         else:
-            for job, answer in zip(jobs, answers, strict=True):
-                answer.give(job.future)
+            for job, result in zip(jobs, results, strict=True):
+                result.give(job.future)
 
-    def _persistently(self, jobs: Sequence[Job]) -> list[PendingResult]:
-        """Commit, again if the trouble may pass."""
+    def _commit_with_retries(self, jobs: Sequence[QueuedWork]) -> list[WorkResult]:
+        """Commit, and try again after a transient error."""
         pauses = iter(PAUSES)
         while True:
             try:
                 return self._commit(jobs)
             except DBAPIError as error:
-                trouble = self._database.trouble(error)
-                if trouble is Trouble.FAULT:
-                    raise _NotKept from error
-                pause = next(pauses, None) if trouble is Trouble.PASSING else None
+                kind = self._database.kind_of(error)
+                if kind is ErrorKind.WORK_AT_FAULT:
+                    raise _CommitFailed from error
+                pause = next(pauses, None) if kind is ErrorKind.TRANSIENT else None
                 if pause is None:
                     raise StoreUnavailable(f"the database: {error.orig}") from error
                 time.sleep(pause)
-            except (StoreUnavailable, _NotKept):
+            except (StoreUnavailable, _CommitFailed):
                 raise
             except SQLAlchemyError as error:
                 raise StoreUnavailable(f"the database: {error}") from error
             except Exception as error:
-                raise _NotKept from error
+                raise _CommitFailed from error
 
-    def _commit(self, jobs: Sequence[Job]) -> list[PendingResult]:
+    def _commit(self, jobs: Sequence[QueuedWork]) -> list[WorkResult]:
         with self._database.writer.connect() as connection:
             transaction = connection.begin()
             try:
-                people = list(chain.from_iterable(job.people for job in jobs))
-                self._database.start(connection, people)
-                batch = Batch(self._database, connection)
-                batch.prefetch(chain.from_iterable(job.reads for job in jobs))
-                answers = [_answer(job, batch) for job in jobs]
+                self._database.start(connection, list(chain.from_iterable(job.locks for job in jobs)))
+                batch = CommitBatch(self._database, connection)
+                batch.prefetch(chain.from_iterable(job.prefetch for job in jobs))
+                results = [_run_work(job, batch) for job in jobs]
                 batch.flush()
             except BaseException:
                 transaction.rollback()
@@ -182,38 +181,38 @@ class GroupCommit:
                     raise self._uncertain(error) from error
                 lost = error
         if lost is not None:
-            self._ask_whether_it_survived(lost)
-        self._database.committed()
-        return answers
+            self._check_committed(lost)
+        self._database.after_commit()
+        return results
 
-    def _ask_whether_it_survived(self, lost: DBAPIError) -> None:
-        survived = self._database.survived()
-        if survived is None:
+    def _check_committed(self, lost: DBAPIError) -> None:
+        committed = self._database.was_committed()
+        if committed is None:
             raise OutcomeUnknown("the connection was lost while committing") from lost
-        if not survived:
+        if not committed:
             raise lost
 
     def _uncertain(self, error: DBAPIError) -> Exception:
         """A disk that fails while a commit is synced may have it all the same."""
-        outage = self._database.trouble(error) is Trouble.OUTAGE
+        outage = self._database.kind_of(error) is ErrorKind.OUTAGE
         return OutcomeUnknown(f"the database, while committing: {error.orig}") if outage else error
 
 
-def _answer(job: Job, batch: Batch) -> PendingResult:
-    """Run a work. An error of the database is not its answer but the end of the batch."""
+def _run_work(job: QueuedWork, batch: CommitBatch) -> WorkResult:
+    """Run a work. An error of the database is not its result: it ends the batch."""
     transaction = SqlTransaction(batch)
     try:
-        answer = PendingResult(job.work(transaction))
+        result = WorkResult(job.work(transaction))
     except BaseException as error:
-        answer = PendingResult(error=error)
+        result = WorkResult(error=error)
     if batch.failure is not None:
         raise batch.failure
-    if answer.error is None:
+    if result.error is None:
         transaction.join()
-    return answer
+    return result
 
 
-def _blamed(cause: BaseException | None) -> BaseException:
+def _error_of_work(cause: BaseException | None) -> BaseException:
     if isinstance(cause, IntegrityError):
-        return Taken("the key of a line is there already")  # the database's own words would name it
+        return DuplicateKey("the key of a line is there already")  # the database's own message would name the key
     return cause or RuntimeError("a commit failed without a reason")

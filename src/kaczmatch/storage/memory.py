@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast, final
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
-from kaczmatch.storage.errors import Taken, WrittenAlready
+from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class MemoryTransaction:
 
     def _before_a_search(self) -> None:
         if self._written:
-            raise WrittenAlready("a work cannot search once it has written")
+            raise SearchAfterWrite("a work cannot search once it has written")
 
     def put(self, record: Record) -> None:
         if isinstance(record, LogRecord):
@@ -96,7 +96,7 @@ class MemoryTransaction:
         if not isinstance(record, LogRecord):
             raise TypeError(f"{type(record).__name__} is no log: put it")
         if record.identity() in self.tables[type(record)]:
-            raise Taken(f"{type(record).__name__} is there already")
+            raise DuplicateKey(f"{type(record).__name__} is there already")
         self._set(replace(record, number=0))
         self.appended.append(record)
 

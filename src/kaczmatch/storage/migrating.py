@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
-from kaczmatch.storage.errors import OutOfDate
+from kaczmatch.storage.errors import SchemaOutOfDate
 
 FOLDER = Path(__file__).parent / "migrations"
 
@@ -51,15 +51,15 @@ def prepare(database: Database) -> None:
     with database.readers.connect() as connection:
         lacking = _pending(connection)
         empty = _revision(connection) is None
-    if lacking and empty and database.own():
+    if lacking and empty and database.may_set_up():
         with database.writer.begin() as connection:
             _migrate(database, connection, "head")
     elif lacking:
-        raise OutOfDate(f"the database lacks {', '.join(lacking)}: run `kaczmatch migrate`")
+        raise SchemaOutOfDate(f"the database lacks {', '.join(lacking)}: run `kaczmatch migrate`")
 
 
 def _migrate(database: Database, connection: Connection, revision: str) -> tuple[str, ...]:
-    database.alone(connection)
+    database.lock_out_others(connection)
     before = _pending(connection)
     command.upgrade(configured(connection), revision)
     after = _pending(connection)
@@ -78,5 +78,5 @@ def _pending(connection: Connection) -> tuple[str, ...]:
     if revision is None:
         return tuple(known)
     if revision not in known:
-        raise OutOfDate(f"the database is at {revision}, which a later release made: upgrade kaczmatch")
+        raise SchemaOutOfDate(f"the database is at {revision}, which a later release made: upgrade kaczmatch")
     return tuple(known[known.index(revision) + 1 :])

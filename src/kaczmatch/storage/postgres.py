@@ -1,6 +1,7 @@
-"""PostgreSQL by psycopg: many processes, which lock the people they work on.
+"""PostgreSQL by psycopg: many processes, which take advisory locks.
 
-Rows travel as one array a column, so a statement's text does not depend on how many there are, and the server keeps it prepared.
+Rows travel as one array per column. So the text of a statement does not depend on the number of rows, and the server keeps it
+prepared.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from sqlalchemy.pool import NullPool
 
 from kaczmatch.service.domain.records import RECORDS, Record
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
 
-EVERYBODY: Final = 0  # shared by those who lock single people, taken whole by those who would need too many locks
+WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for one that would need too many
 MOST_LOCKS: Final = 2_048
-PATIENCE: Final = 1_000  # milliseconds to wait for whoever reads a table that is to be written anew: others wait behind
+LOCK_TIMEOUT: Final = 1_000  # milliseconds that a scrub waits for readers of a table: others queue behind it
 SETTINGS: Final = " ".join(
     f"-c {setting}"
     for setting in (
@@ -35,8 +36,8 @@ SETTINGS: Final = " ".join(
     )
 )
 
-PASSING: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
-OUTAGES: Final = ("53", "54", "58", "XX", "28", "3D", "25006")  # no room, no disk, no way in, a server that only reads
+TRANSIENT_STATES: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
+OUTAGE_STATES: Final = ("53", "54", "58", "XX", "28", "3D", "25006")  # no room, no disk, no way in, a server that only reads
 
 
 @cache
@@ -46,7 +47,7 @@ def _types(code: Codec[Any]) -> dict[str, str]:
 
 
 def _arrays(code: Codec[Any], names: Sequence[str]) -> str:
-    """One array a column; bytes travel as they are, everything else as text."""
+    """One array per column. Bytes travel as they are, everything else as text."""
     types = _types(code)
     return ", ".join(f"{'%b' if types[name] == 'BYTEA' else '%s'}::{types[name]}[]" for name in names)
 
@@ -88,16 +89,16 @@ def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
     return tuple(map(list, zip(*rows, strict=True)))
 
 
-def lock_of(person: str) -> int:
-    """Two people rarely share a number; where they do, one waits for the other without need."""
-    return int.from_bytes(blake2b(person.encode(), digest_size=8).digest(), signed=True)
+def lock_number(lock: str) -> int:
+    """The number of an advisory lock. Two names rarely share one; where they do, one work waits without need."""
+    return int.from_bytes(blake2b(lock.encode(), digest_size=8).digest(), signed=True)
 
 
 @final
 class Postgres(Database):
     """A server."""
 
-    mark = "%s"
+    placeholder = "%s"
 
     def __init__(self, url: URL, readers: int) -> None:
         url = url.set(drivername="postgresql+psycopg")
@@ -108,8 +109,8 @@ class Postgres(Database):
         self.readers = create_engine(
             url, pool_size=readers, isolation_level="REPEATABLE READ", execution_options=only_reading, **common
         )
-        # Beside the writer, which goes on meanwhile.
-        self._sweeper = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+        # For scrubbing, beside the writer, which goes on meanwhile.
+        self._scrubber = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
         self._transaction = ""
 
     def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
@@ -124,19 +125,19 @@ class Postgres(Database):
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind))}', _columns(keys))
 
-    def start(self, connection: Connection, people: Sequence[str]) -> None:
-        """Locks are taken in the order of their numbers, so nobody waits for somebody who waits for them."""
-        locks = sorted({lock_of(person) for person in people} - {EVERYBODY})
-        how = "" if len(locks) > MOST_LOCKS else "_shared"
-        statement = f"SELECT pg_current_xact_id()::text, pg_advisory_xact_lock{how}({EVERYBODY})"
+    def start(self, connection: Connection, locks: Sequence[str]) -> None:
+        """Locks are taken in the order of their numbers, so two commits never wait for each other."""
+        numbers = sorted({lock_number(lock) for lock in locks} - {WHOLE_STORE})
+        how = "" if len(numbers) > MOST_LOCKS else "_shared"
+        statement = f"SELECT pg_current_xact_id()::text, pg_advisory_xact_lock{how}({WHOLE_STORE})"
         self._transaction = rows_of(connection, statement, ())[0][0]
-        if 0 < len(locks) <= MOST_LOCKS:
-            rows_of(connection, "SELECT pg_advisory_xact_lock(lock) FROM unnest(%s::bigint[]) AS lock", (locks,))
+        if 0 < len(numbers) <= MOST_LOCKS:
+            rows_of(connection, "SELECT pg_advisory_xact_lock(lock) FROM unnest(%s::bigint[]) AS lock", (numbers,))
 
-    def committed(self) -> None:
-        """The server keeps its own house."""
+    def after_commit(self) -> None:
+        """The server looks after its own files."""
 
-    def survived(self) -> bool | None:
+    def was_committed(self) -> bool | None:
         try:
             with self.writer.connect() as connection:
                 ((status,),) = rows_of(connection, "SELECT pg_xact_status(%s::xid8)", (self._transaction,))
@@ -144,25 +145,25 @@ class Postgres(Database):
             return None
         return {"committed": True, "aborted": False}.get(status)
 
-    def trouble(self, error: DBAPIError) -> Trouble:
+    def kind_of(self, error: DBAPIError) -> ErrorKind:
         state = getattr(error.orig, "sqlstate", None)
         if state is None:
-            return Trouble.PASSING if error.connection_invalidated or _lost(error) else Trouble.FAULT
-        if state.startswith(PASSING):
-            return Trouble.PASSING
-        return Trouble.OUTAGE if state.startswith(OUTAGES) else Trouble.FAULT
+            return ErrorKind.TRANSIENT if error.connection_invalidated or _lost(error) else ErrorKind.WORK_AT_FAULT
+        if state.startswith(TRANSIENT_STATES):
+            return ErrorKind.TRANSIENT
+        return ErrorKind.OUTAGE if state.startswith(OUTAGE_STATES) else ErrorKind.WORK_AT_FAULT
 
     def scrub(self) -> None:
-        """Tables are written anew; what was deleted stays in the server's own log until that is recycled."""
-        with self._sweeper.connect() as connection:
-            connection.exec_driver_sql(f"SET lock_timeout = {PATIENCE}")
+        """Rewrites the tables. What was deleted stays in the server's own log until that is recycled."""
+        with self._scrubber.connect() as connection:
+            connection.exec_driver_sql(f"SET lock_timeout = {LOCK_TIMEOUT}")
             for kind in RECORDS:
                 connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')
 
-    def alone(self, connection: Connection) -> None:
-        rows_of(connection, f"SELECT pg_advisory_xact_lock({EVERYBODY})", ())
+    def lock_out_others(self, connection: Connection) -> None:
+        rows_of(connection, f"SELECT pg_advisory_xact_lock({WHOLE_STORE})", ())
 
-    def own(self) -> bool:
+    def may_set_up(self) -> bool:
         return False
 
 

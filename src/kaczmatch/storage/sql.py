@@ -15,8 +15,8 @@ from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
-from kaczmatch.storage.database import Database, Trouble, number_of, search
-from kaczmatch.storage.group import GroupCommit, Job
+from kaczmatch.storage.database import Database, ErrorKind, count, search
+from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import prepare
 
 R = TypeVar("R", bound=Record)
@@ -49,7 +49,7 @@ class SqlReader:
         return search(self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
-        return number_of(self._database, self._connection, kind, equal)
+        return count(self._database, self._connection, kind, equal)
 
 
 @final
@@ -72,11 +72,11 @@ class SqlStore:
         future: Future[T] = Future()
         try:
             wanted = tuple([(kind, key, CODECS[kind].key(key)) for kind, key in prefetch])
-            named = tuple(map(text, locks))
+            names = tuple(map(text, locks))
         except (TypeError, ValueError) as error:
             future.set_exception(error)
         else:
-            self._group.add(Job(work, named, wanted, future))
+            self._group.add(QueuedWork(work, names, wanted, future))
         return future
 
     @contextmanager
@@ -86,13 +86,13 @@ class SqlStore:
 
     @contextmanager
     def _outages(self) -> Iterator[None]:
-        """Errors that are nobody's fault are told as what they are."""
+        """Errors that are no fault of the caller become `StoreUnavailable`."""
         try:
             yield
         except PoolTimeout as error:
-            raise StoreUnavailable("too many are at it") from error
+            raise StoreUnavailable("too many are reading at the same time") from error
         except DBAPIError as error:
-            if self.database.trouble(error) is Trouble.FAULT:
+            if self.database.kind_of(error) is ErrorKind.WORK_AT_FAULT:
                 raise
             raise StoreUnavailable(f"the database: {error.orig}") from error
 
@@ -101,7 +101,7 @@ class SqlStore:
         return self._group.waiting()
 
     def scrub(self) -> None:
-        """After people were erased: let nothing of them remain in the files of the database."""
+        """Overwrite what deleted rows have left in the files of the database."""
         with self._outages():
             self.database.scrub()
 

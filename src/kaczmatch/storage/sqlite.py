@@ -1,8 +1,8 @@
 """SQLite: a file, one writer, readers beside it.
 
-The write-ahead log is synced at every commit (`synchronous=FULL`), so what was acknowledged survives a power cut. Rows
-are read and written many a statement, in powers of two so that few statements serve all sizes: a statement is one step
-of SQLite, and between steps Python's other threads may take over.
+The write-ahead log is synced at every commit (`synchronous=FULL`), so what was acknowledged survives a power cut. A statement
+reads or writes many rows, a power of two of them, so that few statements serve all sizes. A statement is one step of SQLite, and
+between steps other threads of Python may take over.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from sqlalchemy.exc import DBAPIError
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, Trouble, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 
-LARGEST: Final = 256  # rows a statement; with the columns of the widest table far below SQLite's 32,766 values
+LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 STATEMENTS: Final = 1_024  # kept compiled by a connection
 WAIT: Final = 5.0  # seconds for another process that writes
-LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log from which on readers are waited for
+LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 CHECKPOINT: Final = 8_192  # pages of it that are moved into the database together: those written often move once
-PATIENCE: Final = 0.2  # seconds that they are waited for
-PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-OUTAGES: Final = {
+READER_WAIT: Final = 0.2  # seconds that it waits for them
+TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+OUTAGE_CODES: Final = {
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
@@ -103,7 +103,7 @@ def _append(code: Codec[Any], size: int) -> str:
 class Sqlite(Database):
     """One file, and its log beside it."""
 
-    mark = "?"
+    placeholder = "?"
 
     def __init__(self, url: URL, readers: int) -> None:
         if not url.database or url.database == ":memory:":
@@ -155,18 +155,18 @@ class Sqlite(Database):
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(_delete(codec(kind)), list(keys))
 
-    def start(self, connection: Connection, people: Sequence[str]) -> None:
-        """The file has one writer at a time, so everybody's is locked already."""
+    def start(self, connection: Connection, locks: Sequence[str]) -> None:
+        """The file has one writer at a time, so every lock is held already."""
 
-    def committed(self) -> None:
-        """SQLite moves the log into the database from time to time, but starts it anew only at a moment without readers; where
-        there is never one, it has to be waited for."""
+    def after_commit(self) -> None:
+        """SQLite moves the log into the database from time to time, but empties it only at a moment without readers. Where there
+        is never such a moment, a commit waits for one."""
         try:
             length = self._log.stat().st_size
         except FileNotFoundError:
             return
         if length > self._too_long:
-            self._too_long = LONG_LOG if self._shorten(PATIENCE) else 2 * length
+            self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
 
     def _shorten(self, wait: float) -> bool:
         """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log."""
@@ -183,24 +183,24 @@ class Sqlite(Database):
         finally:
             connection.close()
 
-    def survived(self) -> bool | None:
+    def was_committed(self) -> bool | None:
         return None
 
-    def trouble(self, error: DBAPIError) -> Trouble:
+    def kind_of(self, error: DBAPIError) -> ErrorKind:
         code = getattr(error.orig, "sqlite_errorcode", None)
         if code is None:
-            return Trouble.FAULT
-        if code & 0xFF in PASSING:
-            return Trouble.PASSING
-        return Trouble.OUTAGE if code & 0xFF in OUTAGES else Trouble.FAULT
+            return ErrorKind.WORK_AT_FAULT
+        if code & 0xFF in TRANSIENT_CODES:
+            return ErrorKind.TRANSIENT
+        return ErrorKind.OUTAGE if code & 0xFF in OUTAGE_CODES else ErrorKind.WORK_AT_FAULT
 
     def scrub(self) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         if not self._shorten(WAIT):
             raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
-    def alone(self, connection: Connection) -> None:
-        """BEGIN IMMEDIATE saw to that."""
+    def lock_out_others(self, connection: Connection) -> None:
+        """BEGIN IMMEDIATE has done so."""
 
-    def own(self) -> bool:
+    def may_set_up(self) -> bool:
         return True

@@ -122,7 +122,7 @@ def lab_router(site: Site, report: ReportPage, local: Callable[[Request], None])
 
 @lru_cache(maxsize=8)
 def _world(condition: str, noise: float, seed: int, people: int) -> World:
-    return world(replace(CONDITIONS[condition], flip=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
+    return world(replace(CONDITIONS[condition], label_noise=noise, users=people, sessions=SESSIONS, people=PEOPLE), seed)
 
 
 @lru_cache(maxsize=64)  # worlds compare by identity, so a run of a world that was forgotten is never found

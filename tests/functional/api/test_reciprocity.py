@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kaczmatch.api.words import told_reason
-from kaczmatch.recommend.deck import Reason
+from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
 from worlds.served import NUMBERS, Service

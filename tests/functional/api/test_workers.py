@@ -21,7 +21,7 @@ from kaczmatch.storage import SqlStore
 from worlds.ports import free_port
 from worlds.postgres import Server
 
-COMMAND = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+COMMAND = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 AT_ONCE = 16
 
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.service.domain.records import Event, Impression, StoredDeck
@@ -19,7 +19,7 @@ from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check
 from .test_console import operating
 
-TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(floor=0.5))))
+TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(uniform_floor=0.5))))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from kaczmatch.service.domain.folding import SWIPED
+from kaczmatch.service.domain.records import EventKind
 
 from .conftest import Site, Visitor
 
@@ -60,7 +60,10 @@ def test_decisions_wait_and_are_sent_once(visitor: Visitor, site: Site, fail: Ca
     page.get_by_role("button", name="Try now").click()
     expect(page.locator("#trouble")).to_be_hidden()
     found = visitor.settled(user, 2)
-    assert [(one.kind, one.candidate, one.decision) for one in found] == [(SWIPED, first, "pass"), (SWIPED, second, "pass")]
+    assert [(one.kind, one.candidate, one.decision) for one in found] == [
+        (EventKind.SWIPED, first, "pass"),
+        (EventKind.SWIPED, second, "pass"),
+    ]
     assert ids.count(found[0].id) >= 2  # sent again under the same id
     assert set(ids) == {one.id for one in found}
     only_network_errors(visitor)

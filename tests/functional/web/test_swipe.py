@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import expect
 
-from kaczmatch.service.domain.folding import SWIPED, UNDONE
+from kaczmatch.service.domain.records import EventKind
 
 from .conftest import PHONE, Site, Visiting, Visitor
 
@@ -42,12 +42,12 @@ def test_keys_decide_take_back_and_skip(visitor: Visitor, site: Site) -> None:
         card = visitor.first()
         page.keyboard.press(key)
         expect(page.locator(f".card[data-id='{card}'][data-depth='0']:not(.leaving)")).to_have_count(0)
-        expected.append((SWIPED, card, decision))
+        expected.append((EventKind.SWIPED, card, decision))
         if page.locator("#match[open]").count():
             page.keyboard.press("Escape")
     page.keyboard.press("z")
     expect(visitor.card).to_have_attribute("data-id", expected[3][1])
-    assert decisions(visitor, user, 5) == [*expected, (UNDONE, None, None)]
+    assert decisions(visitor, user, 5) == [*expected, (EventKind.UNDONE, None, None)]
     expect(page.locator("#said")).to_contain_text("Taken back")
 
 
@@ -63,9 +63,13 @@ def test_buttons_decide_take_back_and_skip(visitor: Visitor, site: Site) -> None
     page.get_by_role("button", name="Undo").click()
     expect(visitor.card).to_have_attribute("data-id", second)
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
-    assert decisions(visitor, user, 3) == [(SWIPED, first, "pass"), (SWIPED, second, "skip"), (UNDONE, None, None)]
+    assert decisions(visitor, user, 3) == [
+        (EventKind.SWIPED, first, "pass"),
+        (EventKind.SWIPED, second, "skip"),
+        (EventKind.UNDONE, None, None),
+    ]
     page.get_by_role("button", name="Like").click()  # the card is of use again
-    assert decisions(visitor, user, 4)[-1] == (SWIPED, second, "like")
+    assert decisions(visitor, user, 4)[-1] == (EventKind.SWIPED, second, "like")
 
 
 def test_a_card_is_dragged_far_or_springs_back(visitor: Visitor, site: Site) -> None:
@@ -86,7 +90,7 @@ def test_a_card_is_dragged_far_or_springs_back(visitor: Visitor, site: Site) -> 
         if decision is None:
             expect(visitor.card).to_have_attribute("data-id", card)
         else:
-            decided.append((SWIPED, card, decision))
+            decided.append((EventKind.SWIPED, card, decision))
             expect(visitor.card).not_to_have_attribute("data-id", card)
     assert decisions(visitor, user, 2) == decided
 
@@ -295,7 +299,7 @@ def test_learning_shows_within_fifteen_swipes_and_can_be_gone_through(visitor: V
     page.get_by_role("button", name="Let them swipe 15 cards").click()
     expect(page.get_by_role("button", name=re.compile("Stop"))).to_be_visible()
     expect(page.locator("#moment")).to_have_text("Now, after 15 swipes", timeout=30_000)
-    assert len([one for one in site.service.events(fresh["id"]) if one.kind == SWIPED]) == 15
+    assert len([one for one in site.service.events(fresh["id"]) if one.kind == EventKind.SWIPED]) == 15
     assert float(page.locator("#aligned-now").inner_text()) > 0.1
     assert page.locator("#for .weight").count() + page.locator("#against .weight").count() >= 8
     slider = page.get_by_label("How it grew, swipe by swipe")

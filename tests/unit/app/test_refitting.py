@@ -11,7 +11,7 @@ from kaczmatch.app.demo.inviting import invite
 from kaczmatch.app.demo.population import invent
 from kaczmatch.app.refitting import Refitting
 from kaczmatch.app.vocabulary import GENERAL
-from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
@@ -40,7 +40,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         assert version is not None
         world.follow()
         with store.read() as reader:
-            current = ActiveVersions.read(reader)
+            current = reader.get(ActiveVersions, SINGLE_ROW)
             assert current is not None
             assert context.catalogue.fold(reader, current.model).prior.version == version
         assert world.current.model == current.model == 2

@@ -12,4 +12,4 @@ def test_the_chart_shows_every_swipe_of_every_learner() -> None:
     found = {slug: kaczmatch.influence(kaczmatch.learner(slug), log) for slug in ("tk", "nk")}
     (points,) = influence_chart(found).to_dict()["datasets"].values()
     assert [point["swipes ago"] for point in points if point["learner"] == "nk"] == list(range(12, 0, -1))
-    assert [point["turn"] for point in points if point["learner"] == "tk"] == found["tk"].turns.tolist()
+    assert [point["turn"] for point in points if point["learner"] == "tk"] == found["tk"].angles.tolist()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch.core import compiled
-from kaczmatch.core.compiled import cosine_of, dot, drop_stale_kernels, normalise, products, ridge_step, usable
+from kaczmatch.core.compiled import cosine_from_products, dot, drop_stale_kernels, normalise, products, ridge_step, usable_norm
 
 
 @given(st.integers(0, 70), st.integers(0, 2**32 - 1))
@@ -23,14 +23,14 @@ def test_sums_in_lanes_are_the_sums(n: int, seed: int) -> None:
 
 
 def test_lengths_that_would_leave_float64_are_not_usable() -> None:
-    assert [usable(x) for x in (0.0, 1.0, 1e-100, 1e100)] == [True] * 4
-    assert [usable(x) for x in (math.nan, math.inf, 1e-101, 1e101, 5e-324)] == [False] * 5
+    assert [usable_norm(x) for x in (0.0, 1.0, 1e-100, 1e100)] == [True] * 4
+    assert [usable_norm(x) for x in (math.nan, math.inf, 1e-101, 1e101, 5e-324)] == [False] * 5
 
 
 def test_the_cosine_of_extreme_lengths_neither_overflows_nor_underflows() -> None:
-    assert cosine_of(1e100, 1e200, 1.0) == pytest.approx(1.0)
-    assert cosine_of(1e-100, 1e-100, 1e-100) == pytest.approx(1.0)
-    assert cosine_of(0.0, 0.0, 1.0) == 0.0
+    assert cosine_from_products(1e100, 1e200, 1.0) == pytest.approx(1.0)
+    assert cosine_from_products(1e-100, 1e-100, 1e-100) == pytest.approx(1.0)
+    assert cosine_from_products(0.0, 0.0, 1.0) == 0.0
 
 
 def test_near_singular_rows_are_solved_to_nine_digits() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kaczmatch import InvalidInput, Seen, SwipeLog
+from kaczmatch import InvalidInput, ShownCandidate, SwipeLog
 
 GOOD: dict[str, Any] = {"user": [1, 1], "features": [[1, 0], [0, 1]], "label": [1, -1]}
 BY_CANDIDATE: dict[str, Any] = {"user": [1, 1], "candidate": [1, 0], "candidates": np.eye(2), "label": [1, -1]}
@@ -16,8 +16,8 @@ BY_CANDIDATE: dict[str, Any] = {"user": [1, 1], "candidate": [1, 0], "candidates
 def test_a_log_says_what_each_swipe_saw() -> None:
     log = SwipeLog(**BY_CANDIDATE, appeal=[0.5, -0.5])
     assert len(log) == log.dimensions == 2
-    assert log.seen(0).features.tolist() == [0, 1]
-    assert log.seen(0).appeal == 0.5
+    assert log.shown_candidate(0).features.tolist() == [0, 1]
+    assert log.shown_candidate(0).appeal == 0.5
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_nanoseconds_are_not_taken_for_seconds() -> None:
 @pytest.mark.parametrize("appeal", [float("nan"), "high", None, 1e9])
 def test_appeal_is_a_plausible_number(appeal: Any) -> None:
     with pytest.raises(InvalidInput, match="appeal"):
-        Seen(np.ones(2), appeal)
+        ShownCandidate(np.ones(2), appeal)
 
 
 def test_rows_and_appeal_of_a_log_can_be_replaced() -> None:
     log = SwipeLog(user=[1, 2, 1], candidate=[0, 1, 1], candidates=np.eye(2), label=[1, -1, 1], at=[0, 1, 2])
-    some = log.rows(log.user == 1)
+    some = log.select(log.user == 1)
     assert (len(some), some.dimensions) == (2, 2)
-    assert some.seen(1).features.tolist() == [0.0, 1.0]
+    assert some.shown_candidate(1).features.tolist() == [0.0, 1.0]
     liked = log.with_appeal([0.1, 0.2, 0.3])
-    assert (liked.seen(2).appeal, log.seen(2).appeal) == (0.3, 0.0)
+    assert (liked.shown_candidate(2).appeal, log.shown_candidate(2).appeal) == (0.3, 0.0)
     with pytest.raises(InvalidInput, match="appeal: has 1 rows"):
         log.with_appeal([0.1])

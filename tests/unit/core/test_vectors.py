@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.core.vectors import as_matrix, as_vector, cosine, finite, problem_with, unit, unit_rows
+from kaczmatch.core.vectors import as_matrix, as_vector, check_vector, cosine, problem_with, unit, unit_rows
 
 
 def test_a_good_vector_is_taken_as_it_is() -> None:
@@ -34,7 +34,7 @@ def test_what_is_wrong_with_a_vector_is_said() -> None:
     assert problem_with(np.array([1.0, np.nan])) == "entry 1 is nan; every entry must be finite"
     assert "rescale" in problem_with(np.array([1e80]))
     with pytest.raises(InvalidInput, match="entry 0 is inf"):
-        finite(np.array([np.inf]), "v")
+        check_vector(np.array([np.inf]), "v")
 
 
 def test_zero_has_no_direction() -> None:

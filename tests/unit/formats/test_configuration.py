@@ -12,13 +12,13 @@ from kaczmatch.formats.configuration import Configuration, read_configuration
 
 
 def test_what_is_written_is_read_and_makes_the_learner(tmp_path: Path) -> None:
-    settings = {"epsilon": 0.1, "half_life_days": math.inf, "appeal": True}
+    settings = {"label_noise": 0.1, "half_life_days": math.inf, "appeal": True}
     written = Configuration("probit-diag", settings, {"half_life_days": 90.0})
     path = tmp_path / "kaczmatch.toml"
     path.write_text(written.text("tuned"), encoding="utf-8")
     assert read_configuration(path) == written
     learner = kaczmatch.learner(**tomllib.loads(path.read_text())["learner"])
-    assert learner == kaczmatch.learner("probit-diag", epsilon=0.1, appeal=True)
+    assert learner == kaczmatch.learner("probit-diag", label_noise=0.1, appeal=True)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_what_is_written_is_read_and_makes_the_learner(tmp_path: Path) -> None:
         ("[lerner]\nslug = 'tk'", "has a section 'lerner'; did you mean 'learner'"),
         ("[learner]\nalpha = 1", "must name the learner"),
         ("[learner]\nslug = 'probt'", "did you mean 'probit'"),
-        ("[learner]\nslug = 'probit'\nepsilom = 1", "did you mean 'epsilon'"),
-        ("[learner]\nslug = 'probit'\nepsilon = 2", "at most 0.499"),
+        ("[learner]\nslug = 'probit'\nlabel_nois = 1", "did you mean 'label_noise'"),
+        ("[learner]\nslug = 'probit'\nlabel_noise = 2", "at most 0.499"),
         ("[learner]\nslug = 'probit'\n[appeal]\nhalf_life = 2", "did you mean 'half_life_days'"),
     ],
 )

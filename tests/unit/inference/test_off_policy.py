@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.inference.clustered import ratio
-from kaczmatch.inference.off_policy import LoggedCards, judged
+from kaczmatch.inference.clustered import clustered_ratio
+from kaczmatch.inference.off_policy import LoggedCards, estimate_off_policy
 
 PAIRS = list(combinations(range(4), 2))
 SHARES = st.integers(0, 3)
@@ -46,16 +46,16 @@ def test_ips_and_doubly_robust_are_unbiased_by_enumeration(
             cards += often * list(zip(pair, answers, strict=True))
     who, liked = np.array(cards * 60).T
     decks = len(who) // 2
-    found = judged(
+    found = estimate_off_policy(
         LoggedCards(
             user=np.arange(decks),
             size=np.full(decks, 2.0),
-            least=np.full(decks, p0.min()),
-            foreseen=np.full(decks, float(p @ q)),
+            min_propensity=np.full(decks, p0.min()),
+            expected_likes=np.full(decks, float(p @ q)),
             deck=np.repeat(np.arange(decks), 2),
             like=liked.astype(np.float64),
             weight=(p / p0)[who],
-            guess=q[who],
+            predicted=q[who],
         )
     )
     assert found.ips.value == pytest.approx(p @ r / 2.0, abs=1e-9)
@@ -74,12 +74,12 @@ def study(rng: np.random.Generator, people: int = 120, decks: int = 3, floor: fl
     dealt = LoggedCards(
         user=np.repeat(np.arange(people), decks),
         size=np.full(rows, float(k)),
-        least=np.full(rows, floor * k / n),
-        foreseen=0.4 * p.sum(axis=1),
+        min_propensity=np.full(rows, floor * k / n),
+        expected_likes=0.4 * p.sum(axis=1),
         deck=deck,
         like=(rng.random(len(deck)) < likes[deck, card]).astype(np.float64),
         weight=(p / p0)[deck, card],
-        guess=np.full(len(deck), 0.4),
+        predicted=np.full(len(deck), 0.4),
     )
     return dealt, float((p * likes).sum() / (k * rows))
 
@@ -109,7 +109,7 @@ def test_intervals_cover_the_truth_in_at_least_90_of_100_studies() -> None:
     covered = {"ips": 0, "snips": 0, "doubly_robust": 0, "logged": 0}
     for _ in range(100):
         dealt, truth = study(rng)
-        found = judged(dealt)
+        found = estimate_off_policy(dealt)
         for name in covered:
             covered[name] += getattr(found, name).covers(truth)
     assert min(covered["ips"], covered["snips"], covered["doubly_robust"]) >= 90, covered
@@ -119,11 +119,11 @@ def test_intervals_cover_the_truth_in_at_least_90_of_100_studies() -> None:
 def test_people_count_not_cards() -> None:
     """Everybody's cards ten times over say nothing new, and no interval gets narrower."""
     above, below = np.random.default_rng(0).random((2, 50))
-    once, ten = ratio(above, below), ratio(10 * above, 10 * below)
+    once, ten = clustered_ratio(above, below), clustered_ratio(10 * above, 10 * below)
     assert once == pytest.approx(ten)
     dealt, _ = study(np.random.default_rng(1))
-    alone = judged(replace(dealt, user=np.arange(len(dealt.size))))
-    together = judged(dealt)
+    alone = estimate_off_policy(replace(dealt, user=np.arange(len(dealt.size))))
+    together = estimate_off_policy(dealt)
     assert together.ips.value == alone.ips.value
     assert (together.people, alone.people) == (120, 360)
 
@@ -131,13 +131,13 @@ def test_people_count_not_cards() -> None:
 def test_a_log_that_cannot_tell_is_refused() -> None:
     dealt, _ = study(np.random.default_rng(2))
     with pytest.raises(InvalidInput, match=r"1 of 360 decks were dealt .* no chance at all"):
-        judged(replace(dealt, least=np.append(0.0, dealt.least[1:])))
+        estimate_off_policy(replace(dealt, least=np.append(0.0, dealt.min_propensity[1:])))
     with pytest.raises(InvalidInput, match="hardly shown"):
-        judged(replace(dealt, weight=np.where(np.arange(len(dealt.weight)) < 40, dealt.weight, 1e-9)))
+        estimate_off_policy(replace(dealt, weight=np.where(np.arange(len(dealt.weight)) < 40, dealt.weight, 1e-9)))
     with pytest.raises(InvalidInput, match="hardly shown"):
-        judged(replace(dealt, user=dealt.user % 20))
+        estimate_off_policy(replace(dealt, user=dealt.user % 20))
     with pytest.raises(InvalidInput, match="should be 1 on average"):
-        judged(replace(dealt, weight=0.5 * dealt.weight))
+        estimate_off_policy(replace(dealt, weight=0.5 * dealt.weight))
     nothing = np.empty(0)
     with pytest.raises(InvalidInput, match="no deck"):
-        judged(LoggedCards(nothing, nothing, nothing, nothing, np.empty(0, np.int64), nothing, nothing, nothing))
+        estimate_off_policy(LoggedCards(nothing, nothing, nothing, nothing, np.empty(0, np.int64), nothing, nothing, nothing))

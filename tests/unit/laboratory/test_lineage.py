@@ -8,28 +8,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kaczmatch.cli.reproduce import parts_of
+from kaczmatch.cli.research.reproduce import parts_of
 from kaczmatch.laboratory.accelerated_blocks import RULE, VARIANTS, Acceleration, accelerated_ends
 from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.row_norms import matrices
 from kaczmatch.laboratory.solver_runs import ExampleSystem, SolverRun, other_solvers
 from kaczmatch.laboratory.study import Laboratory, Plan
-from kaczmatch.report.results import Part, Row
+from kaczmatch.report.results import ReportPart, Row
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world
 
 
 @pytest.fixture(scope="module")
-def part() -> Part:
+def part() -> ReportPart:
     return lineage_part(Laboratory(Plan(seeds=1, users=4, quick=True), lambda _: None))
 
 
-def rows(part: Part, name: str) -> list[Row]:
+def rows(part: ReportPart, name: str) -> list[Row]:
     return list(next(table for table in part.tables if table.name == name).rows)
 
 
-def test_every_solver_is_on_every_system_and_within_its_theorem(part: Part) -> None:
+def test_every_solver_is_on_every_system_and_within_its_theorem(part: ReportPart) -> None:
     found = {(row["system"], row["solver"]): row for row in rows(part, "lineage")}
     assert {kind for kind, _ in found} == {"consistent", "noisy", "ill-conditioned"}
     for row in found.values():
@@ -45,7 +45,7 @@ def test_every_solver_is_on_every_system_and_within_its_theorem(part: Part) -> N
     assert found["ill-conditioned", "randomised"]["passes"] == math.inf
 
 
-def test_row_norms_matter_there_and_hardly_here(part: Part) -> None:
+def test_row_norms_matter_there_and_hardly_here(part: ReportPart) -> None:
     found = {row["rows"]: row for row in rows(part, "lineage-row-norms")}
     long, units = found["a third says it all, and is long"], found["all alike, in units of their own"]
     tags = found["tags, each with probability 1/2"]
@@ -55,7 +55,7 @@ def test_row_norms_matter_there_and_hardly_here(part: Part) -> None:
     assert tags["spread_of_lengths"] < 0.15
 
 
-def test_alpha_slows_a_single_step_and_lowers_its_floor(part: Part) -> None:
+def test_alpha_slows_a_single_step_and_lowers_its_floor(part: ReportPart) -> None:
     found = rows(part, "lineage-alpha")
     assert found[-1]["damped_passes_with_a_solution"] > 3.0 * found[0]["damped_passes_with_a_solution"]
     assert found[-1]["damped_error_with_noise"] < 0.7 * found[0]["damped_error_with_noise"]
@@ -63,7 +63,7 @@ def test_alpha_slows_a_single_step_and_lowers_its_floor(part: Part) -> None:
     assert found[-1]["regularised_error_with_noise"] > 3.0 * found[2]["regularised_error_with_noise"]
 
 
-def test_figures_can_be_drawn_and_tables_written(part: Part) -> None:
+def test_figures_can_be_drawn_and_tables_written(part: ReportPart) -> None:
     assert {figure.name for figure in part.figures} == {"lineage-rows", "lineage-time"}
     for figure in part.figures:
         assert "kaczmarz++" in figure.svg

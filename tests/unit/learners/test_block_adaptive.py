@@ -8,7 +8,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.core.compiled import adapted, independent
+from kaczmatch.core.compiled import adapted_damping, count_independent
 from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
@@ -23,7 +23,7 @@ def rows_of(seed: int, k: int, d: int = 20) -> np.ndarray:
 @pytest.mark.parametrize("k", [1, 3, 12, 20])
 def test_damping_is_the_smallest_that_keeps_the_condition_number(k: int, condition: float) -> None:
     rows = rows_of(k, k)
-    alpha = adapted(rows, 0.001, condition)
+    alpha = adapted_damping(rows, 0.001, condition)
     assert gram_condition(rows, alpha) <= condition * (1 + 1e-6)
     if alpha > 0.001:
         assert gram_condition(rows, alpha * 0.99) > condition
@@ -31,17 +31,17 @@ def test_damping_is_the_smallest_that_keeps_the_condition_number(k: int, conditi
 
 def test_without_a_limit_and_above_it_the_setting_stays() -> None:
     rows = rows_of(0, 8)
-    assert adapted(rows, 0.7, np.inf) == 0.7
-    assert adapted(rows, 1e6, 10.0) == 1e6
-    assert adapted(rows_of(1, 30), 1.0, 10.0) > 1.0  # more rows than tags: the Gram matrix is singular
+    assert adapted_damping(rows, 0.7, np.inf) == 0.7
+    assert adapted_damping(rows, 1e6, 10.0) == 1e6
+    assert adapted_damping(rows_of(1, 30), 1.0, 10.0) > 1.0  # more rows than tags: the Gram matrix is singular
 
 
 def test_a_block_ends_before_a_candidate_that_adds_little() -> None:
     rows = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0.1], [0, 0, 1, 0]])
-    assert independent(rows, 0.0) == 4
-    assert independent(rows, 0.001) == 4
-    assert independent(rows, 0.1) == 2
-    assert independent(np.ones((3, 2)), 0.1) == 1
+    assert count_independent(rows, 0.0) == 4
+    assert count_independent(rows, 0.001) == 4
+    assert count_independent(rows, 0.1) == 2
+    assert count_independent(np.ones((3, 2)), 0.1) == 1
 
 
 def test_what_is_left_is_the_next_block() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.grouping import group_by_user
 
 columns = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1),
@@ -19,7 +19,7 @@ columns = st.one_of(
 
 @given(columns)
 def test_each_users_rows_stand_together_in_their_order(column: list[Any]) -> None:
-    users, order, begin = grouped(np.asarray(column))
+    users, order, begin = group_by_user(np.asarray(column))
     assert sorted(order.tolist()) == list(range(len(column)))
     assert len(set(users)) == len(users) == len(begin) - 1
     for place, user in enumerate(users):
@@ -31,11 +31,11 @@ def test_each_users_rows_stand_together_in_their_order(column: list[Any]) -> Non
 def test_narrow_integers_do_not_overflow(dtype: Any) -> None:
     info = np.iinfo(dtype)
     column = np.array([info.max, info.min, info.max], dtype)
-    assert grouped(column)[0] == [info.min, info.max]
+    assert group_by_user(column)[0] == [info.min, info.max]
 
 
 def test_all_numbers_of_a_narrow_type_are_kept_apart() -> None:
-    users, order, begin = grouped(np.arange(-128, 128).astype(np.int8)[::-1])
+    users, order, begin = group_by_user(np.arange(-128, 128).astype(np.int8)[::-1])
     assert users == list(range(-128, 128))
     assert order.tolist() == list(range(255, -1, -1))
     assert np.diff(begin).tolist() == [1] * 256
@@ -44,6 +44,6 @@ def test_all_numbers_of_a_narrow_type_are_kept_apart() -> None:
 def test_any_keys_will_do() -> None:
     column = np.empty(3, object)
     column[:] = [("a", 1), None, ("a", 1)]
-    users, order, _ = grouped(column)
+    users, order, _ = group_by_user(column)
     assert users == [("a", 1), None]
     assert order.tolist() == [0, 2, 1]

@@ -36,13 +36,13 @@ def test_influence_is_what_replay_without_the_swipe_shows(slug: str) -> None:
         kept = {name: np.delete(column, row, axis=0) for name, column in columns.items()}
         without = kaczmatch.replay(learner, kept, end_last_session=True).directions()[0]
         degrees = np.degrees(np.arccos(np.clip(whole @ without, -1, 1)))
-        assert found.turns[row] == pytest.approx(degrees, abs=1e-5)
+        assert found.angles[row] == pytest.approx(degrees, abs=1e-5)
 
 
 def test_a_silent_swipe_has_no_influence_and_a_wrong_one_has() -> None:
     learner = kaczmatch.learner("tk")
     columns = {"user": [1, 1], "features": [np.ones(D), np.eye(D)[0]], "label": [1, 1]}
-    turns = kaczmatch.influence(learner, columns).turns
+    turns = kaczmatch.influence(learner, columns).angles
     assert turns[0] == 0.0
     assert turns[1] > 0.0
 
@@ -52,7 +52,7 @@ def test_each_user_has_their_own() -> None:
     columns = log(users=3)
     alone = {name: column[1::3] for name, column in columns.items()}
     together = kaczmatch.influence(learner, columns, user=1)
-    assert np.array_equal(together.turns, kaczmatch.influence(learner, alone).turns)
+    assert np.array_equal(together.angles, kaczmatch.influence(learner, alone).angles)
     assert together.rows.tolist() == list(range(1, 75, 3))
     for user, message in ((None, "3 users"), (9, "9 does not occur")):
         with pytest.raises(InvalidInput, match=message) as caught:
@@ -63,13 +63,13 @@ def test_each_user_has_their_own() -> None:
 def test_open_blocks_have_no_influence_yet() -> None:
     learner = kaczmatch.learner("block-nk")
     columns = {name: column for name, column in log().items() if name not in ("session", "at")}
-    assert not kaczmatch.influence(learner, columns, end_last_session=False).turns.any()
-    assert kaczmatch.influence(learner, columns).turns.any()
+    assert not kaczmatch.influence(learner, columns, end_last_session=False).angles.any()
+    assert kaczmatch.influence(learner, columns).angles.any()
 
 
 def test_the_prior_matters_less_and_less() -> None:
     learner = kaczmatch.learner("probit")
-    early, late = (kaczmatch.influence(learner, log(n), prior=np.ones(D)).prior_turn for n in (5, 400))
+    early, late = (kaczmatch.influence(learner, log(n), prior=np.ones(D)).prior_angle for n in (5, 400))
     assert late < early
 
 
@@ -78,14 +78,14 @@ def test_the_priors_turn_is_against_a_start_from_zero() -> None:
         learner = kaczmatch.learner(slug)
         ends = [kaczmatch.replay(learner, log(), prior=prior).directions()[0] for prior in (np.ones(D), np.zeros(D))]
         degrees = np.degrees(np.arccos(ends[0] @ ends[1]))
-        assert kaczmatch.influence(learner, log(), prior=np.ones(D)).prior_turn == pytest.approx(degrees, abs=1e-5)
+        assert kaczmatch.influence(learner, log(), prior=np.ones(D)).prior_angle == pytest.approx(degrees, abs=1e-5)
 
 
 def test_a_long_history_is_folded_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = kaczmatch.learner("tk")
-    whole = kaczmatch.influence(learner, log()).turns
+    whole = kaczmatch.influence(learner, log()).angles
     monkeypatch.setattr("kaczmatch.learners.logs.influence._WORK_BYTES", 1000)
-    assert np.array_equal(kaczmatch.influence(learner, log()).turns, whole)
+    assert np.array_equal(kaczmatch.influence(learner, log()).angles, whole)
 
 
 def test_angles_are_exact_when_tiny_and_defined_for_zero() -> None:

@@ -32,7 +32,7 @@ def log(users: int = 2, sessions: int = 6, size: int = 8, *, real: bool = False)
 def test_the_norm_never_exceeds_its_true_bound(slug: str, real: bool) -> None:
     for settings in ({}, {"k": 3}) if slug.startswith("block") else ({},):
         for prior in (np.ones(D), np.zeros(D), np.full(D, 0.1)):
-            for reading in kaczmatch.watch(kaczmatch.learner(slug, **settings), log(real=real), prior=prior):
+            for reading in kaczmatch.monitor_sessions(kaczmatch.learner(slug, **settings), log(real=real), prior=prior):
                 assert reading.norm_bound is not None
                 assert reading.norm <= reading.norm_bound * (1 + 1e-9)
 
@@ -40,14 +40,14 @@ def test_the_norm_never_exceeds_its_true_bound(slug: str, real: bool) -> None:
 def test_the_bound_is_reached_when_every_step_goes_the_same_way() -> None:
     tk = kaczmatch.learner("tk", alpha=9.0, hinge=kaczmatch.Hinge(theta=1.0, delta=1.0))
     columns = {"user": [0] * 4, "features": np.ones((4, 9)), "label": [1] * 4}
-    (reading,) = kaczmatch.watch(tk, columns, prior=np.zeros(9))
+    (reading,) = kaczmatch.monitor_sessions(tk, columns, prior=np.zeros(9))
     assert reading.norm == pytest.approx(reading.norm_bound)
 
 
 @pytest.mark.parametrize("slug", kaczmatch.LEARNERS)
 def test_every_session_of_every_user_is_read(slug: str) -> None:
     learner = kaczmatch.learner(slug)
-    readings = list(kaczmatch.watch(learner, log()))
+    readings = list(kaczmatch.monitor_sessions(learner, log()))
     assert [(reading.user, reading.session) for reading in readings] == [(n // 6, n) for n in range(12)]
     assert [reading.stability is None for reading in readings] == [n % 6 == 0 for n in range(12)]
     assert all(reading.swipes == 8 for reading in readings)
@@ -59,7 +59,7 @@ def test_every_session_of_every_user_is_read(slug: str) -> None:
 def test_stability_is_the_cosine_of_session_ends() -> None:
     learner = kaczmatch.learner("block-nk")
     columns = log(users=1)
-    readings = list(kaczmatch.watch(learner, columns))
+    readings = list(kaczmatch.monitor_sessions(learner, columns))
     ends = [
         kaczmatch.replay(learner, {k: c[: 8 * n] for k, c in columns.items()}, end_last_session=True).directions()[0]
         for n in (5, 6)
@@ -71,27 +71,27 @@ def test_readings_are_of_the_state_that_forgets() -> None:
     learner = kaczmatch.learner("probit", half_life_days=10.0)
     columns = log(users=1) | {"at": np.arange(48) * 86_400.0 * 30}
     final = kaczmatch.replay(learner, columns)[0]
-    assert list(kaczmatch.watch(learner, columns))[-1].norm == np.linalg.norm(learner.weights(final.cells, D))
+    assert list(kaczmatch.monitor_sessions(learner, columns))[-1].norm == np.linalg.norm(learner.weights(final.cells, D))
 
 
 def test_the_condition_is_that_of_the_sessions_candidates() -> None:
     columns = log(users=1)
-    readings = list(kaczmatch.watch(kaczmatch.learner("tk"), columns))
+    readings = list(kaczmatch.monitor_sessions(kaczmatch.learner("tk"), columns))
     rows = columns["features"][8:16]
     assert readings[1].condition == pytest.approx(np.linalg.cond(rows @ rows.T), rel=1e-6)
 
 
 def test_a_prior_of_another_length_is_refused_at_once() -> None:
     with pytest.raises(kaczmatch.InvalidInput, match="prior: has 3 tags, the log has 10"):
-        kaczmatch.watch(kaczmatch.learner("tk"), log(), prior=np.ones(3))
+        kaczmatch.monitor_sessions(kaczmatch.learner("tk"), log(), prior=np.ones(3))
 
 
 def test_silent_swipes_are_those_without_a_residual() -> None:
     columns = {"user": [0, 0, 0], "features": [np.ones(D), np.eye(D)[0], np.zeros(D)], "label": [1, 1, 1]}
     for slug in ("tk", "block-nk"):
-        (reading,) = kaczmatch.watch(kaczmatch.learner(slug), columns)
+        (reading,) = kaczmatch.monitor_sessions(kaczmatch.learner(slug), columns)
         assert reading.silent == 2  # inside its margin; and without tags
-    (reading,) = kaczmatch.watch(kaczmatch.learner("all-ones"), columns)
+    (reading,) = kaczmatch.monitor_sessions(kaczmatch.learner("all-ones"), columns)
     assert reading.silent == 3
     assert reading.norm_bound is None
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kaczmatch
-from kaczmatch import InvalidInput, Prior, SwipeLog, fit_population, population_prior
+from kaczmatch import InvalidInput, Prior, SwipeLog, fit_prior, fit_prior_from_states
 
 D = 6
 
@@ -31,12 +31,12 @@ def people(seed: int, users: int, swipes: int, *, with_appeal: bool = True) -> d
 @pytest.mark.parametrize("slug", ["probit", "probit-diag"])
 def test_the_fit_finds_what_people_have_in_common(slug: str) -> None:
     learner = kaczmatch.learner(slug, appeal=True)
-    prior = fit_population(learner, people(0, 60, 60))
+    prior = fit_prior(learner, people(0, 60, 60))
     common = np.array([2.0, -2.0, 1.0, -1.0, 0.0, 0.0])
     assert np.corrcoef(prior.weights, common)[0, 1] > 0.97
     assert prior.appeal > 0.5
-    assert prior.epsilon is not None
-    assert prior.epsilon < 0.1
+    assert prior.label_noise is not None
+    assert prior.label_noise < 0.1
     newcomer, neutral = learner.start(prior), learner.start(np.zeros(D))
     test = SwipeLog(**people(1, 20, 20))
     right = {
@@ -54,7 +54,7 @@ def test_few_users_are_shrunk_towards_the_neutral_prior(slug: str) -> None:
     distances = []
     for users in (0, 1, 2, 40):
         part = {name: column[columns["user"] < users] for name, column in columns.items()}
-        prior = fit_population(learner, part, neutral=neutral, rounds=3)
+        prior = fit_prior(learner, part, neutral=neutral, rounds=3)
         assert np.isfinite(prior.weights).all()
         if prior.covariance is not None:
             assert np.linalg.eigvalsh(prior.covariance)[0] > 0.0
@@ -71,7 +71,7 @@ def test_the_order_of_users_does_not_matter(order: list[int], slug: str) -> None
     shuffled = np.concatenate([np.flatnonzero(columns["user"] == user) for user in order])
     renamed = {name: column[shuffled] for name, column in columns.items()}
     renamed["user"] = np.array([f"user {order.index(user)}" for user in renamed["user"]])
-    one, other = (fit_population(learner, log, rounds=2) for log in (columns, renamed))
+    one, other = (fit_prior(learner, log, rounds=2) for log in (columns, renamed))
     assert one.version == other.version
     assert one.to_bytes() == other.to_bytes()
 
@@ -84,7 +84,7 @@ def test_one_user_with_a_huge_history_counts_once() -> None:
     loud = {"user": np.full(n, 99), "features": (rng.random((n, D)) < 0.5).astype(float)}
     loud["label"] = np.where(loud["features"][:, 1] > 0, 1, -1)  # the opposite of everybody else
     both = {name: np.concatenate([log[name], loud[name]]) for name in log}
-    without, with_loud = (fit_population(learner, each) for each in (log, both))
+    without, with_loud = (fit_prior(learner, each) for each in (log, both))
     assert np.corrcoef(without.weights, with_loud.weights)[0, 1] > 0.9
     assert with_loud.weights[1] < -0.5
 
@@ -95,23 +95,23 @@ def test_stored_states_give_one_round_of_the_same() -> None:
     neutral = Prior(np.zeros(D), "nothing")
     states = kaczmatch.replay(learner, log, prior=neutral)
     stored = [learner.from_bytes(state.to_bytes(), neutral) for state in states.values()]
-    assert population_prior(learner, stored, neutral=neutral).to_bytes() == (
-        fit_population(learner, log, neutral=neutral, rounds=1).to_bytes()
+    assert fit_prior_from_states(learner, stored, neutral=neutral).to_bytes() == (
+        fit_prior(learner, log, neutral=neutral, rounds=1).to_bytes()
     )
     with pytest.raises(InvalidInput, match="grow it first"):
-        population_prior(learner, stored, neutral=Prior.ones(D + 1))
+        fit_prior_from_states(learner, stored, neutral=Prior.ones(D + 1))
 
 
 def test_the_six_rules_start_from_the_mean_direction_at_the_neutral_length() -> None:
     learner = kaczmatch.learner("block-nk")
-    prior = fit_population(learner, people(7, 30, 60, with_appeal=False), neutral=Prior(np.full(D, D**-0.5)))
+    prior = fit_prior(learner, people(7, 30, 60, with_appeal=False), neutral=Prior(np.full(D, D**-0.5)))
     assert np.linalg.norm(prior.weights) == pytest.approx(1.0)
     assert prior.weights[0] > prior.weights[1]
 
 
 def test_a_fitted_prior_survives_bytes_and_names_its_states() -> None:
     learner = kaczmatch.learner("probit", appeal=True)
-    prior = fit_population(learner, people(8, 10, 15), rounds=2)
+    prior = fit_prior(learner, people(8, 10, 15), rounds=2)
     again = Prior.from_bytes(prior.to_bytes())
     assert again.to_bytes() == prior.to_bytes()
     assert again.version.startswith("population-")
@@ -127,7 +127,7 @@ def test_correlations_that_few_people_cannot_show_are_not_believed() -> None:
 
     def largest_correlation(users: int) -> float:
         part = {name: column[columns["user"] < users] for name, column in columns.items()}
-        covariance = fit_population(learner, part).covariance
+        covariance = fit_prior(learner, part).covariance
         assert covariance is not None
         sd = np.sqrt(np.diag(covariance))
         return float(np.abs(covariance / np.outer(sd, sd) - np.eye(D + 2)).max())
@@ -147,6 +147,6 @@ def test_the_diagonal_learner_starts_from_what_the_full_covariance_finds() -> No
         "candidates": candidates,
         "label": np.where(candidates[rows].sum(axis=1) + rng.logistic(size=900) > 3.0, 1, -1),
     }
-    full, diagonal = (kaczmatch.fit_population(kaczmatch.learner(slug), log) for slug in ("probit", "probit-diag"))
+    full, diagonal = (kaczmatch.fit_prior(kaczmatch.learner(slug), log) for slug in ("probit", "probit-diag"))
     assert full.version == diagonal.version
     assert diagonal.weights.min() > 0.0

@@ -19,9 +19,9 @@ def test_a_prior_keeps_its_own_copy() -> None:
 
 
 def test_the_usual_threshold_is_the_papers_cosine_for_a_taste_of_that_length() -> None:
-    assert Prior.ones(60).usual_threshold == pytest.approx(-0.52 * 2 * np.sqrt(30))
-    assert Prior(np.zeros(4)).usual_threshold == 0.0
-    assert Prior(np.ones(4), "a", threshold=1.5).usual_threshold == 1.5
+    assert Prior.ones(60).effective_threshold == pytest.approx(-0.52 * 2 * np.sqrt(30))
+    assert Prior(np.zeros(4)).effective_threshold == 0.0
+    assert Prior(np.ones(4), "a", threshold=1.5).effective_threshold == 1.5
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_usual_threshold_is_the_papers_cosine_for_a_taste_of_that_length() -
         ({"weights": [1.0], "version": "a", "covariance": np.eye(2)}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.triu(np.ones((3, 3)))}, "covariance"),
         ({"weights": [1.0], "version": "a", "covariance": np.ones((3, 3))}, "covariance"),
-        ({"weights": [1.0], "version": "a", "epsilon": 0.5}, "epsilon"),
+        ({"weights": [1.0], "version": "a", "label_noise": 0.5}, "label_noise"),
     ],
 )
 def test_a_bad_prior_names_what_is_wrong(arguments: dict[str, Any], field: str) -> None:
@@ -53,12 +53,12 @@ def test_new_tags_are_expected_to_be_like_the_average_one() -> None:
     prior = Prior(np.array([0.0, 2.0]), "a", 0.5, 0.1, np.diag([1.0, 3.0, 5.0, 7.0]))
     grown = prior.grown(4)
     assert grown.weights.tolist() == [0, 2, 1, 1]
-    assert (grown.usual_threshold, grown.appeal) == (0.5, 0.1)
+    assert (grown.effective_threshold, grown.appeal) == (0.5, 0.1)
     assert grown.covariance is not None
     assert np.diag(grown.covariance).tolist() == [1, 3, 2, 2, 5, 7]
-    assert Prior.ones(3).grown(5).usual_threshold == Prior.ones(3).usual_threshold
+    assert Prior.ones(3).grown(5).effective_threshold == Prior.ones(3).effective_threshold
     assert prior.grown(2) is prior
-    assert (prior.later, grown.later, grown.grown(5).later, grown.grown(5).first) == (0, 2, 3, 2)
+    assert (prior.added_tags, grown.added_tags, grown.grown(5).added_tags, grown.grown(5).original_tags) == (0, 2, 3, 2)
     with pytest.raises(InvalidInput, match="shrink"):
         prior.grown(1)
 
@@ -68,9 +68,9 @@ def test_a_prior_survives_bytes() -> None:
     for prior in (plain, full, Prior.ones(5), Prior.ones(5).grown(7), Prior(np.ones(2), "b", threshold=1.0)):
         again = Prior.from_bytes(prior.to_bytes())
         assert again.to_bytes() == prior.to_bytes()
-        assert (again.version, again.epsilon, again.appeal) == (prior.version, prior.epsilon, prior.appeal)
-        assert again.usual_threshold == prior.usual_threshold
-        assert again.later == prior.later
+        assert (again.version, again.label_noise, again.appeal) == (prior.version, prior.label_noise, prior.appeal)
+        assert again.effective_threshold == prior.effective_threshold
+        assert again.added_tags == prior.added_tags
         assert again.fingerprint == prior.fingerprint
     data = bytearray(full.to_bytes())
     data[20] ^= 1
@@ -80,11 +80,11 @@ def test_a_prior_survives_bytes() -> None:
 
 
 def test_a_fingerprint_covers_everything_it_says() -> None:
-    base: dict[str, Any] = {"weights": np.ones(1), "version": "a", "threshold": 0.1, "covariance": np.eye(3), "epsilon": 0.2}
-    others = ({"covariance": 2 * np.eye(3)}, {"epsilon": 0.1}, {"threshold": 0.2}, {"appeal": 1.0}, {"weights": np.zeros(1)})
+    base: dict[str, Any] = {"weights": np.ones(1), "version": "a", "threshold": 0.1, "covariance": np.eye(3), "label_noise": 0.2}
+    others = ({"covariance": 2 * np.eye(3)}, {"label_noise": 0.1}, {"threshold": 0.2}, {"appeal": 1.0}, {"weights": np.zeros(1)})
     prints = {Prior(**(base | other)).fingerprint for other in ({}, *others)}
     assert len(prints) == 6
-    assert Prior(**base).named("x").version == Prior(**(base | {"version": "b"})).named("x").version
+    assert Prior(**base).with_content_version("x").version == Prior(**(base | {"version": "b"})).with_content_version("x").version
 
 
 def test_priors_of_the_first_format_are_read() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 import kaczmatch
-from kaczmatch import BeliefLearner, InvalidInput, Prior, Seen
+from kaczmatch import BeliefLearner, InvalidInput, Prior, ShownCandidate
 
 BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, BeliefLearner)]
 
@@ -19,14 +19,14 @@ def belief(slug: str, **settings: float) -> BeliefLearner:
 
 
 def exact_posterior(
-    mean: np.ndarray, covariance: np.ndarray, x: np.ndarray, y: int, alpha: float, epsilon: float
+    mean: np.ndarray, covariance: np.ndarray, x: np.ndarray, y: int, alpha: float, label_noise: float
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Evidence, mean and covariance of N(mean, covariance) after one careless probit swipe, by quadrature over a grid."""
+    """Evidence, mean and covariance of N(mean, covariance) after one probit swipe with label noise, by quadrature over a grid."""
     grid = np.linspace(-9, 9, 1201)
     standard = np.stack(np.meshgrid(grid, grid, indexing="ij"), -1).reshape(-1, 2)
     tastes = mean + standard @ np.linalg.cholesky(covariance).T
     weight = np.exp(-0.5 * (standard**2).sum(1))
-    likelihood = epsilon + (1 - 2 * epsilon) * ndtr(y * (tastes @ x) / np.sqrt(alpha))
+    likelihood = label_noise + (1 - 2 * label_noise) * ndtr(y * (tastes @ x) / np.sqrt(alpha))
     evidence = (weight * likelihood).sum() / weight.sum()
     posterior = weight * likelihood / (weight * likelihood).sum()
     new_mean = posterior @ tastes
@@ -38,7 +38,7 @@ def exact_posterior(
 @pytest.mark.parametrize("threshold", [-2.0, 0.3, 2.5])
 def test_one_swipe_matches_the_moments_of_the_exact_posterior(y: int, threshold: float) -> None:
     covariance = np.array([[1.3, 0.4, 0.0], [0.4, 0.7, 0.0], [0.0, 0.0, 1.0]])
-    probit = belief("probit", alpha=0.3, epsilon=0.1)
+    probit = belief("probit", alpha=0.3, label_noise=0.1)
     state = probit.start(Prior(np.array([0.8]), "p", threshold, covariance=covariance))
     a = np.array([2.0])
     evidence, mean, moments = exact_posterior(probit.mean(state), covariance[:2, :2], np.ones(2), y, 0.3, 0.1)
@@ -60,7 +60,7 @@ def independent(d: int) -> np.ndarray:
 def test_the_diagonal_learner_keeps_the_variances_of_the_full_one(y: int) -> None:
     full, diagonal = belief("probit", appeal=True), belief("probit-diag", appeal=True)
     a = np.array([1.0, 0.0, 1.0, 1.0])
-    states = [learner.swipe(learner.start(np.ones(4)), Seen(a, 0.4), y) for learner in (full, diagonal)]
+    states = [learner.swipe(learner.start(np.ones(4)), ShownCandidate(a, 0.4), y) for learner in (full, diagonal)]
     assert full.mean(states[0]) == pytest.approx(diagonal.mean(states[1]))
     rows = independent(4)
     found = [rows @ learner.covariance(state) @ rows.T for learner, state in zip((full, diagonal), states, strict=True)]
@@ -83,7 +83,7 @@ def test_nobody_knows_beforehand_what_share_somebody_likes() -> None:
 def test_defaults_are_one_set_for_everything() -> None:
     for slug in BELIEFS:
         learner = belief(slug)
-        assert learner == kaczmatch.learner(slug, alpha=0.02, epsilon=0.2, tag_sd=1.0, threshold_sd=0.5, appeal=False)
+        assert learner == kaczmatch.learner(slug, alpha=0.02, label_noise=0.2, tag_sd=1.0, threshold_sd=0.5, appeal=False)
         state = learner.start(Prior.ones(60))
         assert learner.mean(state)[:60].tolist() == [1.0] * 60
         assert learner.mean(state)[60] == pytest.approx(-5.70, abs=0.005)
@@ -139,7 +139,7 @@ def test_appeal_is_learned_only_where_it_is_used(slug: str) -> None:
     for learner, matters in ((plain, False), (with_appeal, True)):
         state = learner.start(np.zeros(4))
         for appeal, label in ((2.0, 1), (-2.0, -1), (1.5, 1), (-1.0, -1)):
-            state = learner.swipe(state, Seen(a, appeal), label)
+            state = learner.swipe(state, ShownCandidate(a, appeal), label)
         assert bool(learner.score(state, a, 2.0) > learner.score(state, a, -2.0)) is matters
         assert bool(learner.probability(state, a, 2.0) > learner.probability(state, a, -2.0)) is matters
         assert learner.coordinates(a, 2.0).tolist() == [0.5] * 4 + [1.0] + [2.0] * matters
@@ -179,8 +179,8 @@ def test_the_threshold_does_not_ask_for_tags_that_came_later(slug: str) -> None:
     ("setting", "value"),
     [
         ("alpha", 0.0),
-        ("epsilon", 0.0),
-        ("epsilon", 0.5),
+        ("label_noise", 0.0),
+        ("label_noise", 0.5),
         ("alpha", "0.05"),
         ("alpha", 10**400),
         ("tag_sd", 0.0),
@@ -223,10 +223,11 @@ def test_appeal_has_a_value_for_each_candidate_or_for_all() -> None:
         learner.coordinates([np.nan, 1.0])
 
 
+@pytest.mark.slow
 def test_probabilities_match_what_happens_when_the_model_is_right() -> None:
     """Users drawn from the prior and swiping by the model: within two points in each tenth."""
     rng = np.random.default_rng(0)
-    learner = belief("probit", alpha=0.05, threshold_sd=1.0, epsilon_swipes=np.inf)
+    learner = belief("probit", alpha=0.05, threshold_sd=1.0, label_noise_swipes=np.inf)
     d, users, swipes = 8, 400, 40
     said, happened = [], []
     for _ in range(users):

@@ -97,7 +97,7 @@ def test_a_session_may_be_called_none() -> None:
 def test_a_huge_block_size_needs_no_huge_memory() -> None:
     learner = kaczmatch.learner("block-tk", k=10**6)
     assert kaczmatch.replay(learner, COLUMNS)["bo"].cells.size == 12
-    assert len(kaczmatch.influence(learner, COLUMNS, "bo").turns) == 2
+    assert len(kaczmatch.influence(learner, COLUMNS, "bo").angles) == 2
 
 
 def test_a_log_that_was_changed_behind_our_back_is_noticed() -> None:

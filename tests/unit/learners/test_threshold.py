@@ -26,7 +26,7 @@ def test_as_many_score_above_it_as_are_liked() -> None:
         hinge = calibrated_hinge(log, prior, like_rate=like_rate)
         wanted = np.mean(log["label"] > 0) if like_rate is None else like_rate
         assert np.mean(scores >= hinge.theta) == pytest.approx(wanted, abs=0.03)
-    assert calibrated_hinge(log, prior, step=0.0) == kaczmatch.Hinge(theta=calibrated_hinge(log, prior).theta)
+    assert calibrated_hinge(log, prior, theta_step=0.0) == kaczmatch.Hinge(theta=calibrated_hinge(log, prior).theta)
 
 
 def test_one_loud_user_counts_once() -> None:
@@ -52,7 +52,7 @@ def test_where_tags_are_sparse_a_calibrated_rule_learns_more_than_the_papers(slu
 
 
 def test_a_users_own_threshold_follows_their_likes() -> None:
-    learner = kaczmatch.learner("tk", hinge=kaczmatch.Hinge(theta=0.3, step=0.05))
+    learner = kaczmatch.learner("tk", hinge=kaczmatch.Hinge(theta=0.3, theta_step=0.05))
     assert isinstance(learner, HingeLearner)
     rng = np.random.default_rng(5)
     ends = {}

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.recommend.dealing import Deal, WeightedPool, deal
-from kaczmatch.recommend.policy import DeckPlan
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.ranked_draw import one_of_many
-from kaczmatch.recommend.samplers.weighted_draw import chances, race
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal
+from kaczmatch.recommend.decks.policy import DeckPlan
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Retrieval, Sampler
+from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted, inclusion_probabilities
 
 SIZE, PEOPLE, ROWS = 5, 12, 16
 
@@ -34,27 +34,27 @@ class AnyRow(Sampler):
     """One of some rankings, each as likely as the others."""
 
     slug: ClassVar[str] = "any-row"
-    reach: ClassVar[Reach] = Reach.BEST
+    reach: ClassVar[Retrieval] = Retrieval.BEST_MUTUAL
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         told: Any = pool
-        return one_of_many(rng.permutation(told.told).astype(np.float32), size, rng)
+        return draw_by_samples(rng.permutation(told.told).astype(np.float32), size, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByWeight(Sampler):
     slug: ClassVar[str] = "by-weight"
-    reach: ClassVar[Reach] = Reach.EVERYBODY
+    reach: ClassVar[Retrieval] = Retrieval.EVERYBODY
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         told: Any = pool
-        return race(told.told, size, rng)
+        return draw_weighted(told.told, size, rng)
 
 
 def dealt(sampler: Sampler, told: Any, admirers: int, seed: int) -> Deal:
     """A deck in which all admirers, who are the first people, have a place."""
     everybody = np.arange(PEOPLE, dtype=np.int32)
-    decision = DeckPlan(sampler=sampler, reason="test", admirers=admirers / SIZE)
+    decision = DeckPlan(sampler=sampler, reason="test", admirer_quota=admirers / SIZE)
     pools: Any = Crowd(told), Crowd(told[..., :admirers])
     main, liked = (
         WeightedPool(everybody, pools[0], np.ones(PEOPLE)),
@@ -77,5 +77,5 @@ def test_who_has_a_place_already_takes_none_of_the_others(admirers: int, seed: i
 def test_a_race_without_those_who_have_a_place_is_among_the_others() -> None:
     weights, admirers = np.linspace(3.0, 0.5, PEOPLE), 3
     hand = dealt(ByWeight(), weights, admirers, 0)
-    expected = np.append(np.ones(admirers), chances(weights[admirers:], SIZE - admirers))
+    expected = np.append(np.ones(admirers), inclusion_probabilities(weights[admirers:], SIZE - admirers))
     assert hand.propensity_of(np.arange(PEOPLE, dtype=np.int32)) == pytest.approx(expected)

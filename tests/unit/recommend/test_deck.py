@@ -14,25 +14,27 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.cooldown import COOLDOWN, cooling
-from kaczmatch.recommend.deck import Reason
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.recommender import Recommender
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING, MENTORING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
-from kaczmatch.recommend.schema import DATING, MENTORING
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 POLICIES = {
     "paper": PaperPolicy(),
     "mutual": MutualPolicy(),
     **{
-        slug: Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test", floor=0.1, admirers=0.4, capped=True))
+        slug: Always(
+            deck_plan=DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.1, admirer_quota=0.4, exposure_capped=True)
+        )
         for slug in SAMPLERS
     },
 }
@@ -45,7 +47,7 @@ def people(crowd: Callable[..., Any]) -> Any:
 
 def allowed_ids(people: Any, viewer: Any, blocked: Any = frozenset()) -> set[Any]:
     others = list(people.profiles.values())
-    ok = allowed(people.profiles[viewer], CandidateColumns.of(others, DATING), NOW.date(), blocked)
+    ok = passes_all_filters(people.profiles[viewer], FilterColumns.from_profiles(others, DATING), NOW.date(), blocked)
     return {other.id for other, passes in zip(others, ok, strict=True) if passes}
 
 
@@ -60,7 +62,7 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     recent = {identifier: NOW - timedelta(days=days) for identifier, days in met.items()}
     admirers = data.draw(st.sets(st.integers(0, 350), max_size=60))
     size = data.draw(st.integers(1, 40))
-    deck = people.recommender(policy=POLICIES[policy]).deck(
+    deck = people.recommender(policy=POLICIES[policy], private_order=False).deck(
         people.viewer(viewer),
         size,
         now=NOW,
@@ -89,6 +91,7 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert all(opening.people > 0 for opening in deck.hints)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
 def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], slug: str) -> None:
     """Floor, admirer quota and cap are in it: frequencies over many decks against the mean stated probability."""
@@ -96,10 +99,10 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
     pool = sorted(allowed_ids(small, viewer))
     assert len(pool) > 15
-    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    decision = DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.25, admirer_quota=0.3, exposure_capped=True)
     recommender = small.recommender(policy=Always(deck_plan=decision))
     exposure = Exposure(cap=1.0)
-    exposure.shown(pool[:3] * 9, NOW)
+    exposure.record(pool[:3] * 9, NOW)
     rng = np.random.default_rng(8)
     rounds, size = 1200, 6
     counts, weighed = dict.fromkeys(pool, 0), dict.fromkeys(pool, 0.0)
@@ -121,21 +124,22 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     assert min(counts.values()) > 0  # the floor reaches everybody
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
 def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callable[..., Any], slug: str) -> None:
     """Asked about everybody before every deal: the mean answer is how often each is dealt, and 0 where one may not be."""
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
     pool = sorted(allowed_ids(small, viewer))
-    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.3, capped=True)
+    decision = DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.25, admirer_quota=0.3, exposure_capped=True)
     recommender, rng = small.recommender(policy=Always(deck_plan=decision)), np.random.default_rng(2)
     exposure, everybody, rounds = Exposure(cap=1.0), [*small.profiles, "nobody"], 250
-    exposure.shown(pool[:3] * 9, NOW)
+    exposure.record(pool[:3] * 9, NOW)
     told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
     arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
     for _ in range(rounds):
         seen = recommender.simulate(small.viewer(viewer), 6, everybody, **arguments)
-        told += seen.chances
+        told += seen.propensities
         dealt[[everybody.index(identifier) for identifier in seen.shown]] += 1
     assert {everybody[i] for i in np.flatnonzero(told)} == set(pool[:-1])
     assert np.abs(told - dealt).max() / rounds < 4.0 * 0.5 / np.sqrt(rounds)
@@ -148,6 +152,7 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
         assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
 
 
+@pytest.mark.slow
 def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> None:
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
@@ -174,7 +179,7 @@ def test_the_same_seed_deals_the_same_deck(people: Any) -> None:
 def test_admirers_are_there_and_unmarked(people: Any) -> None:
     viewer = max(range(50), key=lambda i: len(allowed_ids(people, i)))
     fans = sorted(allowed_ids(people, viewer))[:20]
-    decision = DeckPlan(sampler=sampler("uniform"), reason="test", admirers=0.5)
+    decision = DeckPlan(sampler=sampler("uniform"), reason="test", admirer_quota=0.5)
     recommender = people.recommender(policy=Always(deck_plan=decision))
     shown = [
         recommender.deck(people.viewer(viewer), 10, now=NOW, rng=np.random.default_rng(seed), admirers=fans) for seed in range(30)
@@ -183,6 +188,7 @@ def test_admirers_are_there_and_unmarked(people: Any) -> None:
     assert {(card.reason, card.why) for deck in shown for card in deck.cards} == {(Reason.SAMPLED, "drawn at random")}
 
 
+@pytest.mark.slow
 def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[..., Any]) -> None:
     """Tag stuffing buys what the cap allows; no tags at all are still shown, by the floor."""
     people = crowd(200, seed=6, reals=0)
@@ -192,13 +198,13 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
         wide = replace(profile, ages=(0, 150), born=date(1990, 1, 1), within_km=np.inf)
         people.profiles[wide.id] = wide
         people.states[wide.id], people.appeal[wide.id] = people.states[0], 0.0
-        people.index.put(wide)
-    recommender = people.recommender(policy=MutualPolicy(floor=0.1))
+        people.index.upsert(wide)
+    recommender = people.recommender(policy=MutualPolicy(uniform_floor=0.1))
     rng, exposure = np.random.default_rng(0), Exposure(cap=2.0)
     counts = dict.fromkeys(people.profiles, 0)
     for viewer in rng.integers(0, 200, 1500).tolist():
         deck = recommender.deck(people.viewer(viewer), 6, now=NOW, rng=rng, exposure=exposure)
-        exposure.shown([card.id for card in deck.cards], NOW)
+        exposure.record([card.id for card in deck.cards], NOW)
         for card in deck.cards:
             counts[card.id] += 1
     average = sum(counts.values()) / len(counts)
@@ -206,6 +212,7 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
     assert counts["bare"] > 0
 
 
+@pytest.mark.slow
 def test_the_cap_holds_where_the_whole_shortlist_is_popular() -> None:
     """More people have what everybody likes than a shortlist holds: still nobody gets far beyond the cap."""
     rng = np.random.default_rng(0)
@@ -215,14 +222,14 @@ def test_the_cap_holds_where_the_whole_shortlist_is_popular() -> None:
     tags = np.column_stack([np.arange(n) < 600, rng.random((n, 2)) < 0.5]).astype(float)
     about: dict[str, Any] = {"i_am": {"woman"}, "i_look_for": {"woman"}, "born": date(1990, 1, 1)}
     profiles = [Profile(id=i, features=tags[i], **about) for i in range(n)]
-    index.put(*profiles)
-    index.prefer(dict.fromkeys(range(n), taste))
+    index.upsert(*profiles)
+    index.set_states(dict.fromkeys(range(n), taste))
     recommender = Recommender(index=index, states=lambda ids: [taste] * len(ids))
     exposure = Exposure(cap=3.0)
     for viewer in rng.integers(0, n, 900).tolist():
         deck = recommender.deck(Viewer(profiles[viewer], rule, taste), 10, now=NOW, rng=rng, exposure=exposure)
-        exposure.shown([card.id for card in deck.cards], NOW)
-    counts = np.array([exposure.of(i, NOW) for i in range(n)])
+        exposure.record([card.id for card in deck.cards], NOW)
+    counts = np.array([exposure.cards_of(i, NOW) for i in range(n)])
     assert counts.max() <= 3.0 * (1.0 + counts.mean()) + 1.0 + 4.0  # and a few by the floor
 
 
@@ -236,8 +243,8 @@ def test_a_deck_for_mentors() -> None:
         return Profile(id=name, i_am={kind}, i_look_for={other}, **about)
 
     mentee = one("mentee", "mentee", "mentor", born=date(2009, 1, 1))
-    index.put(mentee, one("mentor", "mentor", "mentee"), one("strict", "mentor", "mentee", ages=(30, 60)))
-    index.put(one("other", "mentee", "mentor"))
+    index.upsert(mentee, one("mentor", "mentor", "mentee"), one("strict", "mentor", "mentee", ages=(30, 60)))
+    index.upsert(one("other", "mentee", "mentor"))
     recommender = Recommender(index=index, states=lambda ids: [start] * len(ids))
     deck = recommender.deck(Viewer(mentee, rule, start), 5, now=NOW, rng=np.random.default_rng(0))
     assert [card.id for card in deck.cards] == ["mentor"]
@@ -247,7 +254,7 @@ def test_states_may_be_looked_up_by_somebody_who_changes_the_index(people: Any) 
     """The lookup runs after the index was let go."""
 
     def states(ids: Any) -> Any:
-        people.index.put(people.profiles[250])
+        people.index.upsert(people.profiles[250])
         return people.states_of(ids)
 
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
@@ -257,6 +264,7 @@ def test_states_may_be_looked_up_by_somebody_who_changes_the_index(people: Any) 
         too_few.deck(people.viewer(3), 5, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["greedy", "uniform", "row-norm", "cosine"])
 @pytest.mark.parametrize(("people_in_pool", "size"), [(4, 3), (7, 2), (12, 5)])
 def test_small_pools_with_quota_and_floor_state_true_probabilities(slug: str, people_in_pool: int, size: int) -> None:
@@ -266,10 +274,10 @@ def test_small_pools_with_quota_and_floor_state_true_probabilities(slug: str, pe
     about: dict[str, Any] = {"i_am": {"man"}, "i_look_for": {"man"}, "born": date(1990, 1, 1)}
     tags = (rng.random((people_in_pool + 1, 4)) < 0.6).astype(float)
     profiles = [Profile(id=i, features=tags[i], **about) for i in range(people_in_pool + 1)]
-    index.put(*profiles)
+    index.upsert(*profiles)
     states = {i: rule.start(rng.random(4) + 0.2) for i in range(people_in_pool + 1)}
-    index.prefer(states)
-    decision = DeckPlan(sampler=sampler(slug), reason="test", floor=0.25, admirers=0.5)
+    index.set_states(states)
+    decision = DeckPlan(sampler=sampler(slug), reason="test", uniform_floor=0.25, admirer_quota=0.5)
     recommender = Recommender(index=index, states=lambda ids: [states[i] for i in ids], policy=Always(deck_plan=decision))
     viewer, rounds = Viewer(profiles[0], rule, states[0]), 1500
     shown, weighed = np.zeros(people_in_pool + 1), np.zeros(people_in_pool + 1)
@@ -290,7 +298,7 @@ def test_an_empty_deck_says_what_would_open_it(people: Any) -> None:
     assert [opening.filter for opening in deck.hints] == ["age"]
     wide = replace(narrow, ages=(0, 150))
     others = [other for other in people.profiles.values() if other.id != viewer]
-    assert deck.hints[0].people == allowed(wide, CandidateColumns.of(others, DATING), NOW.date()).sum()
+    assert deck.hints[0].people == passes_all_filters(wide, FilterColumns.from_profiles(others, DATING), NOW.date()).sum()
 
 
 def test_somebody_too_young_sees_nobody(people: Any) -> None:
@@ -306,24 +314,24 @@ def test_where_no_filter_alone_helps_the_deck_says_so(crowd: Callable[..., Any])
         people.profiles[0], i_am={"woman"}, i_look_for={"woman"}, ages=(90, 99), within_km=np.inf, born=date(1990, 1, 1)
     )
     he = replace(people.profiles[1], i_am={"man"}, i_look_for={"woman"}, ages=(18, 99), within_km=np.inf, born=date(1990, 1, 1))
-    people.index.put(she, he)
+    people.index.upsert(she, he)
     arguments: dict[str, Any] = {"now": NOW, "rng": np.random.default_rng(0)}
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
     assert [(one.filter, one.people) for one in deck.hints] == [("several", 1)]
     assert "several" in deck.empty
-    people.index.put(replace(he, i_look_for={"man"}))
+    people.index.upsert(replace(he, i_look_for={"man"}))
     deck = people.recommender().deck(replace(people.viewer(0), profile=she), 5, **arguments)
     assert (deck.hints, deck.empty) == ((), "nobody is left who fits and looks for somebody like you")
 
 
 def test_fourteen_days_are_enough_and_a_second_less_is_not() -> None:
     recent = {"a": NOW - COOLDOWN, "b": NOW - COOLDOWN + timedelta(microseconds=1), "c": NOW + timedelta(days=3), "d": NOW}
-    assert cooling(recent, NOW) == ["b", "d", "c"]
-    assert cooling(recent, NOW, timedelta(0)) == ["c"]
+    assert in_cooldown(recent, NOW) == ["b", "d", "c"]
+    assert in_cooldown(recent, NOW, timedelta(0)) == ["c"]
     with pytest.raises(InvalidInput, match="its zone"):
-        cooling(recent, NOW.replace(tzinfo=None))
+        in_cooldown(recent, NOW.replace(tzinfo=None))
     with pytest.raises(InvalidInput, match="'a': must be a time"):
-        cooling({"a": NOW.replace(tzinfo=None)}, NOW)
+        in_cooldown({"a": NOW.replace(tzinfo=None)}, NOW)
 
 
 def test_a_viewer_of_another_learner_is_refused(people: Any) -> None:
@@ -364,11 +372,11 @@ def test_the_papers_policy() -> None:
 
 def test_our_policy() -> None:
     decision = MutualPolicy().plan(Experience())
-    assert (decision.sampler.slug, decision.capped) == ("mutual", True)
-    assert decision.floor > 0.0
-    assert decision.admirers > 0.0
-    assert MutualPolicy(introduction=10).plan(Experience(9)).sampler.slug == "information"
-    assert MutualPolicy(introduction=10).plan(Experience(10)).sampler.slug == "mutual"
-    for bad in ({"floor": -0.1}, {"admirers": 2.0}, {"introduction": -1}):
+    assert (decision.sampler.slug, decision.exposure_capped) == ("mutual", True)
+    assert decision.uniform_floor > 0.0
+    assert decision.admirer_quota > 0.0
+    assert MutualPolicy(introduction_swipes=10).plan(Experience(9)).sampler.slug == "information"
+    assert MutualPolicy(introduction_swipes=10).plan(Experience(10)).sampler.slug == "mutual"
+    for bad in ({"uniform_floor": -0.1}, {"admirer_quota": 2.0}, {"introduction_swipes": -1}):
         with pytest.raises(InvalidInput):
             MutualPolicy(**bad)  # type: ignore[arg-type]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.exposure import Exposure, gini, top_share
+from kaczmatch.recommend.decks.exposure import Exposure, gini, top_share
 from kaczmatch.recommend.index.id_numbers import IdNumbers
-from kaczmatch.recommend.index.membership import all_marked
+from kaczmatch.recommend.index.membership import bits_at
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 counts = st.lists(st.integers(0, 50), min_size=1, max_size=60)
@@ -41,35 +41,35 @@ def test_inequality_of_known_cases() -> None:
 
 def test_cards_fade_by_half_in_a_half_life() -> None:
     exposure = Exposure(half_life_days=7.0)
-    exposure.shown(["a", "a", "b"], NOW)
-    assert exposure.of("a", NOW) == 2.0
-    assert exposure.of("a", NOW + timedelta(days=7)) == pytest.approx(1.0)
-    exposure.shown(["a"], NOW + timedelta(days=7))
-    assert exposure.of("a", NOW + timedelta(days=7)) == pytest.approx(2.0)
+    exposure.record(["a", "a", "b"], NOW)
+    assert exposure.cards_of("a", NOW) == 2.0
+    assert exposure.cards_of("a", NOW + timedelta(days=7)) == pytest.approx(1.0)
+    exposure.record(["a"], NOW + timedelta(days=7))
+    assert exposure.cards_of("a", NOW + timedelta(days=7)) == pytest.approx(2.0)
     for years in range(1, 40):
-        exposure.shown(["a"], NOW + timedelta(days=365 * years))
-        assert exposure.of("a", NOW + timedelta(days=365 * years)) == pytest.approx(1.0, abs=1e-6)
+        exposure.record(["a"], NOW + timedelta(days=365 * years))
+        assert exposure.cards_of("a", NOW + timedelta(days=365 * years)) == pytest.approx(1.0, abs=1e-6)
     exposure.forget("a")
-    assert exposure.of("a", NOW + timedelta(days=365 * 40)) == 0.0
+    assert exposure.cards_of("a", NOW + timedelta(days=365 * 40)) == 0.0
 
 
 @given(st.lists(st.integers(0, 9), max_size=200), st.floats(1.0, 4.0))
 def test_over_is_who_exceeds_the_cap(shown: list[int], cap: float) -> None:
     exposure = Exposure(cap=cap)
     for identifier in shown:
-        exposure.shown([identifier], NOW)
-        limit = cap * (1.0 + sum(exposure.of(i, NOW) for i in range(10)) / 10)
-        assert sorted(exposure.over(10, NOW)) == [i for i in range(10) if exposure.of(i, NOW) > limit]
+        exposure.record([identifier], NOW)
+        limit = cap * (1.0 + sum(exposure.cards_of(i, NOW) for i in range(10)) / 10)
+        assert sorted(exposure.over_cap(10, NOW)) == [i for i in range(10) if exposure.cards_of(i, NOW) > limit]
 
 
 def test_a_growing_population_brings_back_who_was_not_over() -> None:
     exposure = Exposure()
-    exposure.shown(["a"] * 20 + ["b"] * 20, NOW)
-    assert exposure.over(2, NOW) == []
-    assert set(exposure.over(1000, NOW)) == {"a", "b"}
+    exposure.record(["a"] * 20 + ["b"] * 20, NOW)
+    assert exposure.over_cap(2, NOW) == []
+    assert set(exposure.over_cap(1000, NOW)) == {"a", "b"}
     exposure.forget("a")
-    assert exposure.over(1000, NOW) == ["b"]
-    assert exposure.of("a", NOW) == 0.0
+    assert exposure.over_cap(1000, NOW) == ["b"]
+    assert exposure.cards_of("a", NOW) == 0.0
 
 
 events = st.lists(
@@ -94,7 +94,7 @@ def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]],
     cards: list[tuple[int, datetime]] = []
     for what, how in events:
         if what == "shown":
-            exposure.shown(how, now)
+            exposure.record(how, now)
             cards += [(identifier, now) for identifier in how]
         elif what == "later":
             now += timedelta(days=how)
@@ -102,15 +102,15 @@ def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]],
             exposure.forget(how)
             cards = [(identifier, at) for identifier, at in cards if identifier != how]
         elif what == "enter":
-            roster.enter(how)
+            roster.add(how)
         elif how in roster:
-            roster.leave(how)
+            roster.remove(how)
         counts = dict.fromkeys(range(10), 0.0)
         for identifier, at in cards:
             counts[identifier] += 0.5 ** ((now - at) / timedelta(days=7))
         limit = cap * (1.0 + sum(counts.values()) / max(len(roster), 1))
         here = [identifier for identifier in range(10) if identifier in roster]
-        marked = all_marked(exposure.marks(roster, now), roster.numbers(here))
+        marked = bits_at(exposure.over_cap_bits(roster, now), roster.numbers(here))
         for identifier, mark in zip(here, marked.tolist(), strict=True):
             if counts[identifier] != pytest.approx(limit, rel=1e-9):
                 assert mark == (counts[identifier] > limit)
@@ -118,22 +118,24 @@ def test_marks_keep_up_with_cards_time_and_people(events: list[tuple[str, Any]],
 
 def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
     exposure, roster = Exposure(cap=1.0), IdNumbers("ab")
-    exposure.shown("a" * 50, NOW)
+    exposure.record("a" * 50, NOW)
 
     def marked() -> list[str]:
         here = [name for name in "abc" if name in roster]
         return [
-            name for name, mark in zip(here, all_marked(exposure.marks(roster, NOW), roster.numbers(here)), strict=True) if mark
+            name
+            for name, mark in zip(here, bits_at(exposure.over_cap_bits(roster, NOW), roster.numbers(here)), strict=True)
+            if mark
         ]
 
     assert marked() == ["a"]
-    number = roster.leave("a")
+    number = roster.remove("a")
     assert marked() == []
-    assert roster.enter("c") == number
+    assert roster.add("c") == number
     assert marked() == []
-    assert roster.enter("a") != number
+    assert roster.add("a") != number
     assert marked() == ["a"]
-    exposure.shown("b" * 60, NOW)
+    exposure.record("b" * 60, NOW)
     assert marked() == ["a", "b"]
     exposure.forget("a")  # whoever stands last takes the place
     assert marked() == ["b"]
@@ -142,26 +144,26 @@ def test_a_number_that_goes_to_somebody_else_takes_no_mark_along() -> None:
 def test_years_later_the_marks_are_still_right() -> None:
     """The units that cards are kept in start anew on the way."""
     exposure, roster = Exposure(cap=3.0, half_life_days=0.01), IdNumbers("abc")
-    exposure.shown("aaaaaaaaaa", NOW)
-    assert all_marked(exposure.marks(roster, NOW), roster.numbers("abc")).tolist() == [False, False, False]
-    assert all_marked(exposure.marks(IdNumbers(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3
+    exposure.record("aaaaaaaaaa", NOW)
+    assert bits_at(exposure.over_cap_bits(roster, NOW), roster.numbers("abc")).tolist() == [False, False, False]
+    assert bits_at(exposure.over_cap_bits(IdNumbers(range(90)), NOW), roster.numbers("abc")).tolist() == [False] * 3
     later = NOW + timedelta(days=1000)
-    exposure.shown("b" * 20, later)
+    exposure.record("b" * 20, later)
     crowd = IdNumbers([*"abc", *range(90)])
-    assert all_marked(exposure.marks(crowd, later), crowd.numbers("abc")).tolist() == [False, True, False]
+    assert bits_at(exposure.over_cap_bits(crowd, later), crowd.numbers("abc")).tolist() == [False, True, False]
 
 
 def test_asking_long_after_and_long_before_gives_faded_counts() -> None:
     exposure = Exposure(half_life_days=0.01)
-    exposure.shown(["a"], NOW)
-    exposure.shown(["b"], NOW + timedelta(days=1000))
-    assert exposure.of("b", NOW + timedelta(days=1000)) == 1.0
-    assert exposure.of("a", NOW + timedelta(days=1000)) == 0.0
+    exposure.record(["a"], NOW)
+    exposure.record(["b"], NOW + timedelta(days=1000))
+    assert exposure.cards_of("b", NOW + timedelta(days=1000)) == 1.0
+    assert exposure.cards_of("a", NOW + timedelta(days=1000)) == 0.0
     exposure = Exposure()
-    exposure.shown(["a"], NOW)
-    exposure.shown(["a"], NOW + timedelta(days=3029))
-    assert exposure.of("a", NOW + timedelta(days=3032)) == pytest.approx(0.5 ** (3 / 7))
-    assert exposure.of("a", NOW - timedelta(days=9000)) > 0.0
+    exposure.record(["a"], NOW)
+    exposure.record(["a"], NOW + timedelta(days=3029))
+    assert exposure.cards_of("a", NOW + timedelta(days=3032)) == pytest.approx(0.5 ** (3 / 7))
+    assert exposure.cards_of("a", NOW - timedelta(days=9000)) > 0.0
 
 
 def test_threads_may_count_at_once() -> None:
@@ -169,17 +171,17 @@ def test_threads_may_count_at_once() -> None:
 
     def work() -> None:
         for _ in range(500):
-            exposure.shown(range(20), NOW)
-            exposure.over(10, NOW)
+            exposure.record(range(20), NOW)
+            exposure.over_cap(10, NOW)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert [exposure.of(i, NOW) for i in range(20)] == [2000.0] * 20
+    assert [exposure.cards_of(i, NOW) for i in range(20)] == [2000.0] * 20
 
 
 def test_times_need_a_zone() -> None:
     with pytest.raises(InvalidInput, match="its zone"):
-        Exposure().shown(["a"], NOW.replace(tzinfo=None))
+        Exposure().record(["a"], NOW.replace(tzinfo=None))

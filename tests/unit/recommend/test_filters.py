@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.filters import CandidateColumns, allowed, passing
-from kaczmatch.recommend.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, reach
-from kaczmatch.recommend.profile import Profile, age_on
-from kaczmatch.recommend.schema import DATING, MENTORING, Schema
+from kaczmatch.recommend.people.filters import FilterColumns, all_filters, passes_all_filters
+from kaczmatch.recommend.people.location import NO_LIMIT, NOWHERE, NOWHERE_ELSE, Location, max_squared_chord
+from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.schema import DATING, MENTORING, Schema
 
 TODAY = date(2026, 11, 15)
 
@@ -39,7 +39,7 @@ def kilometres(one: Location, other: Location) -> float:
 
 
 kinds = st.sets(st.sampled_from(DATING.kinds), min_size=1)
-places = st.one_of(st.none(), st.builds(Location.snapped, st.floats(50.0, 51.0), st.floats(8.0, 9.0)))
+places = st.one_of(st.none(), st.builds(Location.from_coordinates, st.floats(50.0, 51.0), st.floats(8.0, 9.0)))
 
 
 @st.composite
@@ -75,10 +75,10 @@ def may_meet(a: Profile, b: Profile) -> bool:
 
 @given(people(0), st.lists(st.integers(1, 9).flatmap(people), max_size=12))
 def test_the_filters_are_the_oracle_and_symmetric(viewer: Profile, others: list[Profile]) -> None:
-    found = allowed(viewer, CandidateColumns.of(others, DATING), TODAY)
+    found = passes_all_filters(viewer, FilterColumns.from_profiles(others, DATING), TODAY)
     assert found.tolist() == [may_meet(viewer, other) for other in others]
     for other, passes in zip(others, found, strict=True):
-        assert allowed(other, CandidateColumns.of([viewer], DATING), TODAY)[0] == passes
+        assert passes_all_filters(other, FilterColumns.from_profiles([viewer], DATING), TODAY)[0] == passes
 
 
 def test_each_filter_is_told_apart() -> None:
@@ -88,10 +88,10 @@ def test_each_filter_is_told_apart() -> None:
         "minimum age": person(2, born=TODAY - timedelta(days=17 * 365)),
         "looks for": person(3, i_look_for={"man"}),
         "age": person(4, ages=(40, 50)),
-        "distance": person(5, location=Location.snapped(10, 10), within_km=5.0),
+        "distance": person(5, location=Location.from_coordinates(10, 10), within_km=5.0),
     }
-    viewer = person(0, location=Location.snapped(50, 8))
-    found = passing(viewer, CandidateColumns.of(list(others.values()), DATING), TODAY, blocked={1})
+    viewer = person(0, location=Location.from_coordinates(50, 8))
+    found = all_filters(viewer, FilterColumns.from_profiles(list(others.values()), DATING), TODAY, blocked={1})
     for place, name in enumerate(others):
         assert [other for other in others if not found[other][place]] == [name]
 
@@ -106,25 +106,29 @@ def test_nobody_is_shown_before_their_birthday() -> None:
     ):
         young = person(1, born=born)
         assert young.old_enough(day) is old
-        assert bool(allowed(person(0), CandidateColumns.of([young], DATING), day)[0]) is old
+        assert bool(passes_all_filters(person(0), FilterColumns.from_profiles([young], DATING), day)[0]) is old
 
 
 @given(st.dates(date(1900, 1, 1), date(2026, 1, 1)), st.dates(date(2026, 1, 1), date(2040, 1, 1)))
 def test_ages_of_many_are_the_age_of_each(born: date, day: date) -> None:
     one = person(1, born=born, ages=(0, 150))
     viewer = person(0, born=date(1980, 1, 1), ages=(age_on(born, day), age_on(born, day)))
-    assert passing(viewer, CandidateColumns.of([one], DATING), day)["age"][0]
+    assert all_filters(viewer, FilterColumns.from_profiles([one], DATING), day)["age"][0]
 
 
 def test_mentoring_is_just_another_schema() -> None:
     mentor = person(0, schema=MENTORING, i_am={"mentor"}, i_look_for={"mentee"})
     mentee = person(1, schema=MENTORING, i_am={"mentee"}, i_look_for={"mentor"}, born=date(2010, 1, 1))
     both = person(2, schema=MENTORING, i_am={"mentor", "mentee"}, i_look_for={"mentor"})
-    assert allowed(mentor, CandidateColumns.of([mentor, mentee, both], MENTORING), TODAY).tolist() == [False, True, True]
+    assert passes_all_filters(mentor, FilterColumns.from_profiles([mentor, mentee, both], MENTORING), TODAY).tolist() == [
+        False,
+        True,
+        True,
+    ]
     with pytest.raises(InvalidInput, match="schema"):
-        passing(mentor, CandidateColumns.of([person(1)], DATING), TODAY)
+        all_filters(mentor, FilterColumns.from_profiles([person(1)], DATING), TODAY)
     with pytest.raises(InvalidInput, match="schema: 1 belongs to another schema"):
-        CandidateColumns.of([mentee], DATING)
+        FilterColumns.from_profiles([mentee], DATING)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +142,7 @@ def test_mentoring_is_just_another_schema() -> None:
         ({"ages": (-1, 30)}, "ages", "whole number"),
         ({"ages": 30}, "ages", "youngest and the oldest"),
         ({"ages": (1, 2, 3)}, "ages", "youngest and the oldest"),
-        ({"location": (1.0, 2.0)}, "location", "Location.snapped"),
+        ({"location": (1.0, 2.0)}, "location", "Location.from_coordinates"),
         ({"identifier": None}, "id", "must be given"),
         ({"within_km": 10.0}, "location", "is needed"),
         ({"within_km": -1.0}, "within_km", "at least 0"),
@@ -160,29 +164,29 @@ def test_schemas_have_up_to_thirty_two_kinds() -> None:
 
 @given(st.floats(-90, 90), st.floats(-180, 180))
 def test_a_place_is_known_to_a_grid_cell_only(latitude: float, longitude: float) -> None:
-    cell = Location.snapped(latitude, longitude)
-    assert Location.snapped(cell.latitude, cell.longitude) == cell
+    cell = Location.from_coordinates(latitude, longitude)
+    assert Location.from_coordinates(cell.latitude, cell.longitude) == cell
     assert abs(cell.latitude - latitude) <= 0.0500001
     assert min(abs(cell.longitude - longitude), 360 - abs(cell.longitude - longitude)) <= 0.0500001
 
 
 @given(*[st.floats(-90, 90), st.floats(-180, 180)] * 2, st.floats(0.0, 25_000.0))
 def test_near_means_within_the_great_circle(a: float, b: float, c: float, e: float, within: float) -> None:
-    here, there = Location.snapped(a, b), Location.snapped(c, e)
+    here, there = Location.from_coordinates(a, b), Location.from_coordinates(c, e)
     away = kilometres(here, there)
     chord = sum((a - b) ** 2 for a, b in zip(here.point, there.point, strict=True))
     if abs(away - within) > 0.01 + 1e-3 * within:  # float32: a metre where it matters, more at the other side of the world
-        assert (chord <= reach(within)) == (away < within)
+        assert (chord <= max_squared_chord(within)) == (away < within)
     assert (chord == 0.0) == (here == there)
 
 
 def test_nowhere_is_near_only_without_a_limit() -> None:
-    for one, other in ((NOWHERE, NOWHERE_ELSE), (NOWHERE, Location.snapped(1.0, 2.0).point)):
+    for one, other in ((NOWHERE, NOWHERE_ELSE), (NOWHERE, Location.from_coordinates(1.0, 2.0).point)):
         chord = sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
-        assert reach(20_015.0) < chord < NO_LIMIT == reach(math.inf)
+        assert max_squared_chord(20_015.0) < chord < NO_LIMIT == max_squared_chord(math.inf)
 
 
 @pytest.mark.parametrize("bad", [(91.0, 0.0), (0.0, float("nan"))])
 def test_a_place_off_the_globe_is_refused(bad: tuple[float, float]) -> None:
     with pytest.raises(InvalidInput, match="itude"):
-        Location.snapped(*bad)
+        Location.from_coordinates(*bad)

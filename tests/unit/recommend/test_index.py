@@ -21,29 +21,27 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from scipy.special import ndtr
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.filters import CandidateColumns, compatible, every
-from kaczmatch.recommend.index import columns
-from kaczmatch.recommend.index import search_threads as crew
+from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import FUSIONS
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, all_pass, profile_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
 TODAY = date(2026, 11, 15)
 
 
 def everybody(index: CandidateIndex, viewer: Profile, day: date = TODAY) -> list[Any]:
     with index.reading() as view:
-        return sorted(view.ids(view.everybody(view.sought(viewer, day))))
+        return sorted(view.ids(view.everybody(view.search_filter(viewer, day))))
 
 
 def oracle(profiles: dict[Any, Profile], viewer: Profile, day: date = TODAY) -> list[Any]:
     others = list(profiles.values())
-    passes = every(compatible(viewer, CandidateColumns.of(others, DATING), day))
+    passes = all_pass(profile_filters(viewer, FilterColumns.from_profiles(others, DATING), day))
     return sorted(other.id for other, ok in zip(others, passes, strict=True) if ok)
 
 
@@ -56,12 +54,14 @@ def test_the_pass_finds_whom_the_filters_allow(crowd: Callable[..., Any], slug: 
         expected = oracle(people.profiles, viewer.profile)
         assert everybody(people.index, viewer.profile) == expected
         with people.index.reading() as view:
-            found = view.search(view.sought(viewer.profile, TODAY), people.index.lens(viewer, "product"), 1000, rng)
+            found = view.search(
+                view.search_filter(viewer.profile, TODAY), people.index.viewer_weights(viewer, "product"), 1000, rng
+            )
             assert sorted(view.ids(found.best)) == expected
             assert found.size == len(expected)
-            everyone = view.all()
-            assert sorted(view.ids(everyone[view.passing(view.sought(viewer.profile, TODAY), everyone)])) == expected
-            picked = view.pick(found, rng.permutation(found.size))
+            everyone = view.all_numbers()
+            assert sorted(view.ids(everyone[view.passing(view.search_filter(viewer.profile, TODAY), everyone)])) == expected
+            picked = view.at_ranks(found, rng.permutation(found.size))
             assert sorted(view.ids(picked)) == expected
 
 
@@ -74,20 +74,25 @@ def test_a_pass_over_many_chunks_is_the_same_as_over_few(crowd: Callable[..., An
             assert everybody(people.index, profile, day) == oracle(people.profiles, profile, day)
 
 
-def plain_scores(lens: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
+def plain_scores(weights: ViewerWeights, rows: columns.IndexColumns, tags: int) -> np.ndarray:
     """The pass in plain float64 numpy, from the same rounded rows."""
-    bits_of_worth = columns.unpacked(lens.planes, tags).astype(float)
-    weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(lens.unit)
-    bits = columns.unpacked(rows.tags, tags).astype(float)
-    forward = (bits @ weights + rows.features.T @ lens.weights.astype(float)) * rows.inverse_norm
-    forward = forward + float(lens.offset) + float(lens.pull) * rows.appeal
+    bits_of_worth = columns.unpack_tags(weights.bit_planes, tags).astype(float)
+    tag_weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(weights.tag_scale)
+    bits = columns.unpack_tags(rows.tags, tags).astype(float)
+    forward = (bits @ tag_weights + rows.features.T @ weights.feature_weights.astype(float)) * rows.inverse_norm
+    forward = forward + float(weights.offset) + float(weights.appeal_weight) * rows.appeal
     mean = rows.mean.T.astype(float)
-    back = mean[:, lens.tags].sum(axis=1) * float(lens.tag) + mean[:, lens.features] @ lens.values
-    back = back * rows.unit + rows.offset + rows.pull * float(lens.appeal)
-    if lens.probabilities:
-        forward, back = (0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(lens.careless), forward), (rows.careless, back)))
+    back = (
+        mean[:, weights.own_tags].sum(axis=1) * float(weights.own_tag_value)
+        + mean[:, weights.own_features] @ weights.own_feature_values
+    )
+    back = back * rows.mean_scale + rows.offset + rows.appeal_weight * float(weights.appeal)
+    if weights.probabilities:
+        forward, back = (
+            0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(weights.random_share), forward), (rows.random_share, back))
+        )
     names = {0: "product", 1: "harmonic", 2: "minimum"}
-    return np.maximum(forward, 0.0) if lens.fusion == 3 else FUSIONS[names[lens.fusion]](forward, back)
+    return np.maximum(forward, 0.0) if weights.fusion == 3 else FUSIONS[names[weights.fusion]](forward, back)
 
 
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
@@ -96,12 +101,12 @@ def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], sl
     people = crowd(500, slug, **({"appeal": True} if slug != "tk" else {}))
     for identifier in (3, 44, 123):
         viewer = people.viewer(identifier)
-        lens = people.index.lens(viewer, ranked_by)
+        weights = people.index.viewer_weights(viewer, ranked_by)
         with people.index.reading() as view:
-            best = view.search(view.sought(viewer.profile, TODAY), lens, 20, np.random.default_rng(1)).best
-            all_of_them = view.everybody(view.sought(viewer.profile, TODAY))
-            scores = plain_scores(lens, view.rows(all_of_them), 11)
-            of_best = plain_scores(lens, view.rows(best), 11)
+            best = view.search(view.search_filter(viewer.profile, TODAY), weights, 20, np.random.default_rng(1)).best
+            all_of_them = view.everybody(view.search_filter(viewer.profile, TODAY))
+            scores = plain_scores(weights, view.rows(all_of_them), 11)
+            of_best = plain_scores(weights, view.rows(best), 11)
         assert len(best) == min(20, len(all_of_them))
         assert np.all(np.diff(of_best) <= 2e-3)
         np.testing.assert_allclose(np.sort(of_best), np.sort(scores)[-len(best) :], atol=2e-3)
@@ -115,17 +120,18 @@ def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., An
     profile = replace(people.profiles[0], i_am=DATING.kinds, i_look_for=DATING.kinds, ages=(0, 150), within_km=np.inf)
     viewer = Viewer(profile, people.learner, people.learner.start(taste))
     with people.index.reading() as view:
-        everyone = view.everybody(view.sought(profile, TODAY))
+        everyone = view.everybody(view.search_filter(profile, TODAY))
         score = np.maximum(viewer.forward(view.features(everyone), 0.0 * everyone), 0.0)
         assert 3 < np.count_nonzero(score) < len(everyone) / 4
         for seed in range(5):
             found = view.search(
-                view.sought(profile, TODAY), people.index.lens(viewer, "forward"), 3, np.random.default_rng(seed)
+                view.search_filter(profile, TODAY), people.index.viewer_weights(viewer, "forward"), 3, np.random.default_rng(seed)
             ).best
             best = np.maximum(viewer.forward(view.features(found), 0.0 * found), 0.0)
             assert best == pytest.approx(np.sort(score)[::-1][:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
 def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     """Recall of the best 32 of everybody, scored exactly from the states, in a shortlist of 1,000 of 20,000."""
@@ -134,7 +140,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     vocabulary = Vocabulary.of([f"t{i}" for i in range(d)])
     features = (rng.random((people, d)) < 0.5).astype(float)
     ones = np.ones(people)
-    candidates = CandidateColumns(
+    candidates = FilterColumns(
         DATING,
         list(range(people)),
         *((kind * ones).astype(np.uint32) for kind in (1, 1)),
@@ -144,7 +150,7 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
         (1e9 * ones).astype(np.float32),
     )
     index = CandidateIndex(vocabulary, rule)
-    index.put_columns(candidates, features)
+    index.upsert_columns(candidates, features)
     start = rule.start(np.ones(d))
     states = []
     for _ in range(people):
@@ -154,12 +160,12 @@ def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
             cells[d + 1 : -5] *= rng.random(d + 1)
             cells[-4] = rng.uniform(0.1, 0.6)
         states.append(rule.state(cells, d, start.prior))
-    index.prefer(dict(enumerate(states)))
+    index.set_states(dict(enumerate(states)))
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1990, 1, 1), features=features[0])
     viewer = Viewer(me, rule, states[0])
     exact = FUSIONS["product"](*(np.maximum(s, 0) for s in (viewer.forward(features, 0 * ones), viewer.backward(states))))
     with index.reading() as view:
-        shortlist = view.search(view.sought(me, TODAY), index.lens(viewer, "product"), 1000, rng).best
+        shortlist = view.search(view.search_filter(me, TODAY), index.viewer_weights(viewer, "product"), 1000, rng).best
         assert set(np.argsort(-exact)[:32].tolist()) <= set(view.ids(shortlist))
 
 
@@ -187,7 +193,7 @@ class Changes(RuleBasedStateMachine):
     @rule(data=st.data(), ids=st.lists(st.integers(0, 30), min_size=1, max_size=12))
     def put(self, data: Any, ids: list[int]) -> None:
         profiles = [self.somebody(identifier, data) for identifier in ids]
-        self.index.put(*profiles)
+        self.index.upsert(*profiles)
         for profile in profiles:
             self.model[profile.id] = profile
             self.liked.setdefault(profile.id, np.ones(4))
@@ -202,7 +208,7 @@ class Changes(RuleBasedStateMachine):
     @rule(ids=st.lists(st.integers(0, 30), min_size=1, max_size=6), seed=st.integers(0, 99))
     def prefer(self, ids: list[int], seed: int) -> None:
         taste = np.random.default_rng(seed).normal(size=4)
-        self.index.prefer({identifier: self.rule.start(taste) for identifier in ids})
+        self.index.set_states({identifier: self.rule.start(taste) for identifier in ids})
         for identifier in set(ids) & self.model.keys():
             self.liked[identifier] = taste
 
@@ -226,12 +232,13 @@ class Changes(RuleBasedStateMachine):
         for j, identifier in enumerate(self.model):
             assert features[j].tolist() == self.model[identifier].features.tolist()
             taste = self.liked[identifier] / np.linalg.norm(self.liked[identifier])
-            np.testing.assert_allclose(rows.mean[:, j] * rows.unit[j], taste, atol=1 / 200)
+            np.testing.assert_allclose(rows.mean[:, j] * rows.mean_scale[j], taste, atol=1 / 200)
 
 
 Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
 
 
+@pytest.mark.slow
 class TestChanges(Changes.TestCase):  # type: ignore[misc,name-defined]
     pass
 
@@ -239,7 +246,7 @@ class TestChanges(Changes.TestCase):  # type: ignore[misc,name-defined]
 def chunks(index: CandidateIndex, viewer: Profile) -> int:
     """How many a query for everybody reads."""
     with index.reading() as view:
-        return len(view.sought(replace(viewer, ages=(0, 150)), TODAY).chunks)
+        return len(view.search_filter(replace(viewer, ages=(0, 150)), TODAY).chunks)
 
 
 def test_chunks_split_merge_and_empty() -> None:
@@ -250,8 +257,8 @@ def test_chunks_split_merge_and_empty() -> None:
     born = np.where(rng.random(n) < 0.5, 19800101, 19000101 + rng.integers(0, 100, n) * 10_000).astype(np.int32)
     ones = np.ones(n)
 
-    def part(rows: np.ndarray) -> CandidateColumns:
-        return CandidateColumns(
+    def part(rows: np.ndarray) -> FilterColumns:
+        return FilterColumns(
             DATING,
             rows.tolist(),
             *(np.full(len(rows), 1, np.uint32) for _ in range(2)),
@@ -263,7 +270,7 @@ def test_chunks_split_merge_and_empty() -> None:
         )
 
     for rows in np.array_split(rng.permutation(n), 7):
-        index.put_columns(part(rows), ones[rows, None])
+        index.upsert_columns(part(rows), ones[rows, None])
     me = Profile(id=-1, i_am={"woman"}, i_look_for={"woman"}, born=date(1980, 1, 1), features=np.ones(1), ages=(46, 46))
     for ages in ((46, 46), (30, 60), (47, 126), (0, 150)):
         viewer = replace(me, ages=ages)
@@ -280,7 +287,7 @@ def test_chunks_split_merge_and_empty() -> None:
     index.remove(*range(n))
     assert len(index) == 0
     assert chunks(index, me) == 0
-    index.put_columns(part(np.arange(10)), ones[:10, None])
+    index.upsert_columns(part(np.arange(10)), ones[:10, None])
     assert len(index) == 10
 
 
@@ -295,13 +302,18 @@ def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., A
         with index.reading() as view:
             rows = view.rows(view.numbers(range(200)))
             best = view.ids(
-                view.search(view.sought(viewer.profile, TODAY), index.lens(viewer, "product"), 9, np.random.default_rng(0)).best
+                view.search(
+                    view.search_filter(viewer.profile, TODAY),
+                    index.viewer_weights(viewer, "product"),
+                    9,
+                    np.random.default_rng(0),
+                ).best
             )
         if index is people.index:
             expected = rows, best
     assert best == expected[1]
     assert all(np.array_equal(a, b) for a, b in zip(rows, expected[0], strict=True))
-    opened.put(replace(people.profiles[1], id="new"))
+    opened.upsert(replace(people.profiles[1], id="new"))
     opened.remove(1)
     assert "new" in opened
     assert 1 not in opened
@@ -337,7 +349,7 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
         people.index.save(tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").exists()
     index = CandidateIndex(people.index.vocabulary, people.learner)
-    index.put(replace(people.profiles[0], id=(1, 2)))
+    index.upsert(replace(people.profiles[0], id=(1, 2)))
     with pytest.raises(InvalidInput, match="texts and whole numbers"):
         index.save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
@@ -350,7 +362,7 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
     with index.reading() as view:
         before = view.features(view.numbers(range(60)))
         mean = view.rows(view.numbers(range(60))).mean
-    index.adopt(new)
+    index.set_vocabulary(new)
     with index.reading() as view:
         numbers = view.numbers(range(60))
         after, rows = view.features(numbers), view.rows(numbers)
@@ -359,12 +371,12 @@ def test_a_vocabulary_grows_and_retires_under_the_index(crowd: Callable[..., Any
     assert not after[:, [0, -2, -1]].any()
     assert np.array_equal(rows.mean[: old.dimensions], mean)
     state = people.learner.grow(people.states[3], new.dimensions)
-    index.prefer({3: state})
+    index.set_states({3: state})
     for stranger in (old, Vocabulary.of([f"other {i}" for i in range(12)], ["a", "b", "c"])):
         with pytest.raises(InvalidInput, match="continue"):
-            index.adopt(stranger)
+            index.set_vocabulary(stranger)
     with pytest.raises(InvalidInput, match="states: 4 has a"):
-        index.prefer({4: people.states[4]})
+        index.set_states({4: people.states[4]})
 
 
 def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_path: Path) -> None:
@@ -372,7 +384,7 @@ def test_nothing_of_somebody_who_left_remains(crowd: Callable[..., Any], tmp_pat
     canary = 1234.5677
     marked = people.profiles[7].features.copy()
     marked[-1] = canary
-    people.index.put(replace(people.profiles[7], id="canary-7", features=marked))
+    people.index.upsert(replace(people.profiles[7], id="canary-7", features=marked))
     people.index.save(tmp_path / "before")
     people.index.remove("canary-7")
     people.index.save(tmp_path / "after")
@@ -386,10 +398,10 @@ def test_editing_a_profile_a_thousand_times_takes_no_room(crowd: Callable[..., A
     people = crowd(5)
     people.index.save(tmp_path / "before")
     for _ in range(1000):
-        people.index.put(people.profiles[3])
+        people.index.upsert(people.profiles[3])
     people.index.save(tmp_path / "after")
     with people.index.reading() as view:
-        assert len(view.all()) == len(people.index) == 5
+        assert len(view.all_numbers()) == len(people.index) == 5
         assert view.numbers([0, 1, 2, 3, 4]).max() < 10  # a number that was given back is given again
     sizes = [sum(file.stat().st_size for file in (tmp_path / when).iterdir()) for when in ("before", "after")]
     assert sizes[0] == sizes[1]
@@ -401,15 +413,15 @@ def test_the_prior_of_newcomers_is_saved_too(crowd: Callable[..., Any], tmp_path
     index = CandidateIndex(people.index.vocabulary, people.learner, prior=taste)
     index.save(tmp_path / "index")
     opened = CandidateIndex.open(tmp_path / "index", people.learner)
-    opened.put(people.profiles[0])
+    opened.upsert(people.profiles[0])
     with opened.reading() as view:
         rows = view.rows(view.numbers([0]))
-    np.testing.assert_allclose(rows.mean[:, 0] * rows.unit[0], taste / np.linalg.norm(taste), atol=0.01)
+    np.testing.assert_allclose(rows.mean[:, 0] * rows.mean_scale[0], taste / np.linalg.norm(taste), atol=0.01)
 
 
 def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_module, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(crew, "idle", lambda: 1)
+    monkeypatch.setattr(view_module, "_CHUNKS_PER_THREAD", 1)
+    monkeypatch.setattr(search_threads, "idle_cores", lambda: 1)
     people = crowd(50)
     profile = replace(people.profiles[0], i_look_for=DATING.kinds, i_am=DATING.kinds, ages=(0, 150))
     expected = everybody(people.index, profile)
@@ -433,9 +445,9 @@ def test_a_child_of_a_fork_has_threads_of_its_own(crowd: Callable[..., Any], mon
 )
 def test_rows_that_make_no_sense_are_refused(crowd: Callable[..., Any], features: np.ndarray, message: str) -> None:
     people = crowd(3)
-    candidates = CandidateColumns.of([people.profiles[0]], DATING)
+    candidates = FilterColumns.from_profiles([people.profiles[0]], DATING)
     with pytest.raises(InvalidInput, match=message):
-        people.index.put_columns(candidates, features)
+        people.index.upsert_columns(candidates, features)
     assert len(people.index) == 3
 
 
@@ -446,7 +458,7 @@ def test_the_last_of_equal_identifiers_counts(ids: list[int]) -> None:
         Profile(id=i, i_am={"man"}, i_look_for={"man"}, born=date(1990, 1, 1 + n), features=np.array([n % 2, 1.0]))
         for n, i in enumerate(ids)
     ]
-    index.put(*people)
+    index.upsert(*people)
     last = {profile.id: profile for profile in people}
     with index.reading() as view:
         features = view.features(view.numbers(last))

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.decks.rank import rank
 from kaczmatch.recommend.explanation import explain
-from kaczmatch.recommend.filters import CandidateColumns, passing
-from kaczmatch.recommend.rank import rank
-from kaczmatch.recommend.schema import DATING
-from kaczmatch.recommend.scoring import FUSIONS
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, all_filters
+from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -37,7 +36,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
         blocked=[5],
         recent={7: NOW - timedelta(days=1)},
     )
-    flags = passing(viewer.profile, CandidateColumns.of(others, DATING), NOW.date(), {5})
+    flags = all_filters(viewer.profile, FilterColumns.from_profiles(others, DATING), NOW.date(), {5})
     reasons = dict(found.left_out)
     assert {i for i, _ in found.ranked} | reasons.keys() == set(people.profiles)
     assert not {i for i, _ in found.ranked} & reasons.keys()
@@ -101,11 +100,11 @@ def test_an_explanation_names_tags_and_swipes_of_my_own(crowd: Callable[..., Any
         state = rule.end_session(state)
         me = replace(crowd(1, reals=0, tags=4).profiles[0], id="me")
         why = explain(Viewer(me, rule, state), vocabulary.vector(["cats", "dogs"]), vocabulary, swipes, prior=np.zeros(4))
-        assert [name for name, _ in why.fits] == ["cats"]
+        assert [name for name, _ in why.raising] == ["cats"]
         if slug == "probit-diag":  # a pass on somebody who scores 0 is silent in the paper's rules
-            assert [name for name, _ in why.misfits] == ["dogs"]
+            assert [name for name, _ in why.lowering] == ["dogs"]
         assert why.swipes
         assert {row for row, _ in why.swipes} <= {0, 1}
         assert why.swipes[0][1] > 0.0
         without = explain(Viewer(me, rule, state), vocabulary.vector(["cats", "dogs"]), vocabulary)
-        assert (without.fits, without.swipes) == (why.fits, ())
+        assert (without.raising, without.swipes) == (why.raising, ())

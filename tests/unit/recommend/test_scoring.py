@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from kaczmatch import InvalidInput, learner
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.registry import LEARNERS
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.scoring import FUSIONS, fusion
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.scoring import FUSIONS, Viewer, fusion
 
 scores = st.floats(-1.0, 1.0)
 

@@ -7,7 +7,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 WORDS = Vocabulary.of(tags=["climbing", "jazz"], features=["activity"])
 

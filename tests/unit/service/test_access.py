@@ -11,7 +11,7 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.access.credentials import APP, OPERATOR, TOKENS, Caller, Credentials, Unauthenticated
-from kaczmatch.service.domain.records import RECORDS, Fact
+from kaczmatch.service.domain.records import RECORDS, ErasedUser
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.operations.maintenance import Maintenance
@@ -166,15 +166,15 @@ def test_a_token_ends_with_its_person_and_a_later_one_is_another(access: Credent
 def test_what_is_kept_of_somebody_who_left_says_nothing_and_goes_after_a_day(access: Credentials, town: Town) -> None:
     town.couples(1)
     Erasure(town.context, Scrubbing(town.context), access.farewells).erase("m0")
-    [fact] = [one for one in town.find(Fact) if one.name.startswith("left:")]
-    assert "m0" not in repr(fact)
-    assert hashlib.sha256(b"m0").hexdigest() not in fact.name  # nobody without the secret can try names
+    [erased] = town.find(ErasedUser)
+    assert "m0" not in repr(erased)
+    assert hashlib.sha256(b"m0").hexdigest() not in erased.user_hash  # nobody without the secret can try names
     town.wait(hours=23)
     Maintenance(town.context).run()
-    assert fact in town.find(Fact)
+    assert erased in town.find(ErasedUser)
     town.wait(hours=2)
     Maintenance(town.context).run()
-    assert fact not in town.find(Fact)
+    assert erased not in town.find(ErasedUser)
 
 
 def test_secrets_are_compared_in_constant_time_whether_or_not_there_is_such_a_key(

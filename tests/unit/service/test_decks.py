@@ -192,7 +192,7 @@ def test_why_names_my_tags_and_my_swipes(town: Town) -> None:
     town.move_in("carl", man=True, tags=["jazz", "chess"])
     town.swipe("ann", "bob", "like", id="chess-man")
     told = town.ranking.why("ann", "carl")
-    assert [name for name, _ in told.explanation.fits] == ["chess"]
+    assert [name for name, _ in told.explanation.raising] == ["chess"]
     assert [event.id for event, _ in told.swipes] == ["chess-man"]
     with pytest.raises(NotFound):
         town.ranking.why("carl", "bob")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.recommend.policy import MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
@@ -20,7 +20,7 @@ from worlds.simulated import SimulatedTown
 from worlds.town import Town
 
 SAME = (Arm("a", MutualPolicy()), Arm("b", MutualPolicy()))
-UNLIKE = (Arm("chance", MutualPolicy(floor=1.0, admirers=0.0)), Arm("mutual", MutualPolicy(admirers=0.0)))
+UNLIKE = (Arm("chance", MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)), Arm("mutual", MutualPolicy(admirer_quota=0.0)))
 
 
 def trial(arms: tuple[Arm, ...] = SAME, **more: Any) -> Experiment:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight
@@ -51,7 +51,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     town.day()
     town.safety.block("w0", "m1").result()
-    other = {"appeal": True, "epsilon": 0.1}
+    other = {"appeal": True, "label_noise": 0.1}
     town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
@@ -106,7 +106,7 @@ def test_another_policy_and_another_learner_are_judged_by_the_same_log(town: Sim
         truth = town.truth(policy, deals=3)
         assert found.ips.covers(truth)
         assert found.doubly_robust.covers(truth)
-    other = judge(town, PaperPolicy(enough=0), learner=learner("tk"))
+    other = judge(town, PaperPolicy(cosine_from_swipes=0), learner=learner("tk"))
     assert 0.0 < other.snips.value < 1.0
 
 

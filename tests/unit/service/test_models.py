@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.service.domain.catalogue import ActiveVersions, neutral_prior
-from kaczmatch.service.domain.records import Model, StoredState
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.records import ActiveVersions, Model, StoredState
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.verification import verify
@@ -30,7 +30,9 @@ def some_swipes(town: Town, people: int = 3) -> None:
 def test_setting_up_twice_changes_nothing(town: Town) -> None:
     from kaczmatch import Vocabulary
 
-    assert Models(town.context).set_up(Vocabulary.of(["other"]), "probit", {}) == ActiveVersions(1, 0, 1)
+    assert Models(town.context).set_up(Vocabulary.of(["other"]), "probit", {}) == ActiveVersions(
+        model=1, building=0, vocabulary=1
+    )
     assert len(town.find(Model)) == 1
 
 
@@ -41,7 +43,7 @@ def test_a_new_model_learns_the_whole_log_and_takes_over(town: Town) -> None:
     number = town.models.change(
         "probit", {}, neutral_prior(town.world.recommender.index.learner, 6), lambda *at: steps.append(at)
     )
-    assert current(town) == ActiveVersions(number, 0, 1)
+    assert current(town) == ActiveVersions(model=number, building=0, vocabulary=1)
     assert steps[-1] == (12, 12)
     assert verify(town.context).identical == 12
     assert {one.model for one in town.find(StoredState)} == {number}
@@ -75,10 +77,10 @@ def test_a_model_that_was_interrupted_is_finished_later(town: Town) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
-    assert current(town) == ActiveVersions(1, 2, 1)
+    assert current(town) == ActiveVersions(model=1, building=2, vocabulary=1)
     assert verify(town.context).problems == ()
     assert town.models.resume() == 2
-    assert current(town) == ActiveVersions(2, 0, 1)
+    assert current(town) == ActiveVersions(model=2, building=0, vocabulary=1)
     assert verify(town.context).problems == ()
     assert town.models.resume() == 0
 
@@ -92,7 +94,7 @@ def test_decks_go_on_right_after_a_switch(town: Town) -> None:
 def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
     with pytest.raises(InvalidInput, match="mutual"):
         town.models.change("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
-    assert current(town) == ActiveVersions(1, 0, 1)
+    assert current(town) == ActiveVersions(model=1, building=0, vocabulary=1)
 
 
 def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -> None:
@@ -151,7 +153,7 @@ def test_a_build_that_another_process_has_finished_switches_nothing(town: Town) 
         town.models._build(first, None)  # as the other process, which was slower
 
     assert town.models.change("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
-    assert current(town) == ActiveVersions(first + 1, 0, 1)
+    assert current(town) == ActiveVersions(model=first + 1, building=0, vocabulary=1)
     assert verify(town.context).problems == ()
 
 

@@ -230,14 +230,17 @@ def test_likes_and_history_by_pages(town: Town) -> None:
 
 
 def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
-    from kaczmatch.recommend.filters import CandidateColumns
+    from kaczmatch.recommend.people.filters import FilterColumns
     from kaczmatch.service.meeting.profiles import columns_of, profile_of
 
     town.move_in("ann", latitude=48.1, longitude=11.5, within_km=30.0)
     town.move_in("bob", man=True, youngest=20, oldest=44)
     people = [town.people.get(user) for user in ("ann", "bob")]
     words, schema = town.world.recommender.index.vocabulary, town.context.config.schema
-    quick, readable = columns_of(people, schema), CandidateColumns.of([profile_of(one, words, schema) for one in people], schema)
+    quick, readable = (
+        columns_of(people, schema),
+        FilterColumns.from_profiles([profile_of(one, words, schema) for one in people], schema),
+    )
     for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype

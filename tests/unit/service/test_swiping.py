@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.domain.folding import SESSION_ENDED
-from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, OutboxMessage
+from kaczmatch.service.domain.records import Event, EventKind, Impression, LatestDecision, MatchSide, OutboxMessage
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused, TooMany
 from kaczmatch.service.domain.sparse_features import packed, unpacked
 from kaczmatch.service.meeting.swipes import Swipe
@@ -203,7 +202,7 @@ def test_silence_ends_a_session(town: Town) -> None:
     town.swipe("w0", "m1")
     town.wait(minutes=31)
     town.swipe("w0", "m2")
-    assert [event.kind for event in town.events("w0")] == ["swiped", "swiped", SESSION_ENDED, "swiped"]
+    assert [event.kind for event in town.events("w0")] == ["swiped", "swiped", EventKind.SESSION_ENDED, "swiped"]
     assert verify(town.context).problems == ()
 
 

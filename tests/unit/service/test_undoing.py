@@ -129,6 +129,7 @@ def test_a_reset_forgets_the_taste_and_keeps_decisions(town: Town) -> None:
     assert verify(town.context).problems == ()
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["like", "pass", "skip", "undo", "end", "reset", "wait"]), max_size=25))
 def test_any_history_replays_to_the_state(steps: list[str]) -> None:
     town = Town(MemoryStore(), settings={"half_life_days": 1.0, "appeal": True})
@@ -170,10 +171,10 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
     class Overtaken:
         read = staticmethod(store.read)
 
-        def write(self, work: Callable[[Transaction], Any], people: Collection[str]) -> Any:
+        def write(self, work: Callable[[Transaction], Any], locks: Collection[str]) -> Any:
             town.swipe("w0", "m0", id="s", deck=deck)
-            assert list(people) == ["w0"]
-            return store.write(work, locks=people)
+            assert list(locks) == ["w0"]
+            return store.write(work, locks=locks)
 
     undoing = Undoing(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):

@@ -18,10 +18,10 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
-from kaczmatch.service.domain.records import Change, Fact, OutboxMessage, PersonCounters
+from kaczmatch.service.domain.records import Change, HeldPerson, OutboxMessage, PersonCounters
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable, Transaction
-from kaczmatch.storage import SqlStore, Taken
-from kaczmatch.storage.group import CROWD
+from kaczmatch.storage import DuplicateKey, SqlStore
+from kaczmatch.storage.group import LARGE_COMMIT
 from kaczmatch.storage.postgres import MOST_LOCKS
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -75,12 +75,12 @@ def message(id: str) -> OutboxMessage:
 
 
 def put(name: str) -> Callable[[Transaction], None]:
-    return lambda tx: tx.put(Fact(name=name, value="1"))
+    return lambda tx: tx.put(HeldPerson(user=name, actor="1"))
 
 
 def names(store: SqlStore) -> set[str]:
     with store.read() as reader:
-        return {fact.name for fact in reader.find(Fact)}
+        return {held.user for held in reader.find(HeldPerson)}
 
 
 def test_what_waits_is_committed_together(store: SqlStore) -> None:
@@ -133,7 +133,7 @@ def test_works_of_one_commit_see_each_other_in_turn(store: SqlStore) -> None:
     found = line.result()
     assert found is not None
     assert found.number > 0
-    with pytest.raises(Taken):
+    with pytest.raises(DuplicateKey):
         again.result()
     gone.result()
     assert nobody.result() == (None, {})
@@ -145,13 +145,16 @@ def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> No
     with held(store):
         futures = [
             store.write(
-                lambda transaction, i=i: (transaction.append(message(str(i))), transaction.put(Fact(name=str(i), value="1")))
+                lambda transaction, i=i: (
+                    transaction.append(message(str(i))),
+                    transaction.put(HeldPerson(user=str(i), actor="1")),
+                )
             )
             for i in range(60)
         ]
     for i, future in enumerate(futures):
         if i == 5:
-            with pytest.raises(Taken):
+            with pytest.raises(DuplicateKey):
                 future.result()
         else:
             future.result()
@@ -173,7 +176,7 @@ def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore)
         try:
             transaction.count(Change)
         except OperationalError:
-            transaction.put(Fact(name="half", value="1"))
+            transaction.put(HeldPerson(user="half", actor="1"))
 
     with held(store):
         before, bad, after = store.write(put("before")), store.write(swallow), store.write(put("after"))
@@ -188,8 +191,8 @@ def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
     """The n-th statement fails, for every n there is: none of the works of that commit is kept, or all are."""
 
     def work(transaction: Transaction, n: int) -> None:
-        transaction.get(Fact, "x")
-        transaction.put(Fact(name=f"{n}", value="1"))
+        transaction.get(HeldPerson, "x")
+        transaction.put(HeldPerson(user=f"{n}", actor="1"))
         transaction.put(PersonCounters(user=f"{n}"))
         transaction.append(message(f"{n}"))
         transaction.append(Change(id=f"{n}", user="ann", at=NOW))
@@ -209,7 +212,7 @@ def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
         failed = future.exception() is not None
         with store.read() as reader:
             there = {
-                reader.count(Fact, name=f"{n}"),
+                reader.count(HeldPerson, user=f"{n}"),
                 reader.count(PersonCounters, user=f"{n}"),
                 reader.count(OutboxMessage, id=f"{n}"),
                 reader.count(Change, id=f"{n}"),
@@ -284,7 +287,7 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
         last = ExitStack()
         while not over.wait(0.01):
             following = ExitStack()
-            following.enter_context(store.read()).find(Fact, limit=1)
+            following.enter_context(store.read()).find(HeldPerson, limit=1)
             last.close()
             last = following
         last.close()
@@ -294,7 +297,9 @@ def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypat
     longest = 0
     for i in range(200):
         store.write(
-            lambda transaction, i=i: [transaction.put(Fact(name=f"{i % 30}-{j}", value=f"{i:04}" * 1_000)) for j in range(20)]
+            lambda transaction, i=i: [
+                transaction.put(HeldPerson(user=f"{i % 30}-{j}", actor=f"{i:04}" * 1_000)) for j in range(20)
+            ]
         ).result()
         longest = max(longest, (tmp_path / "store.db-wal").stat().st_size)
     over.set()
@@ -307,14 +312,14 @@ def test_a_disk_that_is_full_when_the_log_is_moved_undoes_no_commit(tmp_path: Pa
     """What is committed is in the log already: it was written, and is not written again."""
     file = tmp_path / "store.db"
     with closing(SqlStore(f"sqlite:///{file}")) as store:
-        store.write(lambda tx: [tx.put(Fact(name=str(i), value="x" * 3_000)) for i in range(300)]).result()
+        store.write(lambda tx: [tx.put(HeldPerson(user=str(i), actor="x" * 3_000)) for i in range(300)]).result()
         store.scrub()
         ran: list[str] = []
 
         def work(name: str) -> Callable[[Transaction], None]:
             def one(transaction: Transaction) -> None:
                 ran.append(name)
-                transaction.put(Fact(name=name, value="x" * 50_000))
+                transaction.put(HeldPerson(user=name, actor="x" * 50_000))
 
             return one
 
@@ -361,12 +366,12 @@ def crowd(store: SqlStore, size: int) -> None:
 
 def test_as_many_as_were_just_answered_are_waited_for(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 30.0)
-    crowd(store, CROWD)
+    crowd(store, LARGE_COMMIT)
     with commits(store) as done:
         works = [store.write(put("first"))]
         while store.waiting() != 1:
             time.sleep(0.001)
-        works += [store.write(put(f"{place}")) for place in range(CROWD - 1)]
+        works += [store.write(put(f"{place}")) for place in range(LARGE_COMMIT - 1)]
         for work in works:
             work.result(30)
     assert len(done) == 1
@@ -376,7 +381,7 @@ def test_few_wait_for_nobody_and_a_crowd_that_does_not_come_back_is_given_up(
     store: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 0.05)
-    crowd(store, CROWD)
+    crowd(store, LARGE_COMMIT)
     store.write(put("alone")).result(30)
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
     for place in range(3):
@@ -387,7 +392,7 @@ def test_few_wait_for_nobody_and_a_crowd_that_does_not_come_back_is_given_up(
 def test_closing_does_not_wait_for_those_who_might_come(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kaczmatch.storage.group.LINGER", 3_600.0)
     kept = SqlStore(url, together=100)
-    crowd(kept, CROWD)
+    crowd(kept, LARGE_COMMIT)
     last = kept.write(put("last"))
     kept.close()
     assert last.done()

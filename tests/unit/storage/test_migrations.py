@@ -11,8 +11,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
-from kaczmatch.service.domain.records import RECORDS, Fact
-from kaczmatch.storage import OutOfDate, SqlStore
+from kaczmatch.service.domain.records import RECORDS, HeldPerson
+from kaczmatch.storage import SchemaOutOfDate, SqlStore
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.migrating import configured, migrate, pending
@@ -61,11 +61,11 @@ def test_step_by_step(url: str) -> None:
 def test_an_empty_file_is_set_up_and_an_empty_server_says_how(url: str) -> None:
     if url.startswith("sqlite"):
         store = SqlStore(url)
-        store.write(lambda tx: tx.put(Fact(name="a", value="1"))).result()
+        store.write(lambda tx: tx.put(HeldPerson(user="a", actor="1"))).result()
         store.close()
         same_as_the_records(url)
     else:
-        with pytest.raises(OutOfDate, match="kaczmatch migrate"):
+        with pytest.raises(SchemaOutOfDate, match="kaczmatch migrate"):
             SqlStore(url)
         migrate(url)
         SqlStore(url).close()
@@ -81,7 +81,7 @@ def test_a_database_of_a_later_release_is_left_alone(url: str) -> None:
     database = connected(url)
     statement(database, "UPDATE alembic_version SET version_num = '9999'")
     database.close()
-    with pytest.raises(OutOfDate, match="upgrade kaczmatch"):
+    with pytest.raises(SchemaOutOfDate, match="upgrade kaczmatch"):
         SqlStore(url)
 
 

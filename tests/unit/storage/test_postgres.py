@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from kaczmatch.service.domain.records import Fact, LatestDecision, PersonCounters
+from kaczmatch.service.domain.records import HeldPerson, LatestDecision, PersonCounters
 from kaczmatch.service.domain.store import OutcomeUnknown, Transaction
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
@@ -62,7 +62,7 @@ def test_nobody_is_told_a_guess(store: SqlStore, monkeypatch: pytest.MonkeyPatch
         raise psycopg.OperationalError("the connection is lost")
 
     monkeypatch.setattr(store.database.writer.dialect, "do_commit", cut)
-    monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.survived", lambda _: None)
+    monkeypatch.setattr("kaczmatch.storage.postgres.Postgres.was_committed", lambda _: None)
     with pytest.raises(OutcomeUnknown):
         store.write(rise).result(30)
 
@@ -78,16 +78,16 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
     store.write(fill).result()
     keys = [["a"] * 256, [str(i) for i in range(256)]]
     with store.database.writer.begin() as connection:
-        connection.exec_driver_sql("ANALYZE pairs")
+        connection.exec_driver_sql("ANALYZE latest_decisions")
         plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(LatestDecision))}", tuple(keys)))
-    assert "Index Scan using pairs_pkey" in plan, plan
-    assert """Index Cond: (("user" = k.k0) AND (other = k.k1))""" in plan, plan
+    assert "Index Scan using latest_decisions_pkey" in plan, plan
+    assert """Index Cond: (("user" = k.k0) AND (candidate = k.k1))""" in plan, plan
 
 
 def test_errors_name_nobody(store: SqlStore) -> None:
     """They end up in logs."""
     with store.read() as reader, pytest.raises(Exception, match=r"LIMIT") as caught:
-        reader.find(Fact, name="canary-7f3a", limit=-1)
+        reader.find(HeldPerson, user="canary-7f3a", limit=-1)
     assert "canary-7f3a" not in str(caught.value)
 
 
@@ -96,11 +96,11 @@ def test_many_stores_do_not_wait_for_strangers(postgres_url: str) -> None:
     first, second = SqlStore(postgres_url), SqlStore(postgres_url)
 
     def outer(transaction: Transaction) -> None:
-        second.write(lambda inner: inner.put(Fact(name="inner", value="1")), locks=["bob"]).result(10)
-        transaction.put(Fact(name="outer", value="1"))
+        second.write(lambda inner: inner.put(HeldPerson(user="inner", actor="1")), locks=["bob"]).result(10)
+        transaction.put(HeldPerson(user="outer", actor="1"))
 
     first.write(outer, locks=["ann"]).result(20)
     with first.read() as reader:
-        assert reader.count(Fact) == 2
+        assert reader.count(HeldPerson) == 2
     first.close()
     second.close()

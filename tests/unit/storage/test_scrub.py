@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.domain.records import Event, Fact, LatestDecision
+from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore
 
@@ -19,14 +19,14 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 def plant(transaction: Transaction) -> None:
     for i in range(200):
         who = CANARY if i % 9 == 0 else f"person {i}"
-        transaction.put(Fact(name=f"{who} {i}", value=who * 20))
+        transaction.put(HeldPerson(user=f"{who} {i}", actor=who * 20))
         transaction.put(LatestDecision(user=f"{i}", candidate=f"{who} {i}", decision="like", at=NOW, swipe=who))
         transaction.append(Event(user=f"{who} {i}", id="1", kind="swiped", at=NOW, features=who.encode() * (i * 5)))
 
 
 def remove(transaction: Transaction) -> None:
-    facts, pairs, events = transaction.find(Fact), transaction.find(LatestDecision), transaction.find(Event)
-    for record in (*facts, *pairs, *events):
+    held, pairs, events = transaction.find(HeldPerson), transaction.find(LatestDecision), transaction.find(Event)
+    for record in (*held, *pairs, *events):
         if CANARY in repr(record):
             transaction.drop(type(record), *record.identity())
 
@@ -44,7 +44,7 @@ def test_sqlite(tmp_path: Path) -> None:
     store.scrub()
     assert found(tmp_path) == []
     with store.read() as reader:
-        assert reader.count(Fact) == 177
+        assert reader.count(HeldPerson) == 177
     store.close()
 
 
@@ -53,7 +53,7 @@ def test_sqlite_says_when_a_reader_is_in_the_way(tmp_path: Path, monkeypatch: py
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     store.write(plant).result()
     with store.read() as reader:
-        reader.count(Fact)
+        reader.count(HeldPerson)
         store.write(remove).result()
         with pytest.raises(StoreUnavailable):
             store.scrub()
@@ -73,5 +73,5 @@ def test_postgres(postgres: Any, postgres_url: str) -> None:
     postgres.ask("CHECKPOINT")
     assert found(postgres.data / "base") == []
     with store.read() as reader:
-        assert reader.count(Fact) == 177
+        assert reader.count(HeldPerson) == 177
     store.close()

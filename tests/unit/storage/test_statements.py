@@ -50,7 +50,7 @@ def test_padding_adds_no_keys(n: int) -> None:
 
 
 def test_locks_are_numbers_of_64_bits_with_a_sign() -> None:
-    numbers = [postgres.lock_of(f"person {i}") for i in range(1_000)]
+    numbers = [postgres.lock_number(f"person {i}") for i in range(1_000)]
     assert len(set(numbers)) == 1_000
     assert all(-(2**63) <= number < 2**63 for number in numbers)
     assert min(numbers) < 0 < max(numbers)

@@ -13,7 +13,7 @@ from kaczmatch.api.parts import Parts
 from kaczmatch.api.places import Places
 from kaczmatch.api.shapes import Id, Shape
 from kaczmatch.api.words import told_reason, why
-from kaczmatch.recommend.profile import age_on
+from kaczmatch.recommend.people.profile import age_on
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.config import LARGEST_DECK
 from kaczmatch.service.meeting.profiles import tags_of

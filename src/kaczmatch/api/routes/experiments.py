@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
 from kaczmatch.api.guards import Use, scoped
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
 
@@ -23,7 +23,7 @@ class EstimateOut(BaseModel):
     high: float
 
     @classmethod
-    def of(cls, estimate: Estimate | None) -> EstimateOut | None:
+    def of(cls, estimate: IntervalEstimate | None) -> EstimateOut | None:
         return None if estimate is None else cls(value=estimate.value, low=estimate.low, high=estimate.high)
 
 

@@ -169,7 +169,7 @@ def why(user: User, other: Id, use: Use) -> WhyOut:
     """Why somebody was shown, told from the viewer's side alone."""
     told = use.ranking.why(user, other)
     return WhyOut(
-        fits=[Part(name=name, adds=adds) for name, adds in told.explanation.fits],
-        misfits=[Part(name=name, adds=adds) for name, adds in told.explanation.misfits],
+        fits=[Part(name=name, adds=adds) for name, adds in told.explanation.raising],
+        misfits=[Part(name=name, adds=adds) for name, adds in told.explanation.lowering],
         swipes=[Lesson(swipe=one.id, candidate=one.candidate, decision=one.decision, adds=adds) for one, adds in told.swipes],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from kaczmatch.api.guards import Use, scoped
 from kaczmatch.api.problems import problem
-from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import column_mapping
 from kaczmatch.formats.writing import pieces
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
@@ -89,7 +89,7 @@ async def bring(
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()
-        asked = ImportRequest(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
+        asked = ImportRequest(Path(file.name), kind, column_mapping(column), dry_run, skip_bad)
         result = await to_thread.run_sync(_imported, use.context, what, asked, limiter=_turns(request))
     if not (dry_run or result.complete):
         errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
@@ -115,15 +115,6 @@ async def _in_turns(body: Iterator[bytes], turns: CapacityLimiter) -> AsyncItera
 def _turns(request: Request) -> CapacityLimiter:
     turns: CapacityLimiter = request.app.state.transfers
     return turns
-
-
-def columns_of(given: list[str]) -> Mapping[str, str]:
-    """From field=column, as it is said in queries and on the command line."""
-    pairs = [one.partition("=") for one in given]
-    for field, equals, column in pairs:
-        if not (field and equals and column):
-            raise InvalidInput("column", "must be field=column, such as id=user_id")
-    return {field: column for field, _, column in pairs}
 
 
 def _imported(context: Context, what: str, asked: ImportRequest) -> ImportResult:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from kaczmatch.api.guards import Asker, Use, scoped
 from kaczmatch.api.shapes import Shape, Word
 from kaczmatch.api.words import current_words
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.domain.context import Context
 

@@ -9,10 +9,9 @@ from typing import final
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import CandidateColumns, allowed
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SWIPED
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
@@ -41,8 +40,8 @@ class Crowd:
                 newest = reader.find(Event, newest=True, limit=1)
                 self._read_to = newest[0].number if newest else 0
             events = reader.find(Event, after=(self._read_to,), limit=1_000)
-            fresh = [one for one in events if one.kind == SWIPED and not one.imported]
-            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == LIKE]
+            fresh = [one for one in events if one.kind == EventKind.SWIPED and not one.imported]
+            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
             known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
             for user in {one.user for one in fresh} - self._met:
@@ -69,7 +68,7 @@ class Crowd:
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""
         me = reader.get(Person, user)
-        if me is None or len(reader.find(LatestDecision, candidate=user, decision=LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
+        if me is None or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS:
             return []
         version = self.context.catalogue.current(reader).vocabulary
         words, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
@@ -78,6 +77,6 @@ class Crowd:
         found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
         if not found:
             return []
-        candidates = CandidateColumns.of([profile_of(one, words, schema) for one in found], schema)
-        fits = allowed(profile_of(me, words, schema), candidates, self.context.clock().astimezone(UTC).date())
+        candidates = FilterColumns.from_profiles([profile_of(one, words, schema) for one in found], schema)
+        fits = passes_all_filters(profile_of(me, words, schema), candidates, self.context.clock().astimezone(UTC).date())
         return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

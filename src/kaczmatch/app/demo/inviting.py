@@ -17,14 +17,13 @@ from kaczmatch.app.demo.population import Invented, invent
 from kaczmatch.app.demo.routes import demo_router
 from kaczmatch.app.system import System
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Fact, Person
+from kaczmatch.service.domain.records import SINGLE_ROW, DemoStart, Person
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import Swiping
 
 CROWD_SECONDS = 2.0
-_FACT = "demo"
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -75,11 +74,11 @@ def _finish(futures: list[Future[Any]]) -> None:
 def _first_day(context: Context) -> date:
     """The day of the demo's first start: ages are counted from it, so that people are the same ones ever after."""
 
-    def work(transaction: Transaction) -> str:
-        known = transaction.get(Fact, _FACT)
+    def work(transaction: Transaction) -> date:
+        known = transaction.get(DemoStart, SINGLE_ROW)
         if known is None:
-            known = Fact(name=_FACT, value=context.clock().astimezone(UTC).date().isoformat())
+            known = DemoStart(day=context.clock().astimezone(UTC).date())
             transaction.put(known)
-        return known.value
+        return known.day
 
-    return date.fromisoformat(context.store.write(work).result())
+    return context.store.write(work).result()

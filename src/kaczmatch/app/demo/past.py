@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from kaczmatch.app.demo.population import Invented
-from kaczmatch.recommend.filters import CandidateColumns, allowed
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.schema import Schema
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.meeting.profiles import ProfileInput
 from kaczmatch.service.meeting.swipes import Swipe
 
@@ -25,10 +25,10 @@ def past(invented: Invented, seed: int, now: datetime, schema: Schema) -> Iterat
     rng = np.random.default_rng([seed, 1])
     ids = list(invented.people)
     profiles = [profile(identifier, about, schema) for identifier, about in invented.people.items()]
-    candidates = CandidateColumns.of(profiles, schema)
+    candidates = FilterColumns.from_profiles(profiles, schema)
     day = now.astimezone(UTC).date()
     for row in np.flatnonzero(rng.random(len(ids)) < _ACTIVE).tolist():
-        fitting = np.flatnonzero(allowed(profiles[row], candidates, day))
+        fitting = np.flatnonzero(passes_all_filters(profiles[row], candidates, day))
         fitting = fitting[fitting != row]
         chosen = rng.permutation(fitting)[: _SESSIONS * _SWIPES]
         odds = 1.0 / (1.0 + np.exp(-invented.likes(row, invented.tags[chosen])))
@@ -56,7 +56,7 @@ def profile(identifier: str, about: ProfileInput, schema: Schema) -> Profile:
         born=about.born,
         features=np.zeros(1),
         ages=(about.youngest, about.oldest),
-        location=Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None,
+        location=Location.from_coordinates(about.latitude or 0.0, about.longitude or 0.0) if located else None,
         within_km=float("inf") if about.within_km is None else about.within_km,
         schema=schema,
     )

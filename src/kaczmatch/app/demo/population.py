@@ -10,7 +10,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.service.meeting.profiles import ProfileInput
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {

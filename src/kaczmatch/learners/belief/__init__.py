@@ -1,1 +1,1 @@
-"""Learners that keep a normal belief about a taste, with its uncertainty."""
+"""Belief learners: a normal distribution over the taste of each user."""

@@ -1,4 +1,4 @@
-"""`probit`: the belief with its full covariance, O(d²) a swipe."""
+"""`probit`: the belief with its full covariance, O(d²) per swipe."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import ndtr
 
-from kaczmatch.core.compiled import add, compiled, dot
+from kaczmatch.core.compiled import add_scaled, compiled, dot
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.belief.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
-from kaczmatch.learners.belief.habits import HABITS, after
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
+from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
+from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
 
 @compiled
 def _padded(n: int) -> int:
-    """The length of a row in the kernels: whole vector registers, so that no remainder is left to scalar code."""
+    """The length of a row in the kernels: a multiple of a vector register, so that no remainder is left to scalar code."""
     return (n + 3) // 4 * 4
 
 
@@ -30,7 +30,7 @@ def _padded(n: int) -> int:
 def _times(p: Matrix, x: Vector) -> Vector:
     """Px, four of its rows at a time."""
     n, length = p.shape
-    present = np.empty(n, np.int64)  # found without branching: which tags a candidate has cannot be predicted
+    present = np.empty(n, np.int64)  # without branches: the processor cannot predict which tags a candidate has
     count = 0
     for i in range(n):
         present[count] = i
@@ -44,45 +44,45 @@ def _times(p: Matrix, x: Vector) -> Vector:
         for j in range(length):
             px[j] += (x0 * p0[j] + x1 * p1[j]) + (x2 * p2[j] + x3 * p3[j])
     for c in range(whole, count):
-        add(px, x[present[c]], p[present[c]])
+        add_scaled(px, x[present[c]], p[present[c]])
     return px
 
 
 @swipe_kernel
 def swipe(work: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    """On the mean and the whole of P: half of it twice, for rows that vectorise."""
-    x = coordinates(features, appeal, parameters)
+    """Works on the mean and on both triangles of P, so that rows vectorise."""
+    x = kernel_coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
     length = _padded(n)
-    mean, p, habits = work[:length], work[length:-HABITS].reshape(n, length), work[-HABITS:]
+    mean, p, behaviour = work[:length], work[length:-BEHAVIOUR_CELLS].reshape(n, length), work[-BEHAVIOUR_CELLS:]
     px = _times(p, x)
-    step, shrink, answer = gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters, habits)
-    add(mean, step, px)
+    step, shrink, answer = update_gains(dot(x, mean[:n]), dot(x, px[:n]), label, parameters, behaviour)
+    add_scaled(mean, step, px)
     for i in range(n):
         for j in range(length):
             p[i, j] -= (px[i] * px[j]) * shrink  # px first: the same bits on both sides of the diagonal
     return answer
 
 
-@foretell_kernel
-def foretell(work: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    x = coordinates(features, appeal, parameters)
+@predict_kernel
+def predict(work: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = kernel_coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
         return math.nan
     length = _padded(n)
-    px = _times(work[length:-HABITS].reshape(n, length), x)
-    return likelihood(dot(x, work[:n]), dot(x, px[:n]), parameters, work[-HABITS:])
+    px = _times(work[length:-BEHAVIOUR_CELLS].reshape(n, length), x)
+    return like_probability(dot(x, work[:n]), dot(x, px[:n]), parameters, work[-BEHAVIOUR_CELLS:])
 
 
 @forget_kernel
 def forget(work: Vector, start: Vector, keep: float) -> int:
     length = 4
-    while length * (length + 1) < work.shape[0] - HABITS:
+    while length * (length + 1) < work.shape[0] - BEHAVIOUR_CELLS:
         length += 4
-    towards(start, work, keep, length)
+    forget_towards(start, work, keep, length)
     return DONE
 
 
@@ -90,23 +90,23 @@ def forget(work: Vector, start: Vector, keep: float) -> int:
 def _expanded(cells: Vector, n: int) -> Vector:
     """Mean and whole covariance, in padded rows, from mean and lower triangle."""
     length = _padded(n)
-    work = np.zeros(length * (n + 1) + HABITS)
-    p = work[length:-HABITS].reshape(n, length)
+    work = np.zeros(length * (n + 1) + BEHAVIOUR_CELLS)
+    p = work[length:-BEHAVIOUR_CELLS].reshape(n, length)
     place = n
     for i in range(n):
         work[i] = cells[i]
         for j in range(i + 1):
             p[i, j] = p[j, i] = cells[place + j]
         place += i + 1
-    work[-HABITS:] = cells[-HABITS:]
+    work[-BEHAVIOUR_CELLS:] = cells[-BEHAVIOUR_CELLS:]
     return work
 
 
 @compiled
 def _compacted(work: Vector, n: int) -> Vector:
-    """The way back."""
+    """Mean and lower triangle from mean and whole covariance."""
     length = _padded(n)
-    cells = np.empty(n + n * (n + 1) // 2 + HABITS)
+    cells = np.empty(n + n * (n + 1) // 2 + BEHAVIOUR_CELLS)
     place = n
     for i in range(n):
         cells[i] = work[i]
@@ -114,7 +114,7 @@ def _compacted(work: Vector, n: int) -> Vector:
         for j in range(i + 1):
             cells[place + j] = row[j]
         place += i + 1
-    cells[-HABITS:] = work[-HABITS:]
+    cells[-BEHAVIOUR_CELLS:] = work[-BEHAVIOUR_CELLS:]
     return cells
 
 
@@ -123,54 +123,58 @@ def _compacted(work: Vector, n: int) -> Vector:
 class Probit(GaussianLearner):
     """q = xᵀPx + α, z = y x·m/√q;  m + (y g/√q) Px,  P − (g(g + z)/q) (Px)(Px)ᵀ.
 
-    A state keeps the lower triangle of P, the kernels work on the whole, which stays symmetric to the bit. g(g + z) < 1 keeps
-    it positive; after a surprise g(g + z) < 0 and P grows, which is meant (clipping it costs accuracy).
+    A state keeps the lower triangle of P. The kernels work on the whole, which stays symmetric to the bit. g(g + z) < 1 keeps P
+    positive. After a surprise g(g + z) < 0 and P grows, which is intended: clipping it costs accuracy.
     """
 
     slug: ClassVar[str] = "probit"
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
 
-    def step(self, m: Vector, p: Matrix, habits: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
+    def step(self, m: Vector, p: Matrix, behaviour: Vector, x: Vector, label: Label) -> tuple[Vector, Matrix, Vector]:
         y, px = sign(label), p @ x
         q = float(x @ px) + self.alpha
         z = y * float(x @ m) / math.sqrt(q)
-        g = self.slope(z, habits[0])
-        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * np.outer(px, px), after(habits, y, float(ndtr(z)))
+        g = self.log_likelihood_slope(z, behaviour[0])
+        return (
+            m + (y * g / math.sqrt(q)) * px,
+            p - (g * (g + z) / q) * np.outer(px, px),
+            updated_behaviour(behaviour, y, float(ndtr(z))),
+        )
 
-    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
-        n = self.size(len(seen.features))
-        x = self.coordinates(seen.features, seen.appeal)
-        m, p, habits = self.step(cells[:n], _covariance(cells, n), cells[-HABITS:], x, label)
-        return np.concatenate([m, _lower(p), habits])
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        n = self.belief_size(len(candidate.features))
+        x = self.coordinates(candidate.features, candidate.appeal)
+        m, p, behaviour = self.step(cells[:n], _covariance(cells, n), cells[-BEHAVIOUR_CELLS:], x, label)
+        return np.concatenate([m, _lower(p), behaviour])
 
-    def fits(self, cells: Vector, dimensions: int) -> bool:
-        n = self.size(dimensions)
-        return len(cells) == n + n * (n + 1) // 2 + HABITS
+    def valid_cells(self, cells: Vector, dimensions: int) -> bool:
+        n = self.belief_size(dimensions)
+        return len(cells) == n + n * (n + 1) // 2 + BEHAVIOUR_CELLS
 
     def expand(self, cells: Vector, dimensions: int) -> Vector:
-        return _expanded(cells, self.size(dimensions))
+        return _expanded(cells, self.belief_size(dimensions))
 
     def compact(self, work: Vector, dimensions: int) -> Vector:
-        return _compacted(work, self.size(dimensions))
+        return _compacted(work, self.belief_size(dimensions))
 
-    def room(self, dimensions: int, swipes: int) -> int:
-        n = self.size(dimensions)
-        return _padded(n) * (n + 1) + HABITS
+    def working_size(self, dimensions: int, swipes: int) -> int:
+        n = self.belief_size(dimensions)
+        return _padded(n) * (n + 1) + BEHAVIOUR_CELLS
 
-    def packed(self, covariance: Matrix, prior: Prior) -> Vector:
+    def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         return _lower(covariance)
 
-    def entries(self, packed: Matrix) -> Matrix:
+    def covariance_entries(self, packed: Matrix) -> Matrix:
         return packed
 
     def covariance(self, state: State) -> Matrix:
-        n = self.size(state.dimensions)
-        return _covariance(self._own(state).cells, n)
+        n = self.belief_size(state.dimensions)
+        return _covariance(self._checked_state(state).cells, n)
 
-    def spread(self, state: State, x: Matrix) -> Vector:
+    def score_variance(self, state: State, x: Matrix) -> Vector:
         return np.asarray(np.einsum("ij,ij->i", x @ self.covariance(state), x))
 
-    def quadratic(self, x: Matrix) -> Matrix:
+    def quadratic_form(self, x: Matrix) -> Matrix:
         i, j = np.tril_indices(x.shape[1])
         return np.where(i == j, 1.0, 2.0) * x[:, i] * x[:, j]
 
@@ -185,4 +189,4 @@ def _lower(covariance: Matrix) -> Vector:
 
 
 def _covariance(cells: Vector, n: int) -> Matrix:
-    return _expanded(cells, n)[_padded(n) : -HABITS].reshape(n, -1)[:, :n]
+    return _expanded(cells, n)[_padded(n) : -BEHAVIOUR_CELLS].reshape(n, -1)[:, :n]

@@ -1,14 +1,14 @@
-"""`probit-diag`: the belief with independent coordinates, O(d) a swipe and a kilobyte a user.
+"""`probit-diag`: the belief with independent coordinates, O(d) per swipe and about a kilobyte per user.
 
-Tags and threshold do not stay independent: that somebody likes more than expected may be either's doing, and swipes tell their
-sum long before they tell each. Kept as independent they would forget that after every swipe and go on chasing the share of likes.
-What is kept as independent is therefore each tag's weight w and, in the place of the threshold b,
+Tags and threshold do not stay independent: either can explain why a user likes more than expected, and swipes determine their
+sum long before they determine each. A diagonal covariance would forget that after every swipe and chase the share of likes.
+What is kept as independent is therefore each tag's weight w and, in place of the threshold b,
 
     b + c Σ w    over the first t tags,    c = 0.52/√(2t),
 
-which is how `Prior.ones` starts: somebody who likes what has a cosine of 0.52 to their taste asks for more, the more tags they
-like. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an arrow: off the diagonal it has
-only −c p, between those tags and the threshold.
+which is how `Prior.ones` starts: the threshold of a user who likes candidates with a cosine of at least 0.52 to the taste rises
+with the number of liked tags. With p for the variances and x' = x, but c less at those tags, xᵀPx = Σ p x'². P itself is an
+arrow: off the diagonal it has only −c p, between those tags and the threshold.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from scipy.special import ndtr
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import Seen
-from kaczmatch.core.vectors import Matrix, Vector, times
-from kaczmatch.learners.belief.gaussian import GaussianLearner, coordinates, gains, likelihood, towards
-from kaczmatch.learners.belief.habits import HABITS, after
-from kaczmatch.learners.contract import FixedCells
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, foretell_kernel, forget_kernel, swipe_kernel
-from kaczmatch.learners.prior import USUAL_COSINE, Prior
+from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.vectors import Matrix, Vector, matvec
+from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
+from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
+from kaczmatch.learners.contract import FixedSizeLearner
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.prior import PAPER_COSINE, Prior
 from kaczmatch.learners.state import State
 
 
 @compiled
 def _slope(first: float) -> float:
-    """c: what the threshold gives way for each unit of a tag's weight."""
-    return USUAL_COSINE / math.sqrt(2.0 * first) if first > 0.0 else 0.0
+    """c: how far the threshold moves per unit of a tag's weight."""
+    return PAPER_COSINE / math.sqrt(2.0 * first) if first > 0.0 else 0.0
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    x = coordinates(features, appeal, parameters)
+    x = kernel_coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
@@ -51,7 +51,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
         score += x[i] * mean[i]
         x[i] -= slope if i < first else 0.0
         spread += x[i] * x[i] * variance[i]
-    step, shrink, answer = gains(score, spread, label, parameters, cells[-HABITS:])
+    step, shrink, answer = update_gains(score, spread, label, parameters, cells[-BEHAVIOUR_CELLS:])
     moved = 0.0
     for i in range(n):
         px = variance[i] * x[i]
@@ -62,9 +62,9 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     return answer
 
 
-@foretell_kernel
-def foretell(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    x = coordinates(features, appeal, parameters)
+@predict_kernel
+def predict(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+    x = kernel_coordinates(features, appeal, parameters)
     n = x.shape[0]
     if n == 0:
         return math.nan
@@ -75,81 +75,81 @@ def foretell(cells: Vector, features: Vector, appeal: float, parameters: Vector)
         score += x[i] * cells[i]
         x[i] -= slope if i < first else 0.0
         spread += x[i] * x[i] * cells[n + i]
-    return likelihood(score, spread, parameters, cells[-HABITS:])
+    return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
 
 
 @forget_kernel
 def forget(cells: Vector, start: Vector, keep: float) -> int:
-    towards(start, cells, keep, (cells.shape[0] - HABITS) // 2)
+    forget_towards(start, cells, keep, (cells.shape[0] - BEHAVIOUR_CELLS) // 2)
     return DONE
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbitDiagonal(GaussianLearner, FixedCells):
+class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
     """`probit` that keeps only variances: m + (y g/√q) Px,  p − (g(g + z)/q) (p∘x')².
 
-    Px has p∘x' at the tags, and less by c Σ p∘x' over the first tags at the threshold. A state keeps m, p, and how many tags
-    those are.
+    Px has p∘x' at the tags, and less by c Σ p∘x' over the first tags at the threshold. A state keeps m, p, and the number
+    of those tags.
     """
 
     slug: ClassVar[str] = "probit-diag"
     state_version: ClassVar[int] = 3  # 2 had tags and threshold independent
-    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, foretell=foretell)
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
 
     def step(
-        self, m: Vector, p: Vector, slopes: Vector, habits: Vector, x: Vector, label: Label
+        self, m: Vector, p: Vector, slopes: Vector, behaviour: Vector, x: Vector, label: Label
     ) -> tuple[Vector, Vector, Vector]:
         """`slopes` is c at the first tags and 0 elsewhere."""
         y, inner = sign(label), p * (x - slopes)
         q = float((x - slopes) @ inner) + self.alpha
         z = y * float(x @ m) / math.sqrt(q)
-        g = self.slope(z, habits[0])
+        g = self.log_likelihood_slope(z, behaviour[0])
         px = inner.copy()
         px[self._threshold(len(x))] -= slopes @ inner
-        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * inner**2, after(habits, y, float(ndtr(z)))
+        return m + (y * g / math.sqrt(q)) * px, p - (g * (g + z) / q) * inner**2, updated_behaviour(behaviour, y, float(ndtr(z)))
 
-    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
-        n = self.size(len(seen.features))
-        m, p, first, habits = np.split(cells, [n, 2 * n, 2 * n + 1])
-        x = self.coordinates(seen.features, seen.appeal)
-        m, p, habits = self.step(m, p, _slopes(first, n)[0], habits, x, label)
-        return np.concatenate([m, p, first, habits])
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        n = self.belief_size(len(candidate.features))
+        m, p, first, behaviour = np.split(cells, [n, 2 * n, 2 * n + 1])
+        x = self.coordinates(candidate.features, candidate.appeal)
+        m, p, behaviour = self.step(m, p, _slopes(first, n)[0], behaviour, x, label)
+        return np.concatenate([m, p, first, behaviour])
 
     def width(self, dimensions: int) -> int:
-        return 2 * self.size(dimensions) + 1 + HABITS
+        return 2 * self.belief_size(dimensions) + 1 + BEHAVIOUR_CELLS
 
-    def packed(self, covariance: Matrix, prior: Prior) -> Vector:
+    def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         n = len(covariance)
-        variances, along = np.diag(covariance).copy(), _slopes(np.array([prior.first]), n)[0]
+        variances, along = np.diag(covariance).copy(), _slopes(np.array([prior.original_tags]), n)[0]
         threshold = self._threshold(n)
         along[threshold] = 1.0
         variances[threshold] = along @ covariance @ along
-        return np.append(variances, prior.first)
+        return np.append(variances, prior.original_tags)
 
-    def entries(self, packed: Matrix) -> Matrix:
-        """The diagonal, and the tags beside the threshold."""
+    def covariance_entries(self, packed: Matrix) -> Matrix:
+        """The diagonal, and the covariances of tags with the threshold."""
         diagonal, slopes = packed[:, :-1].copy(), _slopes(packed[:, -1], packed.shape[1] - 1)
         beside = -slopes * diagonal
         threshold = self._threshold(diagonal.shape[1])
         diagonal[:, threshold] -= np.sum(slopes * beside, axis=1)
         return np.hstack([diagonal, beside[:, :threshold]])
 
-    def quadratic(self, x: Matrix) -> Matrix:
+    def quadratic_form(self, x: Matrix) -> Matrix:
         threshold = self._threshold(x.shape[1])
         return np.hstack([x**2, 2.0 * x[:, [threshold]] * x[:, :threshold]])
 
     def covariance(self, state: State) -> Matrix:
-        n = self.size(state.dimensions)
-        entries = self.entries(self._packed(state)[None])[0]
+        n = self.belief_size(state.dimensions)
+        entries = self.covariance_entries(self._packed(state)[None])[0]
         covariance, threshold = np.diag(entries[:n]), self._threshold(n)
         covariance[:threshold, threshold] = covariance[threshold, :threshold] = entries[n:]
         return covariance
 
-    def spread(self, state: State, x: Matrix) -> Vector:
+    def score_variance(self, state: State, x: Matrix) -> Vector:
         packed = self._packed(state)
         inner = x - x[:, [self._threshold(x.shape[1])]] * _slopes(packed[-1:], x.shape[1])
-        return times(inner**2, packed[:-1])
+        return matvec(inner**2, packed[:-1])
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         packed, mean = self._packed(state), self.mean(state)
@@ -158,13 +158,13 @@ class ProbitDiagonal(GaussianLearner, FixedCells):
         return mean + noise
 
     def _packed(self, state: State) -> Vector:
-        return self._own(state).cells[self.size(state.dimensions) : -HABITS]
+        return self._checked_state(state).cells[self.belief_size(state.dimensions) : -BEHAVIOUR_CELLS]
 
     def _threshold(self, n: int) -> int:
-        """Its place among n coordinates."""
+        """The position of the threshold among n coordinates."""
         return n - 1 - self.appeal
 
 
 def _slopes(first: Vector, n: int) -> Matrix:
-    """A row of n for each: c at the first tags, 0 elsewhere."""
-    return np.where(np.arange(n) < first[:, None], USUAL_COSINE / np.sqrt(2.0 * np.maximum(first, 1.0))[:, None], 0.0)
+    """One row of length n per entry of `first`: c at the first tags, 0 elsewhere."""
+    return np.where(np.arange(n) < first[:, None], PAPER_COSINE / np.sqrt(2.0 * np.maximum(first, 1.0))[:, None], 0.0)

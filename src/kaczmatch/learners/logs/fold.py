@@ -1,4 +1,4 @@
-"""The compiled loop that folds sequences of swipes into cells, for any learner's kernels."""
+"""The fold: one compiled loop that takes users' swipes in order and updates their cells, with any learner's kernels."""
 
 from __future__ import annotations
 
@@ -14,38 +14,47 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled_as
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Column, Matrix, Vector, problem_with
+from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, problem_with
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.kernels import BAD_FEATURES, CELLS, CHANGED, END_SESSION, FORETELL, FORGET, GIVEN, SWIPE, kept_after
-from kaczmatch.learners.logs.grouping import Places
+from kaczmatch.learners.kernels import (
+    BAD_FEATURES,
+    CELLS,
+    END_SESSION_SIGNATURE,
+    FORGET_SIGNATURE,
+    INPUT,
+    PREDICT_SIGNATURE,
+    SWIPE_SIGNATURE,
+    TASTE_CHANGED,
+    decay_factor,
+)
 
 NOTHING_LEFT_OUT = -1
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
-_PLACES = types.Array(types.int64, 1, "C", readonly=True)
+_INTEGERS = types.Array(types.int64, 1, "C", readonly=True)
 _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
 
 
 @compiled_as(
     types.int64(
-        types.FunctionType(SWIPE),
-        types.FunctionType(END_SESSION),
-        types.FunctionType(FORGET),
-        types.FunctionType(FORETELL),
+        types.FunctionType(SWIPE_SIGNATURE),
+        types.FunctionType(END_SESSION_SIGNATURE),
+        types.FunctionType(FORGET_SIGNATURE),
+        types.FunctionType(PREDICT_SIGNATURE),
         types.Array(types.float64, 2, "C"),
-        GIVEN,
-        _PLACES,
-        _PLACES,
-        _PLACES,
+        INPUT,
+        _INTEGERS,
+        _INTEGERS,
+        _INTEGERS,
         _ROWS,
-        _PLACES,
-        GIVEN,
-        GIVEN,
+        _INTEGERS,
+        INPUT,
+        INPUT,
         _FLAGS,
-        _PLACES,
+        _INTEGERS,
         types.float64,
         types.float64,
-        GIVEN,
+        INPUT,
         CELLS,
     )
 )
@@ -53,26 +62,26 @@ def _fold(
     swipe: Any,
     end_session: Any,
     forget: Any,
-    foretell: Any,
+    predict: Any,
     work: Matrix,
     start: Vector,
-    begin: Places,
-    end: Places,
-    left_out: Places,
+    begin: Integers,
+    end: Integers,
+    left_out: Integers,
     features: Matrix,
-    row: Places,
+    row: Integers,
     label: Vector,
     appeal: Vector,
     session_ended: NDArray[np.bool_],
-    gap: Places,
+    gap: Integers,
     half_life: float,
     quiet: float,
     parameters: Vector,
-    foretold: Vector,
+    predictions: Vector,
 ) -> int:
-    """Answers the swipe that could not be folded, or -1."""
+    """Returns the swipe that could not be folded, or -1."""
     d = features.shape[1]
-    wanted = len(foretold) > 0
+    predicting = len(predictions) > 0
     has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
     timed = len(gap) > 0 and (half_life < math.inf or quiet < math.inf)
     for u in range(work.shape[0]):
@@ -89,44 +98,44 @@ def _fold(
             if ended or passed / 1e6 >= quiet:
                 end_session(cells, d, parameters)
             if passed > 0 and half_life < math.inf:
-                forget(cells, start, kept_after(passed, half_life))
+                forget(cells, start, decay_factor(passed, half_life))
             known = appeal[i] if has_appeal else 0.0
-            if wanted:
-                foretold[i] = foretell(cells, features[row[i]], known, parameters)
+            if predicting:
+                predictions[i] = predict(cells, features[row[i]], known, parameters)
             answer = swipe(cells, features[row[i]], known, label[i], parameters)
             if answer == BAD_FEATURES:
                 return i
-            if answer == CHANGED:
+            if answer == TASTE_CHANGED:
                 forget(cells, start, 0.0)
             ended = False
             passed = 0
     return -1
 
 
-# (cells, session, microseconds) after a user's last swipe: what the next part of a log needs to go on.
-Progress = tuple[Vector, Any, int | None]
+# (cells, session, microseconds) after a user's last swipe: what is needed to continue with the next part of a log.
+FoldProgress = tuple[Vector, Any, int | None]
 
 NO_SESSION = object()
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sequences:
-    """Checked swipes in an order that puts each user's next to each other. What the log does not have is empty."""
+class GroupedSwipes:
+    """Checked swipes, each user's next to each other and in order. Columns that the log does not have are empty."""
 
     features: Matrix
-    row: Places
+    candidate_row: Integers
     label: Vector
     appeal: Vector
-    session_ended: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
-    gap: Places  # microseconds since the swipe before
+    reference_end_session: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
+    gap: Integers  # microseconds since the swipe before
 
     @classmethod
-    def of(cls, log: SwipeLog, order: Places, begin: Places, before: Sequence[Progress | None]) -> Sequences:
+    def of(cls, log: SwipeLog, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]) -> GroupedSwipes:
         """Rows `order` of a log, user u's from begin[u] to begin[u + 1], after what came before for each."""
         return cls(
             log.features,
-            order if log.row is None else log.row[order],
+            order if log.candidate_row is None else log.candidate_row[order],
             log.label[order],
             np.empty(0) if log.appeal is None else log.appeal[order],
             _session_ends(log.session, order, begin, before),
@@ -138,15 +147,15 @@ class Sequences:
         learner: Learner,
         work: Matrix,
         start: Vector,
-        begin: Places,
-        end: Places,
+        begin: Integers,
+        end: Integers,
         *,
-        left_out: Places | None = None,
-        foretold: Vector | None = None,
+        left_out: Integers | None = None,
+        predictions: Vector | None = None,
     ) -> None:
         """Fold swipes begin[u] to end[u], except left_out[u], into row u of `work`.
 
-        Where `foretold` is given, the probability of a like that each had just before it is learned from is written there.
+        Where `predictions` is given, it receives the probability of a like for each swipe, just before the swipe is learned from.
         """
         failed = _fold(
             *learner.kernels,
@@ -156,21 +165,25 @@ class Sequences:
             end,
             np.full(len(work), NOTHING_LEFT_OUT) if left_out is None else left_out,
             self.features,
-            self.row,
+            self.candidate_row,
             self.label,
             self.appeal,
-            self.session_ended,
+            self.reference_end_session,
             self.gap,
             learner.half_life,
-            learner.quiet,
+            learner.session_timeout,
             learner.parameters,
-            np.empty(0) if foretold is None else foretold,
+            np.empty(0) if predictions is None else predictions,
         )
-        if failed >= 0:  # a log is checked when it is made, but its arrays are its maker's
-            raise InvalidInput("features", f"changed since the log was made: {problem_with(self.features[self.row[failed]])}")
+        if failed >= 0:  # a log is checked when it is made, but the caller may have changed its arrays since
+            raise InvalidInput(
+                "features", f"changed since the log was made: {problem_with(self.features[self.candidate_row[failed]])}"
+            )
 
 
-def _session_ends(session: Column | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> NDArray[np.bool_]:
+def _session_ends(
+    session: Column | None, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]
+) -> NDArray[np.bool_]:
     """Whether a user's session ended just before each swipe."""
     if session is None:
         return np.empty(0, np.bool_)
@@ -185,7 +198,7 @@ def _session_ends(session: Column | None, order: Places, begin: Places, before: 
     return ends
 
 
-def _gaps(at: Places | None, order: Places, begin: Places, before: Sequence[Progress | None]) -> Places:
+def _gaps(at: Integers | None, order: Integers, begin: Integers, before: Sequence[FoldProgress | None]) -> Integers:
     """Microseconds since the same user's swipe before."""
     if at is None:
         return np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""How much each past swipe still matters: the angle today's direction turns when it is left out."""
+"""Influence: how far today's direction turns when one past swipe is left out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, Sequences
-from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, GroupedSwipes
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -30,9 +30,9 @@ class Influence:
     """Angles in degrees, between 0 and 180."""
 
     rows: NDArray[np.int64]  # the log's row of each swipe, first swipe first
-    turns: Vector  # how far the direction turns without it
-    prior_turn: float  # how far it turns without the prior, from a start at zero
-    prior_weight: float  # how much of today's direction lies along the prior: their cosine
+    angles: Vector  # how far the direction turns without that swipe
+    prior_angle: float  # how far it turns when the user starts from zero instead of the prior
+    prior_cosine: float  # cosine between today's direction and the prior
 
 
 def influence(
@@ -45,10 +45,10 @@ def influence(
 ) -> Influence:
     """The influence of every swipe of `user` (who may be left unnamed where the log has only one) on their direction today.
 
-    Each swipe is left out in turn and the rest folded again, so this holds for any learner. The open session is ended first,
-    or what a block rule still has pending would have none.
+    Each swipe is left out in turn and the rest is folded again, which works for any learner. The open session is ended first:
+    pending swipes of a block rule would otherwise have no influence.
     """
-    past = _Past.of(learner, SwipeLog.of(log), user, prior, end_last_session=end_last_session)
+    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=end_last_session)
     d = past.prior.dimensions
     start, nowhere = past.start, learner.expand(learner.start(np.zeros(d)).cells, d)
     today = unit_rows(past.folded(start, _NOTHING)[:, :d])[0]
@@ -67,15 +67,15 @@ def influence(
     )
 
 
-def without_each(
+def leave_one_out_states(
     learner: Learner,
     log: SwipeLog | Mapping[str, Any],
     user: Hashable | None = None,
     *,
     prior: Prior | ArrayLike | None = None,
 ) -> tuple[State, Iterator[tuple[int, State]]]:
-    """The state of `user` after all swipes, and after all but one, for each swipe with its row in the log; sessions ended."""
-    past = _Past.of(learner, SwipeLog.of(log), user, prior, end_last_session=True)
+    """The state of `user` after all swipes, and for each swipe its row in the log and the state without it; sessions ended."""
+    past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=True)
 
     def state(work: Vector) -> State:
         cells = learner.compact(work, past.prior.dimensions).copy()
@@ -90,13 +90,13 @@ def without_each(
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Past:
+class _UserHistory:
     """One user's swipes, to be folded again with some left out."""
 
     learner: Learner
     prior: Prior
     rows: NDArray[np.int64]
-    sequences: Sequences
+    sequences: GroupedSwipes
     end_last_session: bool
 
     @classmethod
@@ -108,11 +108,11 @@ class _Past:
         prior: Prior | ArrayLike | None,
         *,
         end_last_session: bool,
-    ) -> _Past:
-        users, order, begin = grouped(log.user)
+    ) -> _UserHistory:
+        users, order, begin = group_by_user(log.user)
         place = _place(users, user)
         rows = order[begin[place] : begin[place + 1]]
-        sequences = Sequences.of(log, rows, np.array([0, len(rows)]), [None])
+        sequences = GroupedSwipes.of(log, rows, np.array([0, len(rows)]), [None])
         return cls(learner, prior_for(log, prior), rows, sequences, end_last_session)
 
     @property
@@ -120,8 +120,8 @@ class _Past:
         return self.learner.expand(self.learner.start(self.prior).cells, self.prior.dimensions)
 
     def folded(self, start: Vector, left_out: NDArray[np.int64]) -> Matrix:
-        """What the kernels worked on, a row for each swipe left out."""
-        work = np.empty((len(left_out), self.learner.room(self.prior.dimensions, len(self.rows))))
+        """Working cells, one row per swipe that is left out."""
+        work = np.empty((len(left_out), self.learner.working_size(self.prior.dimensions, len(self.rows))))
         work[:, : len(start)] = start
         everything = np.full(len(left_out), len(self.rows))
         self.sequences.fold(self.learner, work, start, np.zeros_like(everything), everything, left_out=left_out)
@@ -131,8 +131,8 @@ class _Past:
         return work
 
     def batches(self) -> list[NDArray[np.int64]]:
-        """All swipes, to be left out one by one, as many at a time as memory and cores are good for."""
-        at_once = max(1, _WORK_BYTES // (8 * self.learner.room(self.prior.dimensions, len(self.rows))))
+        """All swipes, to be left out one by one, in batches that fit memory and cores."""
+        at_once = max(1, _WORK_BYTES // (8 * self.learner.working_size(self.prior.dimensions, len(self.rows))))
         at_once = max(1, min(at_once, -(-len(self.rows) // (os.cpu_count() or 1))))
         return np.split(np.arange(len(self.rows)), np.arange(at_once, len(self.rows), at_once))
 
@@ -151,7 +151,7 @@ def _place(users: list[Hashable], user: Hashable | None) -> int:
 
 
 def _angles(today: Vector, others: Matrix) -> Vector:
-    """Degrees between unit vectors, exact for small angles too; a right angle to a direction that is 0."""
+    """Degrees between unit vectors, accurate for small angles too; 90 for a direction that is 0."""
     if not today.any():
         return np.where(others.any(axis=1), 90.0, 0.0)
     half = np.arctan2(np.linalg.norm(others - today, axis=1), np.linalg.norm(others + today, axis=1))

@@ -1,4 +1,4 @@
-"""What to watch while a rule learns: its norm and true bound, the Gram condition number, stability and silence."""
+"""Monitors per session: norm and its bound, condition number of the Gram matrix, stability, swipes without effect."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.errors import checked
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label
-from kaczmatch.core.swipes import Seen, SwipeLog
-from kaczmatch.core.vectors import Vector, as_matrix
+from kaczmatch.core.swipes import ShownCandidate, SwipeLog
+from kaczmatch.core.vectors import Integers, Vector, as_matrix
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.grouping import Places, grouped
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.rules.hinge import HingeLearner
@@ -28,7 +28,7 @@ def tikhonov_step_bound(alpha: float, tags: int | None = None) -> float:
     Over candidates with 1 to `tags` tags it is the largest √m/(m + α); over real-valued ones 1/(2√α). The paper's
     Proposition 2 has 1/(1 + α), which is too small for 0/1 tags once α > √2.
     """
-    checked("alpha", alpha, low=0.0)
+    check_number("alpha", alpha, low=0.0)
     if tags is None:
         return 0.5 / math.sqrt(alpha) if alpha > 0.0 else math.inf
     best = {1, max(1, min(tags, math.floor(alpha))), max(1, min(tags, math.ceil(alpha)))}  # √m/(m + α) peaks at m = α
@@ -49,29 +49,31 @@ def direction_stability(before: Vector, after: Vector) -> float:
     return float(before @ after)
 
 
-class Reading(NamedTuple):
+class SessionReading(NamedTuple):
     """One session of one user."""
 
     user: Hashable
     session: Any
     swipes: int
-    silent: int  # swipes that taught nothing: r = 0, or for rules without a residual, an unchanged preference
+    silent: int  # swipes without effect: r = 0 or, for rules without a residual, unchanged weights
     norm: float
     norm_bound: float | None  # what the norm cannot exceed, from the residuals so far; None for rules that have none
     condition: float  # κ of the session's Gram matrix
     stability: float | None  # Δs against the session before; None for the first
 
 
-def watch(learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None) -> Iterator[Reading]:
-    """Fold a log live, every user's sessions in turn (a log without sessions is one each), and read the instruments."""
+def monitor_sessions(
+    learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
+) -> Iterator[SessionReading]:
+    """Fold a log with live calls and report on every session of every user. Without sessions in the log, each user has one."""
     swipes = SwipeLog.of(log)
     return _readings(learner, swipes, prior_for(swipes, prior))
 
 
-def _readings(learner: Learner, log: SwipeLog, origin: Prior) -> Iterator[Reading]:
-    users, order, begin = grouped(log.user)
+def _readings(learner: Learner, log: SwipeLog, origin: Prior) -> Iterator[SessionReading]:
+    users, order, begin = group_by_user(log.user)
     for place, user in enumerate(users):
-        gauge = _Gauge(learner, learner.start(origin))
+        gauge = _MonitoredState(learner, learner.start(origin))
         previous: Vector | None = None
         at: int | None = None
         for session in _sessions(log, order[begin[place] : begin[place + 1]]):
@@ -80,24 +82,24 @@ def _readings(learner: Learner, log: SwipeLog, origin: Prior) -> Iterator[Readin
                 if log.at is not None:
                     gauge.advance(0 if at is None else int(log.at[row]) - at)
                     at = int(log.at[row])
-                silent += gauge.swipe(log.seen(row), 1 if log.label[row] > 0 else -1)
+                silent += gauge.swipe(log.shown_candidate(row), 1 if log.label[row] > 0 else -1)
             gauge.end_session()
             direction = learner.direction(gauge.state)
-            yield Reading(
+            yield SessionReading(
                 user,
                 None if log.session is None else log.session[session[:1]].tolist()[0],
                 len(session),
                 silent,
                 float(np.linalg.norm(gauge.preference)),
                 gauge.bound,
-                gram_condition(np.array([log.seen(row).features for row in session])),
+                gram_condition(np.array([log.shown_candidate(row).features for row in session])),
                 None if previous is None else direction_stability(previous, direction),
             )
             previous = direction
 
 
-class _Gauge:
-    """One user's state as it is folded live, with what the norm cannot exceed beside it."""
+class _MonitoredState:
+    """One user's state as it is folded live, with an upper bound of its norm."""
 
     def __init__(self, learner: Learner, state: State) -> None:
         self.learner = learner
@@ -110,18 +112,18 @@ class _Gauge:
     def preference(self) -> Vector:
         return self.learner.weights(self.state.cells, self.state.dimensions)
 
-    def swipe(self, seen: Seen, label: Label) -> bool:
-        """Learn, and say whether the swipe was silent."""
+    def swipe(self, candidate: ShownCandidate, label: Label) -> bool:
+        """Learn, and return whether the swipe was without effect."""
         before = self.preference
         if isinstance(self.learner, HingeLearner):
             theta = self.learner.theta(self.state.cells, self.state.dimensions)
-        self.state = self.learner.swipe(self.state, seen, label)
+        self.state = self.learner.swipe(self.state, candidate, label)
         if not isinstance(self.learner, HingeLearner):
             return np.array_equal(before, self.preference)
-        if not seen.features.any():
+        if not candidate.features.any():
             return True
-        r = self.learner.hinge.residual(before, seen.features, label, theta)
-        self._rows.append(seen.features)
+        r = self.learner.hinge.residual(before, candidate.features, label, theta)
+        self._rows.append(candidate.features)
         self._residuals.append(r)
         self._tighten(self.learner)
         return r == 0.0
@@ -142,7 +144,7 @@ class _Gauge:
             self._rows, self._residuals = [], []
 
 
-def _sessions(log: SwipeLog, rows: Places) -> Iterator[Places]:
+def _sessions(log: SwipeLog, rows: Integers) -> Iterator[Integers]:
     """One user's rows, session by session."""
     if log.session is None:
         yield rows

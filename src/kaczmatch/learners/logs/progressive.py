@@ -1,4 +1,4 @@
-"""What a learner says of each swipe just before it learns from it: the honest way to score probabilities on a log."""
+"""Progressive validation: the probability of each swipe, predicted just before the learner learns from it (prequential)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import ProbabilisticLearner
-from kaczmatch.learners.logs.fold import Sequences
-from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.fold import GroupedSwipes
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for
 from kaczmatch.learners.prior import Prior
 
@@ -23,7 +23,7 @@ _WORK_BYTES = 1 << 20
 _THREADS = os.cpu_count() or 1
 
 
-def progressive(
+def progressive_predictions(
     learner: ProbabilisticLearner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
 ) -> Vector:
     """The probability of a like that each row of `log` had, everybody starting from `prior`: a fold like `replay`'s."""
@@ -33,21 +33,21 @@ def progressive(
     origin = prior_for(swipes, prior)
     if not len(swipes):
         return np.empty(0)
-    users, order, begin = grouped(swipes.user)
+    users, order, begin = group_by_user(swipes.user)
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
-    room = learner.room(swipes.dimensions, int(np.diff(begin).max()))
-    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+    size = learner.working_size(swipes.dimensions, int(np.diff(begin).max()))
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
     found = np.empty(len(swipes))
 
     def fold(first: int) -> None:
         limits = begin[first : first + batch + 1]
         rows, limits = order[limits[0] : limits[-1]], limits - limits[0]
-        work = np.empty((len(limits) - 1, room))
+        work = np.empty((len(limits) - 1, size))
         work[:, : len(start)] = start
-        said = np.empty(len(rows))
-        sequences = Sequences.of(swipes, rows, limits, [None] * len(work))
-        sequences.fold(learner, work, start, limits[:-1], limits[1:], foretold=said)
-        found[rows] = said
+        predicted = np.empty(len(rows))
+        sequences = GroupedSwipes.of(swipes, rows, limits, [None] * len(work))
+        sequences.fold(learner, work, start, limits[:-1], limits[1:], predictions=predicted)
+        found[rows] = predicted
 
     with ThreadPoolExecutor(_THREADS) as threads:
         list(threads.map(fold, range(0, len(users), batch)))

@@ -15,8 +15,8 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.logs.fold import NO_SESSION, Progress, Sequences
-from kaczmatch.learners.logs.grouping import grouped
+from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -29,7 +29,7 @@ _THREADS = os.cpu_count() or 1
 class States(Mapping[Hashable, State]):
     """The state of each user of a log, by user; made by :func:`replay`."""
 
-    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, Progress]) -> None:
+    def __init__(self, learner: Learner, prior: Prior, dimensions: int, progress: dict[Hashable, FoldProgress]) -> None:
         self.learner = learner
         self.prior = prior
         self.dimensions = dimensions
@@ -46,15 +46,15 @@ class States(Mapping[Hashable, State]):
         return len(self._progress)
 
     def directions(self) -> Matrix:
-        """Everybody's direction, a row a user in the order of iteration."""
+        """All directions, one row per user in the order of iteration."""
         weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
         return unit_rows(np.array(weights).reshape(-1, self.dimensions))
 
     def __repr__(self) -> str:
         return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
 
-    def progress(self) -> dict[Hashable, Progress]:
-        """A copy of where each user's fold stands."""
+    def progress(self) -> dict[Hashable, FoldProgress]:
+        """A copy of each user's progress in the fold."""
         return dict(self._progress)
 
 
@@ -74,10 +74,10 @@ def replay(
     states: States | None = None,
     end_last_session: bool = False,
 ) -> States:
-    """Fold `log` into one state a user, exactly as live calls would have.
+    """Fold `log` into one state per user, bit for bit as live calls would have.
 
     Everybody starts from `prior`, by default a weight of one for every tag; with `states` from an earlier part of the log, the
-    fold goes on from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
+    fold continues from there. Where a user's ``session`` changes, the session before is ended, and where ``at`` moves on, time is
     advanced. The last session stays open, as it would be live, unless `end_last_session`.
     """
     if not isinstance(learner, Learner):
@@ -105,21 +105,21 @@ def _fold_rows(
     log: SwipeLog,
     part: slice,
     start: Vector,
-    progress: dict[Hashable, Progress],
+    progress: dict[Hashable, FoldProgress],
     threads: ThreadPoolExecutor,
 ) -> None:
     """Fold a part of the log into `progress`, batches of users in parallel."""
-    users, order, begin = grouped(log.user[part])
+    users, order, begin = group_by_user(log.user[part])
     order += part.start
     before = [progress.get(user) for user in users]
     longest = int(np.diff(begin).max())
     pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
-    room = learner.room(log.dimensions, longest + pending)
-    batch = max(1, min(_WORK_BYTES // (8 * room), -(-len(users) // _THREADS)))
+    size = learner.working_size(log.dimensions, longest + pending)
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
 
     def folded(first: int) -> list[Vector]:
         known = before[first : first + batch]
-        work = np.empty((len(known), room))
+        work = np.empty((len(known), size))
         work[:, : len(start)] = start
         for place, progressed in enumerate(known):
             if progressed is not None:
@@ -127,7 +127,7 @@ def _fold_rows(
                 work[place, : len(cells)] = cells
         limits = begin[first : first + len(known) + 1]
         limits, rows = limits - limits[0], order[limits[0] : limits[-1]]
-        Sequences.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
+        GroupedSwipes.of(log, rows, limits, known).fold(learner, work, start, limits[:-1], limits[1:])
         # Copies: a view of one user's cells would keep the whole batch in memory for as long as that user lives.
         return [learner.compact(cells, log.dimensions).copy() for cells in work]
 

@@ -1,1 +1,1 @@
-"""What the others know: a prior fitted on a population, and the appeal of a candidate."""
+"""What other people teach: a prior and a threshold fitted to a population, and the appeal of a candidate."""

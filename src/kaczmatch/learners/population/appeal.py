@@ -1,13 +1,13 @@
 """Appeal: the log-odds with which others have liked a candidate before now, beyond what they like anyway.
 
-A rater r who has liked a share p of everybody so far likes candidate c with log-odds logit p + appeal(c), and appeals spread
+A rater who has liked a share p of all candidates so far likes candidate c with log-odds logit p + appeal(c). Appeals spread
 around 0 with variance σ². One Newton step from 0 on that posterior gives
 
     appeal = Σ (y − p) / (Σ p(1 − p) + 1/σ²),   y = 1 for a like and 0 for a pass,
 
-over everybody else's earlier decisions, each counting less as it ages. Somebody who likes everyone has p near 1 and hardly
-moves it, either way. p is Laplace's (likes + 1)/(swipes + 2): no population figure enters it, so that nothing of the viewer's
-comes back to them.
+over the earlier decisions of all raters but the viewer. A decision counts less as it ages. A rater who likes everyone has p near
+1 and hardly moves the sum. p is Laplace's (likes + 1)/(swipes + 2), from that rater's swipes alone: no population average enters
+it, so nothing that the viewer did can come back in it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.compiled import compiled
-from kaczmatch.core.errors import InvalidInput, checked
+from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import SwipeLog, microseconds
-from kaczmatch.core.vectors import Column, Matrix, Vector, as_column
-from kaczmatch.learners.kernels import kept_after
-from kaczmatch.learners.logs.grouping import Places, numbered
+from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
+from kaczmatch.learners.kernels import decay_factor
+from kaczmatch.learners.logs.grouping import user_numbers
 
 _NOBODY = -1
 _DAY: Final = 86_400.0  # seconds
@@ -35,36 +35,36 @@ _DAY: Final = 86_400.0  # seconds
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Appeal:
-    """How appeal is counted; one object for every log and ledger."""
+class AppealModel:
+    """How appeal is estimated. One object serves all logs and trackers."""
 
-    half_life_days: float = 1825.0  # after how long a decision counts half; infinite: for ever
-    spread: float = 1.0  # standard deviation of appeals, in log-odds: few decisions are shrunk towards 0 by it
+    half_life_days: float = 1825.0  # the age at which a decision counts half; infinite: decisions never age
+    spread: float = 1.0  # standard deviation σ of appeals, in log-odds; a small σ shrinks appeals from few decisions towards 0
 
     def __post_init__(self) -> None:
-        checked("half_life_days", self.half_life_days, low=0.0, open_low=True)
-        checked("spread", self.spread, low=1e-3, high=1e3)
+        check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
+        check_number("spread", self.spread, low=1e-3, high=1e3)
 
     @property
     def half_life(self) -> float:
         """In seconds."""
         return self.half_life_days * _DAY
 
-    def ledger(self) -> Ledger:
-        """An empty ledger, to be kept as swipes come in."""
-        return Ledger(self)
+    def tracker(self) -> AppealTracker:
+        """An empty tracker, to be updated as swipes come in."""
+        return AppealTracker(self)
 
-    def before(self, log: SwipeLog | Mapping[str, Any]) -> Vector:
-        """The appeal of each row's candidate as known to that row's user then: from others' rows that are strictly earlier."""
-        swipes = _timed(SwipeLog.of(log))
-        return self._known(swipes, swipes.numbers, swipes.candidate, swipes.at)
+    def before_swipes(self, log: SwipeLog | Mapping[str, Any]) -> Vector:
+        """The appeal of each row's candidate to its user just before the swipe, from earlier rows of other users."""
+        swipes = _timed_swipes(SwipeLog.of(log))
+        return self._at_moments(swipes, swipes.numbers, swipes.candidate, swipes.at)
 
-    def known(self, log: SwipeLog | Mapping[str, Any], *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
-        """The appeal of candidates (row numbers of the log's) as known to viewers at given moments, one answer a row.
+    def at_moments(self, log: SwipeLog | Mapping[str, Any], *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
+        """The appeal of candidates (row numbers of the log's candidates) to viewers at given moments, one value per row.
 
-        Who is not a user of the log may ask too. One moment or one viewer does for all rows.
+        A viewer need not be a user of the log. A single moment or viewer stands for all rows.
         """
-        swipes = _timed(SwipeLog.of(log))
+        swipes = _timed_swipes(SwipeLog.of(log))
         candidates = as_column(candidate, "candidate")
         if candidates.dtype.kind not in "iu":
             raise InvalidInput("candidate", f"must be row numbers into the log's candidates, got {candidates.dtype}")
@@ -75,14 +75,14 @@ class Appeal:
         places = {user: place for place, user in enumerate(swipes.users)}
         asked = _one_each(viewer, "viewer", len(candidates)).tolist()
         viewers = np.array([places.get(user, _NOBODY) for user in asked], np.int64)
-        return self._known(swipes, viewers, candidates.astype(np.int64), microseconds(_one_each(at, "at", len(candidates))))
+        return self._at_moments(swipes, viewers, candidates.astype(np.int64), microseconds(_one_each(at, "at", len(candidates))))
 
-    def _known(self, log: _Timed, viewer: Places, candidate: Places, at: Places) -> Vector:
+    def _at_moments(self, log: _TimedSwipes, viewer: Integers, candidate: Integers, at: Integers) -> Vector:
         pairs, pair = np.unique(log.numbers * log.candidates + log.candidate, return_inverse=True)
         wanted = viewer * log.candidates + candidate
         place = np.minimum(np.searchsorted(pairs, wanted), max(len(pairs) - 1, 0))
         own = np.where((viewer != _NOBODY) & (pairs[place] == wanted), place, _NOBODY) if len(pairs) else np.full_like(wanted, -1)
-        return _pass(
+        return _answer_in_order(
             np.argsort(log.at, kind="stable"),
             log.at,
             log.numbers,
@@ -102,40 +102,45 @@ class Appeal:
 
 
 @final
-class Ledger:
-    """Appeal as swipes come in; made by :meth:`Appeal.ledger`. Equal to :meth:`Appeal.before` on the log of the same swipes."""
+class AppealTracker:
+    """Appeal as swipes come in; made by :meth:`AppealModel.tracker`.
 
-    def __init__(self, appeal: Appeal) -> None:
-        self.appeal = appeal
+    Gives the same values as :meth:`AppealModel.before_swipes` on the log of the same swipes.
+    """
+
+    def __init__(self, appeal: AppealModel) -> None:
+        self.model = appeal
         self._rates: dict[Hashable, Vector] = {}  # swipes and likes of each rater
         self._totals: dict[
             Hashable, Vector
         ] = {}  # of each candidate: Σ (y − p), Σ p(1 − p), and the moment they were last aged to
         self._own: dict[tuple[Hashable, Hashable], Vector] = {}  # the part of it that each rater gave
 
-    def of(self, candidate: Hashable, viewer: Hashable, at: datetime | float) -> float:
-        """The appeal of `candidate` to `viewer` at a moment: from everything told so far, but for the viewer's own."""
+    def appeal_of(self, candidate: Hashable, viewer: Hashable, at: datetime | float) -> float:
+        """The appeal of `candidate` to `viewer` at a moment: from all decisions recorded so far but the viewer's own."""
         total, own = self._totals.get(candidate, _NOTHING), self._own.get((viewer, candidate), _NOTHING)
-        return log_odds(total, own, _moment(at), self.appeal.half_life, self.appeal.spread)
+        return appeal_log_odds(total, own, _moment(at), self.model.half_life, self.model.spread)
 
-    def swiped(self, viewer: Hashable, candidate: Hashable, label: Label, at: datetime | float) -> None:
-        """Count one decision; each candidate's must come in the order of time."""
+    def record(self, viewer: Hashable, candidate: Hashable, label: Label, at: datetime | float) -> None:
+        """Record one decision. The decisions on a candidate must come in order of time."""
         moment, liked = _moment(at), sign(label) > 0.0
         total = self._totals.get(candidate)
         if total is not None and moment < total[2]:
-            raise InvalidInput("at", f"{at!r} is before the decision on {candidate!r} told last; tell them in the order of time")
+            raise InvalidInput(
+                "at", f"{at!r} is before the last decision recorded on {candidate!r}; record them in the order of time"
+            )
         rate = self._rates.setdefault(viewer, np.zeros(2))
-        excess, information = evidence(rate, liked)
+        excess, information = decision_evidence(rate, liked)
         for kept in (self._totals.setdefault(candidate, np.zeros(3)), self._own.setdefault((viewer, candidate), np.zeros(3))):
-            count(kept, excess, information, moment, self.appeal.half_life)
+            add_evidence(kept, excess, information, moment, self.model.half_life)
 
 
 _NOTHING = np.zeros(3)
 
 
 @compiled
-def evidence(rate: Vector, liked: bool) -> tuple[float, float]:
-    """y − p and p(1 − p) of a rater's decision, which then counts in that rater's rate."""
+def decision_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
+    """y − p and p(1 − p) of a rater's decision. The decision then counts in that rater's rate."""
     p = (rate[1] + 1.0) / (rate[0] + 2.0)
     rate[0] += 1.0
     rate[1] += liked
@@ -143,77 +148,77 @@ def evidence(rate: Vector, liked: bool) -> tuple[float, float]:
 
 
 @compiled
-def count(kept: Vector, excess: float, information: float, at: int, half_life: float) -> None:
-    keep = kept_after(at - int(kept[2]), half_life)
+def add_evidence(kept: Vector, excess: float, information: float, at: int, half_life: float) -> None:
+    keep = decay_factor(at - int(kept[2]), half_life)
     kept[0] = keep * kept[0] + excess
     kept[1] = keep * kept[1] + information
     kept[2] = at
 
 
 @compiled
-def log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
-    """The appeal from all evidence less one's own, aged to a moment."""
-    keep, keep_own = kept_after(at - int(total[2]), half_life), kept_after(at - int(own[2]), half_life)
+def appeal_log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
+    """The appeal from all evidence minus the viewer's own, aged to a moment."""
+    keep, keep_own = decay_factor(at - int(total[2]), half_life), decay_factor(at - int(own[2]), half_life)
     excess = keep * total[0] - keep_own * own[0]
     information = max(0.0, keep * total[1] - keep_own * own[1])
     return float(excess / (information + 1.0 / (spread * spread)))
 
 
 @compiled
-def _pass(
-    order: Places,
-    at: Places,
-    viewer: Places,
-    candidate: Places,
-    pair: Places,
+def _answer_in_order(
+    order: Integers,
+    at: Integers,
+    viewer: Integers,
+    candidate: Integers,
+    pair: Integers,
     liked: NDArray[np.bool_],
     rates: Matrix,
     totals: Matrix,
     own: Matrix,
     half_life: float,
     spread: float,
-    asked_order: Places,
-    asked_at: Places,
-    asked_candidate: Places,
-    asked_pair: Places,
+    asked_order: Integers,
+    asked_at: Integers,
+    asked_candidate: Integers,
+    asked_pair: Integers,
 ) -> Vector:
-    """Every question in the order of time, after all decisions that are strictly earlier."""
+    """Answer questions in order of time, each after all decisions that are strictly earlier."""
     nothing = np.zeros(3)
     answers = np.empty(len(asked_at))
-    told = 0
+    counted = 0
     for question in asked_order:
         now = asked_at[question]
-        while told < len(order) and at[order[told]] < now:
-            i = order[told]
-            excess, information = evidence(rates[viewer[i]], liked[i])
-            count(totals[candidate[i]], excess, information, at[i], half_life)
-            count(own[pair[i]], excess, information, at[i], half_life)
-            told += 1
-        mine = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
-        answers[question] = log_odds(totals[asked_candidate[question]], mine, now, half_life, spread)
+        while counted < len(order) and at[order[counted]] < now:
+            i = order[counted]
+            excess, information = decision_evidence(rates[viewer[i]], liked[i])
+            add_evidence(totals[candidate[i]], excess, information, at[i], half_life)
+            add_evidence(own[pair[i]], excess, information, at[i], half_life)
+            counted += 1
+        viewers = own[asked_pair[question]] if asked_pair[question] >= 0 else nothing
+        answers[question] = appeal_log_odds(totals[asked_candidate[question]], viewers, now, half_life, spread)
     return answers
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class _Timed:
-    """What appeal needs of a log: who decided on whom, how and when."""
+class _TimedSwipes:
+    """The columns of a log that appeal needs: who decided on whom, how and when."""
 
     users: list[Hashable]
-    numbers: Places  # of each row's user
-    candidate: Places
+    numbers: Integers  # of each row's user
+    candidate: Integers
     candidates: int
     liked: NDArray[np.bool_]
-    at: Places
+    at: Integers
 
 
-def _timed(log: SwipeLog) -> _Timed:
-    if log.row is None:
+def _timed_swipes(log: SwipeLog) -> _TimedSwipes:
+    if log.candidate_row is None:
         raise InvalidInput("candidate", "appeal needs to know who was swiped: give candidate and candidates instead of features")
     if log.at is None:
         raise InvalidInput("at", "appeal counts what was decided before: give the time of each swipe")
-    users, numbers = numbered(log.user)
-    return _Timed(users, numbers, log.row, len(log.features), log.label > 0.0, log.at)
+    users, numbers = user_numbers(log.user)
+    return _TimedSwipes(users, numbers, log.candidate_row, len(log.features), log.label > 0.0, log.at)
 
 
 def _one_each(values: ArrayLike, name: str, rows: int) -> Column:

@@ -1,1 +1,1 @@
-"""The six rules of the paper, its future work, and baselines: one update rule per file."""
+"""Rules without uncertainty: the paper's six, its future work, and baselines. One update rule per file."""

@@ -14,17 +14,17 @@ from kaczmatch.learners.rules.block_normalised_kaczmarz import end_session, swip
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockAdaptive(BlockLearner):
-    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r), α just large enough that κ ≤ κ*, a block ended before a candidate that adds little
-    or when the session goes quiet.
+    """unit(v + Aᵀ(AAᵀ + αI)⁻¹ r) with α just large enough that κ ≤ κ*.
 
-    A short session has a small κ and is solved at the smallest α; a long one, near-singular under label noise, is damped more.
+    A block ends before a candidate that adds little, or when the session times out. A short session has a small κ and is solved
+    with the smallest α. A long one is nearly singular and is damped more, because its solution would amplify label noise.
     """
 
     slug: ClassVar[str] = "block-adaptive"
     kernels: ClassVar[Kernels] = Kernels(swipe, end_session)
 
     condition: float = 100.0
-    quiet_minutes: float = 30.0
+    session_timeout_minutes: float = 30.0
     novelty: float = 0.1
 
     def step(self, v: Vector, rows: Matrix, r: Vector) -> Vector:

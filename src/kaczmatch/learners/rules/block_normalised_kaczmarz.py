@@ -1,4 +1,4 @@
-"""Block-NK: Block-TK, then back to unit length, once a session."""
+"""Block-NK: Block-TK, then back to unit length, once per session."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import ClassVar, final
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
-from kaczmatch.learners.rules.block import BlockLearner, K, queued, solved
+from kaczmatch.learners.rules.block import BlockLearner, K, enqueue_swipe, solve_pending
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    pending = queued(cells, features, label, parameters)
+    pending = enqueue_swipe(cells, features, label, parameters)
     if pending >= parameters[K]:
-        solved(cells, features.shape[0], True, parameters)
+        solve_pending(cells, features.shape[0], True, parameters)
     return DONE if pending >= 0 else -pending
 
 
 @end_session_kernel
 def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    solved(cells, dimensions, True, parameters)
+    solve_pending(cells, dimensions, True, parameters)
     return DONE
 
 

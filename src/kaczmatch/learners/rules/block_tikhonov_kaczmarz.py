@@ -9,20 +9,20 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import DONE, Kernels, end_session_kernel, swipe_kernel
-from kaczmatch.learners.rules.block import BlockLearner, K, queued, solved
+from kaczmatch.learners.rules.block import BlockLearner, K, enqueue_swipe, solve_pending
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    pending = queued(cells, features, label, parameters)
+    pending = enqueue_swipe(cells, features, label, parameters)
     if pending >= parameters[K]:
-        solved(cells, features.shape[0], False, parameters)
+        solve_pending(cells, features.shape[0], False, parameters)
     return DONE if pending >= 0 else -pending
 
 
 @end_session_kernel
 def end_session(cells: Vector, dimensions: int, parameters: Vector) -> int:
-    solved(cells, dimensions, False, parameters)
+    solve_pending(cells, dimensions, False, parameters)
     return DONE
 
 

@@ -7,25 +7,25 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import add
+from kaczmatch.core.compiled import add_scaled
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.rules.step_direction import SteppingLearner, coefficient
+from kaczmatch.learners.rules.fixed_rate import FixedRateLearner, step_coefficient
 
 
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    c = coefficient(cells, features, label, parameters)
+    c = step_coefficient(cells, features, label, parameters)
     if c != c:
         return BAD_FEATURES
     if c != 0.0:
-        add(cells[: features.shape[0]], c, features)
+        add_scaled(cells[: features.shape[0]], c, features)
     return DONE
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnlineGradient(SteppingLearner):
+class OnlineGradient(FixedRateLearner):
     """v + η r a (paper, section 7.2)."""
 
     slug: ClassVar[str] = "ogd"

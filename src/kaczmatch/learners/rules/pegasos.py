@@ -1,4 +1,4 @@
-"""Pegasos: a support vector machine by sub-gradient steps of falling size."""
+"""Pegasos: a support vector machine by sub-gradient steps of decreasing size."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import add, dot, usable
-from kaczmatch.core.errors import checked
+from kaczmatch.core.compiled import add_scaled, dot, usable_norm
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 from kaczmatch.learners.prior import Prior
@@ -21,7 +21,7 @@ from kaczmatch.learners.rules.vector import ImmediateLearner
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
     squared = dot(features, features)
-    if not usable(squared):
+    if not usable_norm(squared):
         return BAD_FEATURES
     if squared == 0.0:
         return DONE
@@ -34,7 +34,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     for i in range(d):
         v[i] *= 1.0 - 1.0 / t
     if wrong:
-        add(v, label / (regular * t), features)
+        add_scaled(v, label / (regular * t), features)
     longest = 1.0 / math.sqrt(regular)
     length = math.sqrt(dot(v, v))
     if length > longest:
@@ -60,16 +60,16 @@ class Pegasos(ImmediateLearner):
     def scalars(self) -> int:
         return 1  # t, the swipes so far
 
-    def initial(self, prior: Prior) -> Vector:
+    def initial_cells(self, prior: Prior) -> Vector:
         return np.append(prior.weights, 0.0)
 
-    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
-        v, t, a, y = cells[:-1], cells[-1] + 1, seen.features, sign(label)
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        v, t, a, y = cells[:-1], cells[-1] + 1, candidate.features, sign(label)
         if not a.any():
             return cells
         step = y / (self.regularisation * t) * a if y * (v @ a) < 1.0 else 0.0
         v = (1.0 - 1.0 / t) * v + step
         return np.append(v * min(1.0, 1.0 / math.sqrt(self.regularisation) / max(float(np.linalg.norm(v)), 1e-300)), t)
 
-    def checked_parameters(self) -> tuple[float, ...]:
-        return (checked("regularisation", self.regularisation, low=1e-9, high=1e9),)
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return (check_number("regularisation", self.regularisation, low=1e-9, high=1e9),)

@@ -7,10 +7,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import add, dot, usable
-from kaczmatch.core.errors import checked
+from kaczmatch.core.compiled import add_scaled, dot, usable_norm
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import Seen
+from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
 from kaczmatch.learners.prior import Prior
@@ -20,7 +20,7 @@ from kaczmatch.learners.rules.vector import ImmediateLearner
 @swipe_kernel
 def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
     squared = dot(features, features)
-    if not usable(squared):
+    if not usable_norm(squared):
         return BAD_FEATURES
     if squared == 0.0:
         return DONE
@@ -29,7 +29,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     counts = cells[4 * d :]
     side = 0 if label > 0.0 else 1
     counts[side] += 1.0
-    add(likes if side == 0 else passes, 1.0, features)
+    add_scaled(likes if side == 0 else passes, 1.0, features)
     for i in range(d):
         liked = likes[i] / counts[0] if counts[0] > 0.0 else 0.0
         passed = passes[i] / counts[1] if counts[1] > 0.0 else 0.0
@@ -54,12 +54,12 @@ class Rocchio(ImmediateLearner):
     def scalars(self) -> int:
         return 2  # how many were liked, how many passed
 
-    def initial(self, prior: Prior) -> Vector:
+    def initial_cells(self, prior: Prior) -> Vector:
         d = prior.dimensions
         return np.concatenate([self.prior_weight * prior.weights, prior.weights, np.zeros(2 * d + 2)])
 
-    def swiped(self, cells: Vector, seen: Seen, label: Label) -> Vector:
-        a = seen.features
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        a = candidate.features
         if not a.any():
             return cells
         _, start, likes, passes = cells[:-2].reshape(4, -1)
@@ -72,6 +72,6 @@ class Rocchio(ImmediateLearner):
         v = v + self.like_weight * likes / max(liked, 1) - self.pass_weight * passes / max(passed, 1)
         return np.concatenate([v, start, likes, passes, [liked, passed]])
 
-    def checked_parameters(self) -> tuple[float, ...]:
+    def kernel_parameters(self) -> tuple[float, ...]:
         names = ("prior_weight", "like_weight", "pass_weight")
-        return tuple(checked(name, getattr(self, name), low=0.0, high=1e6) for name in names)
+        return tuple(check_number(name, getattr(self, name), low=0.0, high=1e6) for name in names)

@@ -7,11 +7,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import add, cosine_of, products, usable
-from kaczmatch.core.errors import checked
+from kaczmatch.core.compiled import add_scaled, cosine_from_products, products, usable_norm
+from kaczmatch.core.errors import check_number
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.rules.hinge import SequentialHingeLearner, own_residual
+from kaczmatch.learners.rules.hinge import SequentialHingeLearner, residual_with_own_theta
 
 
 @swipe_kernel
@@ -19,12 +19,12 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     d = features.shape[0]
     v = cells[:d]
     va, vv, aa = products(v, features)
-    if not usable(aa):
+    if not usable_norm(aa):
         return BAD_FEATURES
     if aa > 0.0:
-        r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters[1:])
+        r = residual_with_own_theta(cells, d, cosine_from_products(va, vv, aa), label, parameters[1:])
         if r != 0.0:
-            add(v, r / (aa + parameters[0]), features)
+            add_scaled(v, r / (aa + parameters[0]), features)
     return DONE
 
 
@@ -49,5 +49,5 @@ class TikhonovKaczmarz(SequentialHingeLearner):
         lengths = np.linalg.norm(rows, axis=1)
         return norm + float(np.abs(r) @ (lengths / (lengths**2 + self.alpha)))
 
-    def checked_parameters(self) -> tuple[float, ...]:
-        return checked("alpha", self.alpha, low=0.0, high=1e100), *self.hinge_parameters()
+    def kernel_parameters(self) -> tuple[float, ...]:
+        return check_number("alpha", self.alpha, low=0.0, high=1e100), *self.hinge_parameters()

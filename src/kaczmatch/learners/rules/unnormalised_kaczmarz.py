@@ -7,10 +7,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.core.compiled import add, cosine_of, products, usable
+from kaczmatch.core.compiled import add_scaled, cosine_from_products, products, usable_norm
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, swipe_kernel
-from kaczmatch.learners.rules.hinge import SequentialHingeLearner, own_residual
+from kaczmatch.learners.rules.hinge import SequentialHingeLearner, residual_with_own_theta
 
 
 @swipe_kernel
@@ -18,12 +18,12 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
     d = features.shape[0]
     v = cells[:d]
     va, vv, aa = products(v, features)
-    if not usable(aa):
+    if not usable_norm(aa):
         return BAD_FEATURES
     if aa > 0.0:
-        r = own_residual(cells, d, cosine_of(va, vv, aa), label, parameters)
+        r = residual_with_own_theta(cells, d, cosine_from_products(va, vv, aa), label, parameters)
         if r != 0.0:
-            add(v, r / aa, features)
+            add_scaled(v, r / aa, features)
     return DONE
 
 
@@ -41,5 +41,5 @@ class UnnormalisedKaczmarz(SequentialHingeLearner):
     def norm_bound(self, norm: float, rows: Matrix, r: Vector) -> float:
         return norm + float(np.abs(r) @ (1.0 / np.linalg.norm(rows, axis=1)))
 
-    def checked_parameters(self) -> tuple[float, ...]:
+    def kernel_parameters(self) -> tuple[float, ...]:
         return self.hinge_parameters()

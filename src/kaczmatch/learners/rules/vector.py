@@ -1,4 +1,4 @@
-"""Learners whose knowledge is a preference vector, the first d cells of a state."""
+"""Learners that keep one weight per tag: the preference vector v, the first d cells of a state."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kaczmatch.core.vectors import Vector, times, unit_rows
-from kaczmatch.learners.contract import FixedCells, Learner, Scores, rows_of, shaped
+from kaczmatch.core.vectors import Vector, matvec, unit_rows
+from kaczmatch.learners.contract import FixedSizeLearner, Learner, Scores, feature_rows, in_shape_of
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorLearner(Learner):
-    """Some vectors over the tags, the preference first, then some scalars; scores by the cosine (paper, eq. 2)."""
+    """Cells: vectors over the tags, v first, then scalars. Scores are cosines with v (paper, eq. 2)."""
 
     vectors: ClassVar[int] = 1
 
     @property
     @abstractmethod
     def scalars(self) -> int:
-        """How many scalars follow the vectors."""
+        """The number of scalars after the vectors."""
 
     @final
     def width(self, dimensions: int) -> int:
         return self.vectors * dimensions + self.scalars
 
     @final
-    def grown(self, state: State, prior: Prior) -> Vector:
-        # Nothing is known of a new tag, and a weight of 0 leaves every score over the old tags as it was.
+    def grown_cells(self, state: State, prior: Prior) -> Vector:
+        # Nothing is known about a new tag. A weight of 0 leaves every score over the old tags unchanged.
         old, new = state.dimensions, prior.dimensions
         split = self.vectors * old
         vectors = np.zeros((self.vectors, new))
@@ -50,7 +50,7 @@ class VectorLearner(Learner):
 
     @final
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        return shaped(times(unit_rows(rows_of(features, state.dimensions)), self.direction(state)), features)
+        return in_shape_of(matvec(unit_rows(feature_rows(features, state.dimensions)), self.direction(state)), features)
 
     @property
     @final
@@ -58,12 +58,12 @@ class VectorLearner(Learner):
         return math.inf
 
 
-class ImmediateLearner(VectorLearner, FixedCells):
-    """Learns at every swipe, so that sessions do not matter."""
+class ImmediateLearner(VectorLearner, FixedSizeLearner):
+    """Learns at every swipe. Sessions make no difference."""
 
     __slots__ = ()
 
     @property
     @final
-    def quiet(self) -> float:
+    def session_timeout(self) -> float:
         return math.inf

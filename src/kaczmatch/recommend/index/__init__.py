@@ -1,1 +1,1 @@
-"""Everybody who can be shown, laid out so that a deck reads only rows that can pass, at memory speed."""
+"""The candidate index: everybody who can be shown, in columns that are searched at memory speed."""

@@ -1,7 +1,7 @@
-"""One row a person and "I am": filter columns, packed tags, features and a small image of what the person likes.
+"""The columns of the index: one row per person and kind, with filter columns, packed tags, features and a compact state.
 
-Rows stand in chunks of up to 4,096 people of one kind, ordered by birth date from chunk to chunk and in any order inside one.
-Every array has its chunk first and its row last, so a pass over a chunk reads each column from front to back.
+Rows are kept in chunks of up to 4,096 people of one kind. Chunks are ordered by birth date; rows inside a chunk are in any order.
+The first axis of every array is the chunk and the last is the row, so a pass over a chunk reads each column from front to back.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix, Vector
 
-CHUNK = 4096  # rows: a pass reads a page of each column at a time, which is what hardware fetches ahead
+CHUNK = 4096  # rows per chunk: a pass reads one memory page per column at a time, which suits hardware prefetching
 
 Array = NDArray[Any]
 
 
 class IndexColumns(NamedTuple):
-    """The arrays of all chunks, or the same for some rows without the chunk in front."""
+    """The arrays of all chunks; or of some rows, without the chunk axis."""
 
-    who: Array
+    person: Array
     i_am: Array
     i_look_for: Array
     born: Array
@@ -31,24 +31,24 @@ class IndexColumns(NamedTuple):
     x: Array
     y: Array
     z: Array
-    reach: Array
+    max_squared_chord: Array
     tags: Array  # packed, 64 to a word
     features: Array
-    inverse_norm: Array  # 1/‖tags and features‖, and 0 for none
+    inverse_norm: Array  # 1/‖tags and features‖, or 0
     appeal: Array
-    mean: Array  # what the person likes, in units of `unit`
-    unit: Array  # Each over the spread of a typical score: what one of `mean` is worth,
+    mean: Array  # the mean of the state in eight bits, in units of `mean_scale`
+    mean_scale: Array  # This and the next two are divided by the standard deviation of a typical score: the unit of `mean`,
     offset: Array  # the threshold,
-    pull: Array  # and the weight of appeal.
-    careless: Array  # the share of careless swipes
+    appeal_weight: Array  # and the weight of appeal.
+    random_share: Array  # c, the share of random swipes
 
     @classmethod
     def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
-        """Room for so many chunks."""
+        """So many chunks of zeros."""
         inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
-    def taken(self, rows: Array | slice) -> IndexColumns:
+    def take(self, rows: Array | slice) -> IndexColumns:
         """Some rows of these."""
         return IndexColumns(*(column[..., rows] for column in self))
 
@@ -58,7 +58,7 @@ class IndexColumns(NamedTuple):
 
 
 DTYPES = {
-    "who": np.int32,
+    "person": np.int32,
     "i_am": np.uint32,
     "i_look_for": np.uint32,
     "born": np.int32,
@@ -67,34 +67,34 @@ DTYPES = {
     "x": np.float32,
     "y": np.float32,
     "z": np.float32,
-    "reach": np.float32,
+    "max_squared_chord": np.float32,
     "tags": np.uint64,
     "features": np.float32,
     "inverse_norm": np.float32,
     "appeal": np.float32,
     "mean": np.int8,
-    "unit": np.float32,
+    "mean_scale": np.float32,
     "offset": np.float32,
-    "pull": np.float32,
-    "careless": np.float32,
+    "appeal_weight": np.float32,
+    "random_share": np.float32,
 }
 
 
-def packed(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Rows of tags as words, a column a row: the first byte lowest, in each byte the first tag highest."""
+def pack_tags(tags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Rows of tags as 64-bit words, one column per row: the first byte lowest, in each byte the first tag highest."""
     padded = np.zeros((len(tags), -(-tags.shape[1] // 64) * 64), np.bool_)
     padded[:, : tags.shape[1]] = tags
     return np.ascontiguousarray(np.packbits(padded, axis=1).view("<u8").astype(np.uint64).T)
 
 
-def unpacked(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
-    """The way back."""
+def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
+    """The inverse of `pack_tags`."""
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
 
 
 @compiled
-def described(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
-    """What learners ask about the rows at some places: squared norms, tags and features by their coordinates, and appeal."""
+def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
+    """Squared norms, feature vectors (tags and features at their coordinates) and appeals of the rows at some places."""
     squared, appeal = np.empty(len(places)), np.empty(len(places))
     values = np.zeros((len(places), len(tags) + len(features)))
     for j in range(len(places)):

@@ -1,4 +1,4 @@
-"""A state as the index keeps it: a mean in eight bits, a threshold and one uncertainty; and a viewer's side of a pass."""
+"""Compact states, as the index keeps them: a mean in eight bits, a threshold and one uncertainty. And the weights of a viewer."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.columns import Array, packed
+from kaczmatch.recommend.index.columns import Array, pack_tags
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
-from kaczmatch.recommend.viewer import Viewer
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
 
-# What a search ranks by: a fusion (the geometric mean orders as the product does), or the viewer's side alone.
+# What a search ranks by: a fusion (the geometric mean ranks like the product), or the forward score alone.
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
 
-_TYPICAL = 64  # made-up profiles that say how sure a typical score is
+_TYPICAL = 64  # random profiles over which the variance of a score is averaged
 
 
 class CompactState(NamedTuple):
-    """What many people like, a row each, before it is rounded."""
+    """The states of many people, one row each, before rounding."""
 
     mean: Matrix
     threshold: Vector
     appeal_weight: Vector
     certainty: Vector
-    careless: Vector
+    random_share: Vector
 
     @classmethod
     def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
-        """The uncertainty is that of a `typical` score, as `typical_spread` has it."""
+        """The uncertainty is that of a typical score: `typical` comes from `typical_quadratic_form`."""
         n, d = len(states), states[0].dimensions
         if not isinstance(learner, GaussianLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
             return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
-        means, covariances, careless = learner.beliefs(states)
+        means, covariances, random_share = learner.stacked_beliefs(states)
         spread = covariances @ typical
         appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
-        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), careless)
+        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), random_share)
 
     def columns(self) -> dict[str, Array]:
-        """As columns of the index: means in eight bits, a column a person, in units of a scale."""
-        scale = _scale(self.mean)
+        """As columns of the index. Means are rounded to eight bits, one column per person."""
+        scale = _eight_bit_scale(self.mean)
         return {
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
-            "unit": (scale * self.certainty).astype(np.float32),
+            "mean_scale": (scale * self.certainty).astype(np.float32),
             "offset": (self.threshold * self.certainty).astype(np.float32),
-            "pull": (self.appeal_weight * self.certainty).astype(np.float32),
-            "careless": self.careless.astype(np.float32),
+            "appeal_weight": (self.appeal_weight * self.certainty).astype(np.float32),
+            "random_share": self.random_share.astype(np.float32),
         }
 
 
-def lens(
+def viewer_weights(
     viewer: Viewer, ranked_by: str, typical: Vector, tag_places: NDArray[np.int64], feature_places: NDArray[np.int64]
 ) -> ViewerWeights:
-    """The viewer's own taste as tables, and the viewer's profile as candidates see it."""
+    """The viewer's state as bit planes and weights, and the viewer's profile as others score it."""
     learner = viewer.learner
     own = CompactState.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
     of_tags = weights[tag_places]
-    scale = _scale(of_tags)
+    scale = _eight_bit_scale(of_tags)
     eight = np.rint(of_tags / scale).astype(np.int8).view(np.uint8)
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
     return ViewerWeights(
-        packed((eight >> _BITS & 1).astype(np.bool_)),
+        pack_tags((eight >> _BITS & 1).astype(np.bool_)),
         np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
@@ -81,26 +81,28 @@ def lens(
         own_features,
         profile[own_features].astype(np.float32),
         np.float32(viewer.appeal),
-        np.float32(own.careless[0]),
+        np.float32(own.random_share[0]),
         isinstance(learner, GaussianLearner),
         _RANKED_BY[ranked_by],
     )
 
 
-def typical_spread(learner: Learner, vocabulary: Vocabulary) -> Vector:
-    """What, times a packed covariance, is the variance of a score, averaged over nobody's profiles: a quarter of all tags and
-    standard-normal features."""
+def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
+    """The vector whose product with covariance entries is the variance of a score, averaged over random profiles.
+
+    They have a quarter of all tags, and standard normal features.
+    """
     if not isinstance(learner, GaussianLearner):
         return np.empty(0)
     rng = np.random.default_rng(0)
     tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
-    return np.asarray(learner.quadratic(learner.coordinates(profiles)).mean(axis=0))
+    return np.asarray(learner.quadratic_form(learner.coordinates(profiles)).mean(axis=0))
 
 
-def _scale(weights: Array) -> Array:
-    """What one step is worth of weights rounded to eight bits."""
+def _eight_bit_scale(weights: Array) -> Array:
+    """The step of weights that are rounded to eight bits."""
     largest = np.abs(weights).max(axis=-1, initial=0.0)
     return np.where(largest > 0.0, largest / 127.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""Identifiers and the small numbers that stand for them in the index."""
+"""Identifiers, and the small numbers that stand for them in the index."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 @final
 class IdNumbers:
-    """A number a person; the number of who left goes to the next who comes."""
+    """One number per person. The number of a removed person is reused."""
 
     def __init__(self, ids: Iterable[Hashable] = ()) -> None:
         self._ids: list[Hashable] = list(ids)
         self._numbers = {identifier: number for number, identifier in enumerate(self._ids) if identifier is not None}
         self._free = [number for number, identifier in enumerate(self._ids) if identifier is None]
-        self.version = 0  # as long as it stays the same, nobody came, and nobody left
+        self.version = 0  # changes whenever a person is added or removed
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -25,8 +25,8 @@ class IdNumbers:
     def __contains__(self, identifier: Hashable) -> bool:
         return identifier in self._numbers
 
-    def enter(self, identifier: Hashable) -> int:
-        """The number of somebody, a new one for who is new."""
+    def add(self, identifier: Hashable) -> int:
+        """The number of a person, a new one for a new person."""
         known = self._numbers.get(identifier)
         if known is not None:
             return known
@@ -40,8 +40,8 @@ class IdNumbers:
         self.version += 1
         return number
 
-    def leave(self, identifier: Hashable) -> int:
-        """The number that somebody had."""
+    def remove(self, identifier: Hashable) -> int:
+        """Remove a person and return the number."""
         number = self._numbers.pop(identifier)
         self._ids[number] = None
         self._free.append(number)
@@ -52,17 +52,17 @@ class IdNumbers:
         return self._numbers.get(identifier)
 
     def numbers(self, identifiers: Iterable[Hashable]) -> NDArray[np.int32]:
-        """The numbers of those who are here; the others are left out."""
+        """The numbers of known identifiers; others are left out."""
         return np.array([number for number in map(self._numbers.get, identifiers) if number is not None], np.int32)
 
     def ids(self, numbers: Iterable[int]) -> list[Hashable]:
         return [self._ids[number] for number in numbers]
 
     @property
-    def highest(self) -> int:
-        """One more than the highest number there was."""
+    def capacity(self) -> int:
+        """One more than the highest number ever given."""
         return len(self._ids)
 
     def all(self) -> list[Hashable]:
-        """By number; None where nobody has it."""
+        """Identifiers by number; None for a free number."""
         return list(self._ids)

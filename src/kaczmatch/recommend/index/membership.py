@@ -1,4 +1,4 @@
-"""Who of some people is among others, by number; numpy's way takes longer to set up than to answer on so few."""
+"""Membership in small sets of person numbers. Numpy's `isin` takes longer to set up than these take to answer."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 
-Numbers = NDArray[np.int32]
-Bits = NDArray[np.uint64]  # a bit a number
+PersonNumbers = NDArray[np.int32]
+Bits = NDArray[np.uint64]  # one bit per person number
 NO_BITS: Bits = np.empty(0, np.uint64)
 
 
-def among(numbers: Numbers, others: Numbers) -> NDArray[np.bool_]:
+def is_in(numbers: PersonNumbers, others: PersonNumbers) -> NDArray[np.bool_]:
     """Which of `numbers` occur in `others`."""
-    return _places(others, numbers) >= 0 if len(others) else np.zeros(len(numbers), np.bool_)
+    return _positions_in(others, numbers) >= 0 if len(others) else np.zeros(len(numbers), np.bool_)
 
 
-def places(numbers: Numbers, wanted: Numbers) -> NDArray[np.int64]:
-    """Where each of `wanted` stands in `numbers`; -1 for who does not."""
-    return _places(numbers, wanted)
+def positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.int64]:
+    """The position of each of `wanted` in `numbers`, or -1."""
+    return _positions_in(numbers, wanted)
 
 
 @compiled
-def _places(numbers: Numbers, wanted: Numbers) -> NDArray[np.int64]:
+def _positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.int64]:
     found = np.full(len(wanted), -1, np.int64)
     if len(wanted) <= len(numbers):  # sort the shorter side, go through the longer one
         order = np.argsort(wanted)
@@ -44,8 +44,8 @@ def _places(numbers: Numbers, wanted: Numbers) -> NDArray[np.int64]:
 
 
 @compiled
-def marks(numbers: Numbers, people: int) -> Bits:
-    """Some people as bits, by number."""
+def to_bits(numbers: PersonNumbers, people: int) -> Bits:
+    """A set of person numbers as bits."""
     bits = np.zeros((people + 63) // 64, np.uint64)
     for number in numbers:
         bits[number >> 6] |= np.uint64(1) << np.uint64(number & 63)
@@ -53,16 +53,16 @@ def marks(numbers: Numbers, people: int) -> Bits:
 
 
 @compiled
-def marked(bits: Bits, number: int) -> bool:
-    """Whether somebody's bit is set; there may be fewer bits than people."""
+def bit_is_set(bits: Bits, number: int) -> bool:
+    """Whether the bit of a number is set; False beyond the last bit."""
     word = number >> 6
     return word < len(bits) and (bits[word] >> np.uint64(number & 63)) & np.uint64(1) != 0
 
 
 @compiled
-def all_marked(bits: Bits, numbers: Numbers) -> NDArray[np.bool_]:
-    """Whose bits are set."""
+def bits_at(bits: Bits, numbers: PersonNumbers) -> NDArray[np.bool_]:
+    """Which of `numbers` have their bit set."""
     found = np.empty(len(numbers), np.bool_)
     for j in range(len(numbers)):
-        found[j] = marked(bits, numbers[j])
+        found[j] = bit_is_set(bits, numbers[j])
     return found

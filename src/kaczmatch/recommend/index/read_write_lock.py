@@ -1,4 +1,4 @@
-"""Many may read, or one may write; after each writer, whoever waits to read comes first, and nobody waits for ever."""
+"""A fair read-write lock: many readers or one writer. After each writer, waiting readers go first, so nobody waits for ever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import final
 
 @final
 class ReadWriteLock:
-    """A lock of two sides. A thread that reads may read again, but not write: it would wait for itself."""
+    """A thread that reads may read again, but must not write: it would wait for itself."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -19,18 +19,18 @@ class ReadWriteLock:
         self._waiting_to_write = 0
         self._admitted = 0  # readers who waited for the last writer and go before the next
         self._waiting_to_read = 0
-        self._mine = threading.local()
+        self._thread = threading.local()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        depth = getattr(self._mine, "depth", 0)
+        depth = getattr(self._thread, "depth", 0)
         if not depth:
             self._begin_reading()
-        self._mine.depth = depth + 1
+        self._thread.depth = depth + 1
         try:
             yield
         finally:
-            self._mine.depth = depth
+            self._thread.depth = depth
             if not depth:
                 with self._changed:
                     self._readers -= 1
@@ -38,7 +38,7 @@ class ReadWriteLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        if getattr(self._mine, "depth", 0):
+        if getattr(self._thread, "depth", 0):
             raise RuntimeError("this thread is reading the index and cannot change it before it is done")
         with self._changed:
             self._waiting_to_write += 1

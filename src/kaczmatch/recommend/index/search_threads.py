@@ -1,7 +1,7 @@
-"""Threads that help with a search. Whoever asks does the work too and never waits for a helper that has not begun.
+"""Helper threads for a search. The caller works too and never waits for a helper that has not started.
 
-Nor is a helper asked where no core is free for it: one that begins and is then put aside for somebody else's work holds up a
-search that would be done without it.
+Helpers are used only where cores are idle: a helper that starts and then loses its core to other work would delay a search that
+could be done without it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ CORES = os.cpu_count() or 1
 
 
 @final
-class _Job(Generic[T]):
-    """Something to do once, by a helper, unless it is called off before."""
+class _SearchJob(Generic[T]):
+    """Work for one helper, which can be cancelled before it starts."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
@@ -29,7 +29,7 @@ class _Job(Generic[T]):
         self._result: list[T] = []
         self._problem: BaseException | None = None
 
-    def do(self) -> None:
+    def run(self) -> None:
         if not self._taken.acquire(blocking=False):
             return
         try:
@@ -39,7 +39,7 @@ class _Job(Generic[T]):
         finally:
             self._done.release()
 
-    def called_off(self) -> bool:
+    def cancel(self) -> bool:
         return self._taken.acquire(blocking=False)
 
     def result(self) -> list[T]:
@@ -50,21 +50,21 @@ class _Job(Generic[T]):
 
 
 def run_shared(work: Callable[[], T], helpers: int) -> list[T]:
-    """What `work` returns to this thread and to each helper that was free; it has to share itself out among those who call it."""
-    jobs = [_Job(work) for _ in range(min(helpers, idle()))] if helpers > 0 else []
+    """What `work` returns to this thread and to each helper that was free; `work` must divide itself among its callers."""
+    jobs = [_SearchJob(work) for _ in range(min(helpers, idle_cores()))] if helpers > 0 else []
     for job in jobs:
         _jobs().put(job)
     try:
         results = [work()]
     finally:
-        begun = [job for job in jobs if not job.called_off()]
-        theirs = [job.result() for job in begun]
-    return [*results, *(result for some in theirs for result in some)]
+        begun = [job for job in jobs if not job.cancel()]
+        helped = [job.result() for job in begun]
+    return [*results, *(result for part in helped for result in part)]
 
 
-def idle() -> int:
-    """How many cores nobody uses at this moment, beside our own; all, where the system does not say."""
-    file = _load()
+def idle_cores() -> int:
+    """The number of idle cores besides this thread's; all, where the system does not say."""
+    file = _load_file()
     if file < 0:
         return CORES - 1
     running = int(os.pread(file, 64, 0).split()[3].partition(b"/")[0])  # "0.61 0.70 0.74 2/113 4711": 2 of 113 run
@@ -72,7 +72,7 @@ def idle() -> int:
 
 
 @cache
-def _load() -> int:
+def _load_file() -> int:
     try:
         return os.open("/proc/loadavg", os.O_RDONLY)
     except OSError:
@@ -80,13 +80,13 @@ def _load() -> int:
 
 
 @cache
-def _jobs() -> queue.SimpleQueue[_Job[Any]]:
-    """Where helpers look for work; as many of them as there are other cores."""
-    jobs: queue.SimpleQueue[_Job[Any]] = queue.SimpleQueue()
+def _jobs() -> queue.SimpleQueue[_SearchJob[Any]]:
+    """The queue of the helpers, one per other core."""
+    jobs: queue.SimpleQueue[_SearchJob[Any]] = queue.SimpleQueue()
 
     def help_out() -> None:
         while True:
-            jobs.get().do()
+            jobs.get().run()
 
     for number in range(CORES - 1):
         threading.Thread(target=help_out, name=f"kaczmatch-index-{number}", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The index on disk: a folder of plain arrays that are mapped, not read, when it is opened."""
+"""The index on disk: a folder of plain arrays, memory-mapped when it is opened."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ _FORMAT = 1
 _ABOUT = "index.json"
 
 
-def write(folder: Path, table: ChunkTable, roster: IdNumbers, prior: bytes, about: dict[str, Any]) -> None:
-    """A new folder is written and synced beside the old one, then takes its name: a crash leaves either or none, no mixture."""
+def write(folder: Path, table: ChunkTable, numbered_ids: IdNumbers, prior: bytes, about: dict[str, Any]) -> None:
+    """Write and sync a new folder beside the old one, then rename it.
+
+    A crash leaves the old folder, the new one or none, never a mixture.
+    """
     if folder.is_symlink() or (folder.exists() and not _is_index(folder)):
         raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
-    ids = [_savable(identifier) for identifier in roster.all()]
+    ids = [_savable(identifier) for identifier in numbered_ids.all()]
     new = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     new.mkdir(parents=True)
     try:
@@ -57,7 +60,7 @@ def write(folder: Path, table: ChunkTable, roster: IdNumbers, prior: bytes, abou
 
 
 def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any]]:
-    """What `write` wrote; changes stay in memory and never reach the files."""
+    """What `write` wrote. Later changes stay in memory and never reach the files."""
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
         if about["format"] != _FORMAT:

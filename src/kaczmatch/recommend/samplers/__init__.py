@@ -1,1 +1,1 @@
-"""Who of those who may be shown is shown."""
+"""Samplers: one way to draw the cards of a deck per file, behind one contract (`contract.py`)."""

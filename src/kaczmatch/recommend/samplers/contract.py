@@ -1,4 +1,4 @@
-"""The contract every sampler keeps: who is shown, with which probability, and why."""
+"""The contract of every sampler: it draws rows of a pool and knows the inclusion probability of each."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.scoring import Fusion
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.recommend.scoring import Fusion, Viewer
 
-Rows = NDArray[np.int64]
-Floats = NDArray[np.floating[Any]]
-Chances = Callable[[int], Vector]
+RowIndices = NDArray[np.int64]
+FloatArray = NDArray[np.floating[Any]]
+InclusionProbabilities = Callable[[int], Vector]
 
-NO_ROWS: Rows = np.empty(0, np.int64)
+NO_ROWS: RowIndices = np.empty(0, np.int64)
 
 
-class Reach(Enum):
-    """Which of the eligible a sampler needs to see."""
+class Retrieval(Enum):
+    """Which eligible people the pool of a sampler holds."""
 
     EVERYBODY = "everybody"
-    BEST = "the best by the both-way score"
-    LIKED = "the best by the viewer's own score"
+    BEST_MUTUAL = "the best by the mutual score"
+    BEST_FORWARD = "the best by the forward score"
 
 
 @final
 class Pool:
-    """Candidates to choose from, a row each; what a sampler does not ask for is never computed.
+    """The candidates from which a sampler draws, one row each. What a sampler does not ask for is never computed.
 
-    `capped` marks who has had their share of exposure: they come after everybody else.
+    `capped` marks people over the exposure cap: they come after everybody else.
     """
 
     def __init__(
@@ -73,21 +72,21 @@ class Pool:
 
     @cached_property
     def forward(self) -> Vector:
-        """How the viewer takes to each."""
+        """Forward scores."""
         return self.viewer.forward(self.features, self.appeal)
 
     @cached_property
     def backward(self) -> Vector:
-        """How each takes to the viewer."""
+        """Backward scores."""
         return self.viewer.backward(self._states())
 
     @cached_property
-    def score(self) -> Vector:
-        """Both ways."""
+    def mutual(self) -> Vector:
+        """Mutual scores."""
         return self._fuse(self.forward, self.backward)
 
-    def sides(self, rows: Rows) -> tuple[Vector, Vector]:
-        """Both-way scores and the viewer's side of them, of some rows; a sampler need not have asked about all of them."""
+    def mutual_and_forward(self, rows: RowIndices) -> tuple[Vector, Vector]:
+        """Mutual and forward scores of some rows, without computing those of all rows."""
         known = "forward" in self.__dict__
         forward = self.forward[rows] if known else self.viewer.forward(self.features[rows], self.appeal[rows])
         return self._fuse(forward, self.backward[rows]), forward
@@ -98,26 +97,26 @@ class Pool:
 class Draw:
     """Rows of a pool in the order they were drawn, as many as were asked for or as there are.
 
-    ``beside(taken)(n)`` are the probabilities with which each row of the pool is among the first n who are not `taken`, which
-    have a place already; of a taken row, as if it had none.
+    ``conditional(taken)(n)`` gives, for each row of the pool, the probability to be among the first n rows that are not `taken`.
+    Taken rows are in the deck already; for a taken row it is the probability as if it were not taken.
     """
 
-    rows: Rows
-    beside: Callable[[Rows], Chances]
+    rows: RowIndices
+    conditional: Callable[[RowIndices], InclusionProbabilities]
 
-    def chances(self, n: int) -> Vector:
-        """The probability of each row of the pool to be among the first n."""
-        return self.beside(NO_ROWS)(n)
+    def inclusion_probabilities(self, n: int) -> Vector:
+        """The probability of each row of the pool to be among the first n drawn."""
+        return self.conditional(NO_ROWS)(n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampler(ABC):
-    """A way to choose."""
+    """Draws the cards of a deck from a pool."""
 
     slug: ClassVar[str]
-    reach: ClassVar[Reach]
-    shortlist: ClassVar[int] = 1000  # how many of the best it looks at, where it does not look at everybody
-    why: ClassVar[str]  # one is shown somebody, in words
+    retrieval: ClassVar[Retrieval]
+    shortlist: ClassVar[int] = 1000  # size of its pool, where the pool holds the best people only
+    why: ClassVar[str]  # a candidate is shown, in words
 
     @abstractmethod
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
@@ -125,24 +124,24 @@ class Sampler(ABC):
 
 
 class TwoStageSampler(Sampler):
-    """One that chooses among a few, drawn uniformly from everybody."""
+    """A sampler whose pool is a uniform sample of all eligible people."""
 
     __slots__ = ()
-    reach: ClassVar[Reach] = Reach.EVERYBODY
+    retrieval: ClassVar[Retrieval] = Retrieval.EVERYBODY
 
     @abstractmethod
-    def some(self, size: int) -> int:
-        """How many it chooses `size` from."""
+    def first_stage_size(self, size: int) -> int:
+        """The size of the uniform sample from which it draws `size` rows."""
 
 
 class BeliefSampler(Sampler):
-    """One that asks how sure the viewer's learner is."""
+    """A sampler that needs the uncertainty of the viewer's state."""
 
     __slots__ = ()
 
     @final
-    def belief(self, learner: Learner) -> GaussianLearner:
-        """The learner, if it knows."""
+    def require_belief(self, learner: Learner) -> GaussianLearner:
+        """The learner, if it is a belief learner."""
         if not isinstance(learner, GaussianLearner):
             raise InvalidInput(
                 "sampler", f"{self.slug!r} needs a learner that knows how sure it is, such as 'probit-diag', not {learner.slug!r}"
@@ -150,7 +149,7 @@ class BeliefSampler(Sampler):
         return learner
 
 
-def in_order(scores: Floats, rng: np.random.Generator) -> Rows:
-    """Highest first, equal ones in random order."""
+def descending(scores: FloatArray, rng: np.random.Generator) -> RowIndices:
+    """The rows by descending score, ties in random order."""
     shuffled = rng.permutation(len(scores))
     return np.asarray(shuffled[np.argsort(-scores[shuffled], kind="stable")], np.int64)

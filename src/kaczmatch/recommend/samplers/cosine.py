@@ -1,4 +1,4 @@
-"""`cosine`: two stages, some candidates uniformly, then of those by how well they fit (paper, section 6.3)."""
+"""`cosine`: two stages, a uniform sample, then a draw by cosine from it (paper, section 6.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.recommend.samplers.contract import Draw, Pool, TwoStageSampler
-from kaczmatch.recommend.samplers.weighted_draw import race
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted
 
 
 @final
@@ -20,9 +20,9 @@ class Cosine(TwoStageSampler):
     slug: ClassVar[str] = "cosine"
     why: ClassVar[str] = "drawn by how well the tags fit yours"
 
-    def some(self, size: int) -> int:
+    def first_stage_size(self, size: int) -> int:
         return 2 * size
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
         fits = unit_rows(pool.features) @ pool.viewer.learner.direction(pool.viewer.state)
-        return race(np.where(pool.capped, 0.0, np.maximum(fits, 0.0)), size, rng)
+        return draw_weighted(np.where(pool.capped, 0.0, np.maximum(fits, 0.0)), size, rng)

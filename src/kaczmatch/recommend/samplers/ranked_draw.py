@@ -1,42 +1,42 @@
-"""Choosing the first of a ranking: one that is certain, or one of many that were equally likely."""
+"""Draws of the first rows of a ranking: a certain ranking, or one of many that were equally likely."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.samplers.contract import Chances, Draw, Floats, Rows, in_order
+from kaczmatch.recommend.samplers.contract import Draw, FloatArray, InclusionProbabilities, RowIndices, descending
 
 
-def ranked(order: Rows, size: int) -> Draw:
-    """The first rows of an order that leaves nothing to chance."""
+def draw_ranked(order: RowIndices, size: int) -> Draw:
+    """The first rows of a deterministic order: every inclusion probability is 0 or 1."""
 
-    def beside(taken: Rows) -> Chances:
-        def chances(n: int) -> Vector:
+    def conditional(taken: RowIndices) -> InclusionProbabilities:
+        def inclusion(n: int) -> Vector:
             certain = np.zeros(len(order))
             certain[_first(order, n, taken)] = 1.0
             return certain
 
-        return chances
+        return inclusion
 
-    return Draw(order[:size], beside)
+    return Draw(order[:size], conditional)
 
 
-def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
-    """The best by the first row of scores; the other rows are what chance could have made of it as well.
+def draw_by_samples(scores: FloatArray, size: int, rng: np.random.Generator) -> Draw:
+    """The best by the first row of scores. The other rows are equally likely alternatives to it.
 
-    A candidate's probability is the share of rows, the first among them, that put it into the first n. Counting the first one
-    too makes the inverse probability of what was shown unbiased: E[M/(1 + Binomial(M − 1, p))] = (1 − (1 − p)ᴹ)/p.
+    A candidate's inclusion probability is the share of rows, the first included, that put it into the first n. Including the
+    first row makes the inverse probability of what was shown unbiased: E[M/(1 + Binomial(M − 1, p))] = (1 − (1 − p)ᴹ)/p.
     """
-    order = in_order(scores[0], rng)
+    order = descending(scores[0], rng)
 
-    def beside(taken: Rows) -> Chances:
+    def conditional(taken: RowIndices) -> InclusionProbabilities:
         others = np.delete(scores, taken, axis=1) if len(taken) else scores
         candidates = others.shape[1]
         first = min(size, candidates)
-        limits: list[Floats] = []  # of each row the best `first` scores, the best last; once they are asked for
+        limits: list[FloatArray] = []  # of each row the best `first` scores, the best last; once they are asked for
 
-        def chances(n: int) -> Vector:
+        def inclusion(n: int) -> Vector:
             if n >= candidates:
                 return np.ones(len(order))
             if n == 0:
@@ -52,13 +52,13 @@ def one_of_many(scores: Floats, size: int, rng: np.random.Generator) -> Draw:
             within[0, _first(order, n, taken)] = True
             return np.asarray(within.mean(axis=0))
 
-        return chances
+        return inclusion
 
-    return Draw(order[:size], beside)
+    return Draw(order[:size], conditional)
 
 
-def _first(order: Rows, n: int, taken: Rows) -> Rows:
-    """Who comes before the place of the n-th who is not taken, and that one."""
+def _first(order: RowIndices, n: int, taken: RowIndices) -> RowIndices:
+    """The rows up to and including the n-th that is not taken."""
     if n == 0 or not len(taken):
         return order[:n]
     free = np.flatnonzero(~np.isin(order, taken))

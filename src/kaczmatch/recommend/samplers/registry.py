@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.cosine import Cosine
 from kaczmatch.recommend.samplers.greedy import Greedy
@@ -24,10 +24,10 @@ SAMPLERS: Mapping[str, type[Sampler]] = MappingProxyType(
 def sampler(slug: str, **settings: Any) -> Sampler:
     """The sampler called `slug`."""
     if slug not in SAMPLERS:
-        raise InvalidInput("sampler", f"there is no sampler {slug!r}; {nearest(str(slug), SAMPLERS)}")
+        raise InvalidInput("sampler", f"there is no sampler {slug!r}; {did_you_mean(str(slug), SAMPLERS)}")
     kind = SAMPLERS[slug]
     for name in settings:
         if name not in kind.__dataclass_fields__:
             known = kind.__dataclass_fields__
-            raise InvalidInput(name, f"is not a setting of {slug!r}; {nearest(name, known)}")
+            raise InvalidInput(name, f"is not a setting of {slug!r}; {did_you_mean(name, known)}")
     return kind(**settings)

@@ -1,4 +1,4 @@
-"""Scores of a pool under tastes drawn from a belief."""
+"""Scores of a pool under tastes that are sampled from a belief."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.state import State
 
 
-def drawn_scores(
+def sample_scores(
     learner: BeliefLearner, state: State, x: Matrix, draws: int, temper: float, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """A row a drawn taste, a column a candidate, whose coordinates are a row of `x`; `temper` scales how far the tastes stray
-    from the mean.
+    """One row per sampled taste, one column per candidate (a row of `x`). `temper` scales the spread of tastes around the mean.
 
-    float32 is enough to rank by, and twice as quick.
+    float32 is precise enough for ranking, and twice as fast.
     """
     mean = learner.mean(state)
     tastes = mean + temper * (learner.draws(state, draws, rng) - mean)
@@ -25,10 +24,12 @@ def drawn_scores(
 
 
 @compiled
-def likely(scores: NDArray[np.float32], scales: NDArray[np.float32], epsilon: np.float32, others: NDArray[np.float32]) -> None:
+def to_match_probabilities(
+    scores: NDArray[np.float32], scales: NDArray[np.float32], label_noise: np.float32, backward: NDArray[np.float32]
+) -> None:
     """Scores, in place, become ε + (1 − 2ε)Φ(scale · score), times the probability of each candidate to like back.
 
-    Φ to 3e-7, which is what float32 holds of it: Abramowitz and Stegun 7.1.28, without an exponential, so at full width.
+    Φ to 3e-7, the precision of float32: Abramowitz and Stegun 7.1.28. It needs no exponential and therefore vectorises.
     """
     half, one = np.float32(0.5), np.float32(1.0)
     for i in range(scores.shape[0]):
@@ -48,12 +49,12 @@ def likely(scores: NDArray[np.float32], scales: NDArray[np.float32], epsilon: np
             t = t * t
             beyond = half / (t * t)
             mass = one - beyond if z > np.float32(0.0) else beyond
-            row[j] = (epsilon + (one - np.float32(2.0) * epsilon) * mass) * others[j]
+            row[j] = (label_noise + (one - np.float32(2.0) * label_noise) * mass) * backward[j]
 
 
 @compiled
 def _products(tastes: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A matrix product on this thread alone: BLAS would wake others, which costs more than it saves on so little."""
+    """A matrix product on this thread alone: waking the threads of BLAS costs more than it saves on so few numbers."""
     scores = np.zeros((tastes.shape[0], columns.shape[1]), np.float32)
     for i in range(tastes.shape[0]):
         row = scores[i]

@@ -1,4 +1,4 @@
-"""`uniform`: everybody alike."""
+"""`uniform`: everybody with the same probability."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.recommend.samplers.contract import Draw, Pool, Reach, Sampler
-from kaczmatch.recommend.samplers.weighted_draw import race
+from kaczmatch.recommend.samplers.contract import Draw, Pool, Retrieval, Sampler
+from kaczmatch.recommend.samplers.weighted_draw import draw_weighted
 
 
 @final
@@ -17,8 +17,8 @@ class Uniform(Sampler):
     """P(j) = k/n."""
 
     slug: ClassVar[str] = "uniform"
-    reach: ClassVar[Reach] = Reach.EVERYBODY
+    retrieval: ClassVar[Retrieval] = Retrieval.EVERYBODY
     why: ClassVar[str] = "drawn at random"
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        return race(np.where(pool.capped, 0.0, 1.0), size, rng)
+        return draw_weighted(np.where(pool.capped, 0.0, 1.0), size, rng)

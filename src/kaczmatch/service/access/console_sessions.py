@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from datetime import datetime, timedelta
 from typing import Final, final
 
 from kaczmatch.service.access.credentials import DATA, OPERATOR, Caller, Credentials, Unauthenticated
-from kaczmatch.service.domain.records import AuditEntry, Fact
+from kaczmatch.service.domain.records import AuditEntry, StoredConsoleSession
 from kaczmatch.service.domain.store import Transaction
 
 LIFE: Final = timedelta(hours=1)
 TOKEN_LIFE: Final = timedelta(minutes=2)
-_SESSION: Final = "session:"
 _SCOPES: Final = frozenset({OPERATOR, DATA})  # what a page may ask for, of what its key may
 
 
@@ -35,13 +33,13 @@ class ConsoleSessions:
             raise Unauthenticated(f"this needs a key with the scope {OPERATOR!r}")
         context, secret = self.access.context, self.random()
         now = context.clock()
-        value = json.dumps({"key": caller.key, "until": (now + LIFE).isoformat()})
+        session = StoredConsoleSession(secret_hash=_hash(secret), service_key=caller.key, until=now + LIFE)
 
         def work(transaction: Transaction) -> None:
-            ended = [one.name for one in transaction.find(Fact, after=(_SESSION,), limit=1_000) if _ended(one, now)]
-            for name in ended:
-                transaction.drop(Fact, name)
-            transaction.put(Fact(name=_name(secret), value=value))
+            for known in transaction.find(StoredConsoleSession, limit=1_000):
+                if known.until <= now:
+                    transaction.drop(StoredConsoleSession, known.secret_hash)
+            transaction.put(session)
             transaction.append(AuditEntry(id=context.new_id(), at=now, actor=caller.key, action="logged in to the console"))
 
         context.store.write(work).result()
@@ -51,10 +49,10 @@ class ConsoleSessions:
         """Whose session it is, if it is one."""
         context = self.access.context
         with context.store.read() as reader:
-            fact = reader.get(Fact, _name(secret))
-        if fact is None or _ended(fact, context.clock()):
+            session = reader.get(StoredConsoleSession, _hash(secret))
+        if session is None or session.until <= context.clock():
             return None
-        caller = self.access.by_id(json.loads(fact.value)["key"])
+        caller = self.access.by_id(session.service_key)
         return caller if caller is not None and OPERATOR in caller.scopes else None
 
     def token(self, secret: str) -> tuple[str, datetime, Caller]:
@@ -66,12 +64,8 @@ class ConsoleSessions:
         return *self.access.lend(lent, TOKEN_LIFE), lent
 
     def end(self, secret: str) -> None:
-        self.access.context.store.write(lambda tx: tx.drop(Fact, _name(secret))).result()
+        self.access.context.store.write(lambda tx: tx.drop(StoredConsoleSession, _hash(secret))).result()
 
 
-def _name(secret: str) -> str:
-    return f"{_SESSION}{hashlib.sha256(secret.encode()).hexdigest()}"
-
-
-def _ended(fact: Fact, now: datetime) -> bool:
-    return fact.name.startswith(_SESSION) and datetime.fromisoformat(json.loads(fact.value)["until"]) <= now
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

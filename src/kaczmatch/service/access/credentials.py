@@ -18,13 +18,14 @@ from typing import final
 
 import jwt
 
-from kaczmatch.core.errors import InvalidInput, nearest
+from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.service.access.erased_tokens import LONGEST_TOKEN, ErasedTokens
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.locks import service_key_lock
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import AuditEntry, ServiceKey
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import checked_id
 
 APP, TOKENS, DATA, OPERATOR = "app", "tokens", "data", "operator"
 SCOPES = {
@@ -74,7 +75,7 @@ class Credentials:
         """A new key, and its text, which nobody can show again."""
         for scope in scopes:
             if scope not in SCOPES:
-                raise InvalidInput("scopes", f"there is no scope {scope!r}; {nearest(scope, SCOPES)}")
+                raise InvalidInput("scopes", f"there is no scope {scope!r}; {did_you_mean(scope, SCOPES)}")
         if not scopes:
             raise InvalidInput("scopes", f"at least one of {', '.join(SCOPES)}")
         identifier, secret = self.random(6).hex(), self.random(32).hex()
@@ -111,7 +112,7 @@ class Credentials:
             return revoked
 
         self._cache.pop(identifier, None)
-        return self.context.store.write(work, locks=[f"~key:{identifier}"])
+        return self.context.store.write(work, locks=[service_key_lock(identifier)])
 
     def rotate(self, identifier: str, *, grace: timedelta = timedelta(0)) -> tuple[ServiceKey, str]:
         """A new key like an old one, which ends after `grace`."""
@@ -129,7 +130,7 @@ class Credentials:
             transaction.append(self._audit(f"rotated key {identifier} to {made}"))
             return new
 
-        new = self.context.store.write(work, locks=[f"~key:{identifier}"]).result()
+        new = self.context.store.write(work, locks=[service_key_lock(identifier)]).result()
         self._cache.pop(identifier, None)
         return new, f"{_PREFIX}_{made}_{secret}"
 

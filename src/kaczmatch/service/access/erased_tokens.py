@@ -13,11 +13,10 @@ from datetime import datetime, timedelta
 from typing import Final, final
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Fact
+from kaczmatch.service.domain.records import ErasedUser
 from kaczmatch.service.domain.store import Reader, Transaction
 
 LONGEST_TOKEN: Final = timedelta(days=1)
-_PREFIX = "left:"
 _KNOWN_FOR = timedelta(seconds=1)
 _AT_ONCE = 1_000
 
@@ -35,7 +34,7 @@ class ErasedTokens:
 
     def note(self, transaction: Transaction, user: str) -> None:
         """Somebody is being erased."""
-        transaction.put(Fact(name=self._name(user), value=self.context.clock().isoformat()))
+        transaction.put(ErasedUser(user_hash=self._hash(user), at=self.context.clock()))
 
     def ended(self, user: str, minted: datetime) -> bool:
         """Whether somebody has left since."""
@@ -43,27 +42,27 @@ class ErasedTokens:
             now = self.context.clock()
             if self._read is None or not timedelta(0) <= now - self._read < _KNOWN_FOR:
                 with self.context.store.read() as reader:
-                    self._left = {fact.name: datetime.fromisoformat(fact.value) for fact in _facts(reader)}
+                    self._left = {one.user_hash: one.at for one in _erased_users(reader)}
                 self._read = now
-        return _before(minted, self._left.get(self._name(user)))
+        return _before(minted, self._left.get(self._hash(user)))
 
     def ended_by_now(self, transaction: Transaction, user: str, minted: datetime) -> bool:
-        fact = transaction.get(Fact, self._name(user))
-        return _before(minted, None if fact is None else datetime.fromisoformat(fact.value))
+        erased = transaction.get(ErasedUser, self._hash(user))
+        return _before(minted, None if erased is None else erased.at)
 
-    def _name(self, user: str) -> str:
-        return _PREFIX + hmac.digest(self.secret, user.encode(), "sha256").hex()
+    def _hash(self, user: str) -> str:
+        return hmac.digest(self.secret, user.encode(), "sha256").hex()
 
 
 def drop_expired(context: Context) -> int:
     """Those whose last token has expired."""
     limit = context.clock() - LONGEST_TOKEN
     with context.store.read() as reader:
-        old = [fact.name for fact in _facts(reader) if datetime.fromisoformat(fact.value) < limit]
+        old = [one.user_hash for one in _erased_users(reader) if one.at < limit]
 
     def work(transaction: Transaction) -> None:
-        for name in old:
-            transaction.drop(Fact, name)
+        for user_hash in old:
+            transaction.drop(ErasedUser, user_hash)
 
     if old:
         context.store.write(work).result()
@@ -74,11 +73,8 @@ def _before(minted: datetime, left: datetime | None) -> bool:
     return left is not None and minted <= left
 
 
-def _facts(reader: Reader) -> Iterator[Fact]:
-    last = _PREFIX
-    while page := reader.find(Fact, after=(last,), limit=_AT_ONCE):
-        for fact in page:
-            if not fact.name.startswith(_PREFIX):
-                return
-            yield fact
-        last = page[-1].name
+def _erased_users(reader: Reader) -> Iterator[ErasedUser]:
+    last: tuple[str, ...] = ()
+    while page := reader.find(ErasedUser, after=last, limit=_AT_ONCE):
+        yield from page
+        last = (page[-1].user_hash,)

@@ -1,92 +1,68 @@
-"""Which model and which vocabulary are in use: all processes agree on it through one record, and the rest is written once."""
+"""Which model and which vocabulary are active. All processes agree on it through one record; the others are written once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any, final
 
 import numpy as np
 
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
+from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.vocabulary import Term, Vocabulary
-from kaczmatch.service.domain.folding import EventFold
-from kaczmatch.service.domain.records import Fact, Model, StoredPrior, StoredVocabulary
-from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
+from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
+from kaczmatch.service.domain.store import Reader, RecordKey
 
-_FACT = "current"
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ActiveVersions:
-    """What is in use: a model, the one being built (0: none), and the version of the vocabulary."""
-
-    model: int
-    building: int
-    vocabulary: int
-
-    @classmethod
-    def read(cls, reader: Reader) -> ActiveVersions | None:
-        fact = reader.get(Fact, _FACT)
-        return None if fact is None else cls(**json.loads(fact.value))
-
-    def write(self, transaction: Transaction) -> None:
-        transaction.put(Fact(name=_FACT, value=json.dumps(asdict(self))))
-
-
-ACTIVE_VERSIONS: RecordKey = (Fact, (_FACT,))
+ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 
 
 @final
 class Catalogue:
-    """Models and vocabularies by their numbers, read once each; and what was last seen in use, for reading ahead."""
+    """Models and vocabularies by their numbers, each read once. `last` is what was last seen active, for prefetching."""
 
     def __init__(self) -> None:
-        self._folds: dict[int, EventFold] = {}
+        self._folds: dict[int, ModelFold] = {}
         self._vocabularies: dict[int, Vocabulary] = {}
-        self._facts: dict[str, ActiveVersions] = {}
         self.last: ActiveVersions | None = None
 
     def current(self, reader: Reader) -> ActiveVersions:
-        fact = reader.get(Fact, _FACT)
-        if fact is None:
-            raise RuntimeError("the store has not been set up: there is no model in it")
-        current = self._facts.get(fact.value)
+        current = reader.get(ActiveVersions, SINGLE_ROW)
         if current is None:
-            current = self._facts[fact.value] = ActiveVersions(**json.loads(fact.value))
+            raise RuntimeError("the store has not been set up: there is no model in it")
         self.last = current
-        for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all that were in use
+        for version in range(len(self._vocabularies) + 1, current.vocabulary + 1):  # a fold meets all versions that were in use
             self.vocabulary(reader, version)
         return current
 
     def vocabulary(self, reader: Reader, version: int) -> Vocabulary:
         if version not in self._vocabularies:
-            words = reader.get(StoredVocabulary, version)
-            if words is None:
+            stored = reader.get(StoredVocabulary, version)
+            if stored is None:
                 raise RuntimeError(f"there is no vocabulary of version {version} in the store")
-            self._vocabularies[version] = Vocabulary(tuple(Term(*name) for name in json.loads(words.terms)), version)
+            self._vocabularies[version] = Vocabulary(tuple(Term(*term) for term in json.loads(stored.terms)), version)
         return self._vocabularies[version]
 
-    def fold(self, reader: Reader, model: int) -> EventFold:
+    def fold(self, reader: Reader, model: int) -> ModelFold:
         if model not in self._folds:
             found = reader.get(Model, model)
             prior = None if found is None else reader.get(StoredPrior, found.prior)
             if found is None or prior is None:
                 raise RuntimeError(f"there is no model {model} in the store, or not its prior")
             rule = learner(found.learner, **json.loads(found.settings))
-            self._folds[model] = EventFold(model, rule, Prior.from_bytes(prior.data), self._names)
+            self._folds[model] = ModelFold(model, EventFold(rule, Prior.from_bytes(prior.data)), self._dimensions_of)
         return self._folds[model]
 
-    def _names(self, version: int) -> int:
+    def _dimensions_of(self, version: int) -> int:
         return self._vocabularies[version].dimensions if version else 0
 
 
-def stored(vocabulary: Vocabulary) -> str:
-    return json.dumps([[name.name, name.is_tag, name.retired] for name in vocabulary.terms])
+def terms_json(vocabulary: Vocabulary) -> str:
+    """The terms as `StoredVocabulary` keeps them."""
+    return json.dumps([[term.name, term.is_tag, term.retired] for term in vocabulary.terms])
 
 
 def neutral_prior(rule: Learner, dimensions: int) -> Prior:

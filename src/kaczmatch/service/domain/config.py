@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import final
 
-from kaczmatch.learners.population.appeal import Appeal
-from kaczmatch.recommend.cooldown import COOLDOWN
-from kaczmatch.recommend.policy import MutualPolicy, Policy
-from kaczmatch.recommend.schema import DATING, Schema
+from kaczmatch.learners.population.appeal import AppealModel
+from kaczmatch.recommend.decks.eligible import COOLDOWN
+from kaczmatch.recommend.decks.policy import MutualPolicy, Policy
+from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.service.domain.experiment import Experiment
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class QuotaLimit:
-    """At most so often within a window of time; None: as often as they like."""
+    """At most so often within a window of time. None: no limit."""
 
     most: int | None
     window: timedelta
@@ -25,7 +25,7 @@ class QuotaLimit:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConfig:
-    """One set for everybody."""
+    """The same for everybody."""
 
     schema: Schema = DATING
     cooldown: timedelta = COOLDOWN
@@ -35,7 +35,7 @@ class ServiceConfig:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""
     exposure_cap: float = 2.0
-    appeal: Appeal = field(default_factory=Appeal)
+    appeal: AppealModel = field(default_factory=AppealModel)
     swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))
     decks: QuotaLimit = QuotaLimit(500, timedelta(days=1))
     edits: QuotaLimit = QuotaLimit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like

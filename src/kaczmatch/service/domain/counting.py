@@ -1,41 +1,41 @@
-"""What follows from a person's own events alone: counters, and the decision that stands on each candidate."""
+"""What follows from a person's own events alone: their counters, and their latest decision about each candidate."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, PersonCounters
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Decision, Event, EventKind, PersonCounters
 from kaczmatch.service.domain.records.people import NEVER
 
 
-def recounted(standing: PersonCounters, events: Iterable[Event]) -> PersonCounters:
-    """Somebody's counters as a swiper, anew; how others took to them stays."""
+def recounted(counters: PersonCounters, events: Iterable[Event]) -> PersonCounters:
+    """Somebody's counters as a user, counted again; their appeal stays."""
     kept = without_undone(events)
-    swipes = [event for event in kept if event.kind == SWIPED]
-    session, talking = "", False
+    swipes = [event for event in kept if event.kind == EventKind.SWIPED]
+    session, in_session = "", False
     for event in kept:
-        if event.kind == SWIPED and not talking:
-            session, talking = event.id, True
-        elif event.kind in (SESSION_ENDED, RESET):
-            talking = False
+        if event.kind == EventKind.SWIPED and not in_session:
+            session, in_session = event.id, True
+        elif event.kind in (EventKind.SESSION_ENDED, EventKind.RESET):
+            in_session = False
     return replace(
-        standing,
-        swipes=sum(event.decision != SKIP for event in swipes),
-        likes=sum(event.decision == LIKE for event in swipes),
+        counters,
+        swipes=sum(event.decision != Decision.SKIP for event in swipes),
+        likes=sum(event.decision == Decision.LIKE for event in swipes),
         last_swipe_at=swipes[-1].at if swipes else NEVER,
         session=session,
-        in_session=talking,
+        in_session=in_session,
     )
 
 
-def decisions(events: Iterable[Event]) -> dict[str, Event]:
-    """The swipe that stands on each candidate: the last one, but for imports that are older."""
-    stands: dict[str, Event] = {}
+def standing_decisions(events: Iterable[Event]) -> dict[str, Event]:
+    """The swipe that counts for each candidate: the last one, but an import that is older does not replace a newer one."""
+    latest: dict[str, Event] = {}
     for event in without_undone(events):
-        if event.kind == SWIPED and event.candidate is not None:
-            before = stands.get(event.candidate)
+        if event.kind == EventKind.SWIPED and event.candidate is not None:
+            before = latest.get(event.candidate)
             if before is None or not event.imported or event.at >= before.at:
-                stands[event.candidate] = event
-    return stands
+                latest[event.candidate] = event
+    return latest

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import final
 
-from kaczmatch.core.errors import InvalidInput, checked
-from kaczmatch.recommend.location import GRID_DEGREES
-from kaczmatch.recommend.policy import Policy
+from kaczmatch.core.errors import InvalidInput, check_number
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.people.location import GRID_DEGREES
 from kaczmatch.service.domain.records import Person, StoredDeck
 
 _KM_A_CELL = GRID_DEGREES * 111.2
@@ -40,7 +40,7 @@ class Arm:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        checked("share", self.share, low=0.0, open_low=True)
+        check_number("share", self.share, low=0.0, open_low=True)
 
 
 @final

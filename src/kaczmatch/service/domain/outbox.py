@@ -1,4 +1,4 @@
-"""What the app is told: written in the commit of what it tells of, delivered afterwards, at least once and in order."""
+"""Messages to the app. A message is written in the commit of what it tells about, and delivered afterwards."""
 
 from __future__ import annotations
 

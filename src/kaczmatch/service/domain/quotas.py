@@ -17,11 +17,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
 
 
-def spend(standing: PersonCounters, what: str, limit: QuotaLimit, now: datetime) -> bytes:
-    """What this person has spent with one more, or a refusal."""
+def spend(counters: PersonCounters, what: str, limit: QuotaLimit, now: datetime) -> bytes:
+    """The new value of `quota_use` after one more, or a refusal."""
     if limit.most is None:
-        return standing.quota_use
-    place, spent = _PLACES[what], [*_STORED.unpack(standing.quota_use or bytes(_STORED.size))]
+        return counters.quota_use
+    place, spent = _PLACES[what], [*_STORED.unpack(counters.quota_use or bytes(_STORED.size))]
     seconds = (now - _EPOCH) // _SECOND
     start = seconds - seconds % (length := limit.window // _SECOND)
     if spent[place] == start + length:  # begun already, by a clock that was a little ahead
@@ -34,9 +34,9 @@ def spend(standing: PersonCounters, what: str, limit: QuotaLimit, now: datetime)
     return _STORED.pack(*spent)
 
 
-def limit_message(standing: PersonCounters) -> dict[str, tuple[datetime, int]]:
+def quota_usage(counters: PersonCounters) -> dict[str, tuple[datetime, int]]:
     """How much of each was used, and since when."""
-    spent = _STORED.unpack(standing.quota_use) if standing.quota_use else ()
+    spent = _STORED.unpack(counters.quota_use) if counters.quota_use else ()
     return {
         what: (_EPOCH + timedelta(seconds=spent[place]), spent[place + 1])
         for what, place in _PLACES.items()

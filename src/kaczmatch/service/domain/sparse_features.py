@@ -1,4 +1,4 @@
-"""Feature vectors as they are stored: places and values of what is not zero, exactly."""
+"""Feature vectors as they are stored: the places and values that are not zero, exactly."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def packed(values: Vector) -> bytes:
 
 
 def unpacked(data: bytes, dimensions: int) -> Vector:
-    """The vector over so many names; a vocabulary may have grown since it was stored, but never shrinks."""
+    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
     entries = np.frombuffer(data, _ENTRY)
     if len(entries) and int(entries["place"].max()) >= dimensions:
-        raise InvalidInput("features", f"were stored under more than {dimensions} names")
+        raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     values = np.zeros(dimensions)
     values[entries["place"]] = entries["value"]
     return values

@@ -1,8 +1,12 @@
 """The port to whatever keeps records: two ways in, writing and reading.
 
 A **work** is a function that reads, decides and then writes. Works that are waiting at the same time are committed together,
-so one sync to disk pays for many. A work may be run more than once (after a lost race or a failed commit), and only what it
-answered in the run that was committed is handed on; so it must not touch anything but its transaction.
+so one sync to disk pays for many. A work may be run more than once (after a lost race or a failed commit). Only what it returned
+in the run that was committed is handed on. So it must not touch anything but its transaction.
+
+A **lock** is a name: the id of a person, or a name of `locks.py`. Works that name the same lock never overlap, in any process. So
+a work names everybody whose records it changes, and everything that it decides from and others may change. A work that names no
+lock may overlap with all others.
 """
 
 from __future__ import annotations
@@ -40,9 +44,9 @@ class Reader(Protocol):
     def find(
         self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
     ) -> list[R]:
-        """Records whose fields equal `equal`, in the order of `kind.listed_by()`, or against it with `newest`.
+        """Records whose fields equal `equal`, in the order of `kind.listed_by()`, or in the opposite order with `newest`.
 
-        `after` continues strictly beyond a place in that order: values of all its fields, or of the first ones.
+        `after` are values of the first fields of that order, or of all: only records beyond them are found.
         """
 
     def count(self, kind: type[R], **equal: Any) -> int:
@@ -59,19 +63,20 @@ class Transaction(Reader, Protocol):
         """Add a line to a log; the store numbers it. A key that is there already is an error."""
 
     def drop(self, kind: type[Record], *key: Any) -> None:
-        """Take a record away; one that is not there is not missed. Lines of a log go only with an erased person."""
+        """Delete a record; it need not exist. Lines of a log are deleted only when they are old or their person is erased."""
 
 
 class Store(Protocol):
-    """Keeps records. Works on the same people, as named by `people`, never overlap, in this process or any other."""
+    """Keeps records."""
 
     def write(
         self, work: Callable[[Transaction], T], *, locks: Collection[str] = (), prefetch: Iterable[RecordKey] = ()
     ) -> Future[T]:
         """Run a work and commit what it wrote; the future is done when that is on disk.
 
-        `reads` are fetched beforehand, for all works of a commit together: a work that gets only these is fast.
-        An exception that a work raises is its answer, and nothing that it wrote is kept.
+        `locks` are held from before the first read until the commit. `prefetch` are read beforehand, for all works of a commit
+        together: a work that gets only these is fast. An exception that a work raises goes to the future, and nothing that the
+        work wrote is kept.
         """
 
     def read(self) -> AbstractContextManager[Reader]:

@@ -13,15 +13,26 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.learners.contract import Learner
-from kaczmatch.recommend.exposure import Exposure
-from kaczmatch.recommend.policy import Experience, Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import Experience, Policy
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, SKIP, SWIPED, EventFold, without_undone
-from kaczmatch.service.domain.records import Block, Event, Impression, MatchSide, Person, PersonCounters, StoredDeck
+from kaczmatch.service.domain.folding import ModelFold, without_undone
+from kaczmatch.service.domain.records import (
+    Block,
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    MatchSide,
+    Person,
+    PersonCounters,
+    StoredDeck,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.decks import MOST_ADMIRERS
@@ -85,14 +96,14 @@ class Hindsight:
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
                 yield self._occasion(deck, cards)
-            self._exposure.shown([card.candidate for card in cards], deck.at)
+            self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 
     def _occasion(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
         minds, user, rules = self._settled(deck), deck.user, self._context.config
         profile = profile_of(self._people[user], self._words, rules.schema)
-        taste = minds.taste(user)
+        taste = minds.tracked(user)
         return PastDeck(
             deck,
             cards,
@@ -133,14 +144,14 @@ class Hindsight:
         self._past.append(event)
         if self._minds is not None:
             self._minds.tell(event)
-        if event.kind != SWIPED or event.candidate is None:
+        if event.kind != EventKind.SWIPED or event.candidate is None:
             return
-        user, other, liked = event.user, event.candidate, event.decision == LIKE
+        user, other, liked = event.user, event.candidate, event.decision == Decision.LIKE
         self._met[user][other] = max(event.at, self._met[user].get(other, event.at))
         self._likers[other].pop(user, None)
         if liked:
             self._likers[other][user] = None
-        if event.decision != SKIP:
+        if event.decision != Decision.SKIP:
             mine, theirs = (self._standings.get(one, PersonCounters(user=one)) for one in (user, other))
             said = rating_evidence(mine, liked=liked)
             excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
@@ -151,9 +162,9 @@ class Hindsight:
     def _appeal(self, user: str, at: datetime) -> float:
         return appeal_to(self._standings.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
-    def _fold_of(self, learner: Learner) -> EventFold:
+    def _fold_of(self, learner: Learner) -> ModelFold:
         prior = neutral_prior(learner, self._words.dimensions)
-        return EventFold(0, learner, prior, lambda _: self._words.dimensions)
+        return ModelFold(0, EventFold(learner, prior), lambda _: self._words.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

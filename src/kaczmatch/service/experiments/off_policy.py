@@ -10,11 +10,11 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.inference.off_policy import LoggedCards as DealtDecks
-from kaczmatch.inference.off_policy import OffPolicyEstimate, judged
+from kaczmatch.inference.off_policy import OffPolicyEstimate, estimate_off_policy
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.recommend.policy import Policy
+from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE
+from kaczmatch.service.domain.records import Decision
 from kaczmatch.service.experiments.hindsight import Hindsight, PastDeck
 
 DEALS = 4  # of the policy for each deck; chances are known in each, so a few do
@@ -45,7 +45,7 @@ class OffPolicyEvaluation:
         watch: Callable[[int, int], None] | None = None,
     ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
-        return judged(self.gathered(target, rng, since=since, watch=watch))
+        return estimate_off_policy(self.gathered(target, rng, since=since, watch=watch))
 
     def gathered(
         self,
@@ -91,26 +91,26 @@ class _Rows:
                 experience=occasion.experience,
                 exposure=occasion.exposure,
             )
-            chances += seen.chances / DEALS
+            chances += seen.propensities / DEALS
             # What a belief expects of a card is known before its answer; other learners have no probabilities.
-            foreseen += float(seen.shown_likes.sum()) / DEALS if knows else 0.0
-        guesses = seen.likes if knows else np.zeros(len(cards))
+            foreseen += float(seen.shown_forward.sum()) / DEALS if knows else 0.0
+        guesses = seen.forward if knows else np.zeros(len(cards))
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
-            self._cards.append((number, card.decision == LIKE, chance / card.propensity, guess))
+            self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
 
     def gathered(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)
         return DealtDecks(
             user=decks[0],
             size=decks[1].astype(np.float64),
-            least=decks[2].astype(np.float64),
-            foreseen=decks[3].astype(np.float64),
+            min_propensity=decks[2].astype(np.float64),
+            expected_likes=decks[3].astype(np.float64),
             deck=cards[0].astype(np.int64),
             like=cards[1].astype(np.float64),
             weight=cards[2].astype(np.float64),
-            guess=cards[3].astype(np.float64),
+            predicted=cards[3].astype(np.float64),
         )
 
 

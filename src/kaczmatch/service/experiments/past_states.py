@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from typing import final
 
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.policy import Policy
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.policy import Policy
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.service.domain.folding import EventFold, TrackedState
+from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Event, Person
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
@@ -21,44 +21,33 @@ from kaczmatch.service.meeting.serving_index import grown_state
 class PastStates:
     """Nobody yet; people enter, events are told in their order, and `recommender` deals as of what was told."""
 
-    def __init__(self, rules: ServiceConfig, words: Vocabulary, fold: EventFold, policy: Policy) -> None:
-        self.fold, self._words, self._rules = fold, words, rules
-        self._tastes: dict[str, TrackedState] = {}
-        self._states: dict[Hashable, State] = {}
+    def __init__(self, config: ServiceConfig, vocabulary: Vocabulary, fold: ModelFold, policy: Policy) -> None:
+        self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
+        self._tracked: dict[str, TrackedState] = {}
         self._changed: set[str] = set()
-        self._index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
-        start = grown_state(fold, fold.start().state, words)
-        self.recommender = Recommender(
-            index=self._index,
-            states=lambda ids: [self._states.get(identifier, start) for identifier in ids],
-            policy=policy,
-            fusion=rules.fusion,
-            cooldown=rules.cooldown,
-            private_order=True,
-        )
+        self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
+        self.recommender = self._people.recommender(policy, fusion=config.fusion, cooldown=config.cooldown)
 
     def enter(self, people: Iterable[Person]) -> None:
         new = list(people)
-        self._index.put(*(profile_of(person, self._words, self._rules.schema) for person in new))
-        self._changed.update(person.id for person in new if person.id in self._tastes)
+        self._people.index.upsert(*(profile_of(person, self._vocabulary, self._schema) for person in new))
+        self._changed.update(person.id for person in new if person.id in self._tracked)
 
     def leave(self, people: Collection[Person]) -> None:
-        self._index.remove(*(person.id for person in people))
+        self._people.index.remove(*(person.id for person in people))
 
     def tell(self, event: Event) -> None:
-        self._tastes[event.user] = self.fold.step(self.taste(event.user), event)
+        self._tracked[event.user] = self.fold.step(self.tracked(event.user), event)
         self._changed.add(event.user)
 
-    def taste(self, user: str) -> TrackedState:
-        return self._tastes.get(user, self.fold.start())
+    def tracked(self, user: str) -> TrackedState:
+        return self._tracked.get(user, self.fold.start())
 
     def state(self, user: str) -> State:
-        return grown_state(self.fold, self.taste(user).state, self._words)
+        return grown_state(self.fold, self.tracked(user).state, self._vocabulary)
 
     def settle(self, appeal: dict[Hashable, float]) -> None:
         """Bring the index up to what was told."""
-        new: dict[Hashable, State] = {user: self.state(user) for user in self._changed}
-        self._states.update(new)
-        self._index.prefer(new)
-        self._index.set_appeal(appeal)
+        self._people.learn({user: self.tracked(user).state for user in self._changed})
+        self._people.index.set_appeal(appeal)
         self._changed.clear()

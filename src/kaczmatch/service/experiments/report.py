@@ -12,11 +12,10 @@ import numpy as np
 from scipy.stats import chisquare
 
 from kaczmatch.inference import sequential
-from kaczmatch.inference.clustered import Estimate
+from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
-from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Event, Impression, StoredDeck
+from kaczmatch.service.domain.records import Decision, Event, Impression, StoredDeck
 from kaczmatch.service.domain.store import Reader
 
 OUTCOMES = ("likes a card", "matches a card")
@@ -37,7 +36,7 @@ class ArmReport:
     waiting: int
     decks: int
     cards: int
-    outcomes: tuple[Estimate | None, ...]
+    outcomes: tuple[IntervalEstimate | None, ...]
 
 
 @final
@@ -47,7 +46,7 @@ class Contrast:
 
     arm: str
     outcome: str
-    difference: Estimate | None
+    difference: IntervalEstimate | None
     course: tuple[tuple[int, float, float, float], ...]
 
 
@@ -133,14 +132,14 @@ class ExperimentReports:
             len(all_mine) - len(mine),
             sum(one.decks for one in all_mine),
             sum(one.cards for one in all_mine),
-            tuple(sequential.mean(_rates(mine, place)).last() for place in range(len(OUTCOMES))),
+            tuple(sequential.mean_sequence(_rates(mine, place)).last() for place in range(len(OUTCOMES))),
         )
 
 
 def _count(reader: Reader, deck: StoredDeck, unit: _Unit, until: datetime) -> None:
     """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
     cards = reader.find(Impression, user=deck.user, deck=deck.id)
-    liked = [(card.user, card.swipe) for card in cards if card.decision == LIKE]
+    liked = [(card.user, card.swipe) for card in cards if card.decision == Decision.LIKE]
     swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
     unit.decks += 1
     unit.cards += len(cards)
@@ -162,7 +161,9 @@ def _rates(units: Sequence[_Unit], outcome: int) -> np.ndarray[tuple[int], np.dt
 
 def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: float) -> Contrast:
     both = [one for one in done if one.arm in (arm, first)]
-    course = sequential.difference(_rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha)
+    course = sequential.difference_sequence(
+        _rates(both, outcome), np.array([one.arm == arm for one in both], np.bool_), alpha=alpha
+    )
     known = np.flatnonzero(~np.isnan(course.value))
     shown = known[np.unique(np.linspace(0, len(known) - 1, _POINTS).astype(np.int64))] if len(known) else known
     points = tuple((int(n) + 1, float(course.value[n]), float(course.low[n]), float(course.high[n])) for n in shown)

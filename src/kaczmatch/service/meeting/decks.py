@@ -9,21 +9,22 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.errors import whole
-from kaczmatch.recommend.deck import Deck, FilterHint
-from kaczmatch.recommend.filters import allowed
-from kaczmatch.recommend.policy import Experience
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.viewer import Viewer
+from kaczmatch.core.errors import check_integer
+from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.recommend.decks.deck import Deck, FilterHint
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.people.filters import passes_all_filters
+from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.config import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
-from kaczmatch.service.domain.folding import LIKE, TrackedState
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import (
     Block,
+    Decision,
     Impression,
     LatestDecision,
     MatchSide,
@@ -76,7 +77,7 @@ class Decks:
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
-        wanted = whole("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         with self.context.store.read() as reader:
             now = self.context.clock()
             hand = self._open(reader, user, now)
@@ -146,7 +147,7 @@ class Decks:
             return {}
         version, schema = self.context.catalogue.current(reader).vocabulary, self.context.config.schema
         mine = profile_of(me, self.context.catalogue.vocabulary(reader, version), schema)
-        passes = allowed(mine, columns_of(known, schema), now.astimezone(UTC).date())
+        passes = passes_all_filters(mine, columns_of(known, schema), now.astimezone(UTC).date())
         return {one.id: one for one, ok in zip(known, passes.tolist(), strict=True) if ok}
 
     def _log(
@@ -207,7 +208,7 @@ class Decks:
         wanted = [*reads, (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         if not self.context.store.write(work, locks=[user, *others], prefetch=wanted).result():
             return self.deck(user, len(cards))
-        self.world.exposure.shown(others, now)
+        self.world.exposure.record(others, now)
         return OpenDeck(dealt, tuple((card, people[card.candidate]) for card in cards))
 
 
@@ -225,7 +226,7 @@ def load_viewer(reader: Reader, context: Context, user: str, now: datetime) -> V
     met: dict[Hashable, datetime] = {
         pair.candidate: pair.at for pair in reader.find(LatestDecision, user=user, after=(now - context.config.cooldown,))
     }
-    likes = reader.find(LatestDecision, candidate=user, decision=LIKE, newest=True, limit=MOST_ADMIRERS)
+    likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
     return ViewerContext(me, viewer, taste, excluded_people(reader, user), met, tuple(pair.user for pair in likes))
 
 

@@ -12,11 +12,12 @@ from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, TrackedState, without_undone
-from kaczmatch.service.domain.records import Event, LatestDecision, Person
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.serving_index import grown_state
@@ -84,7 +85,7 @@ class Preferences:
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
         """Whom somebody likes, as of their last decision on each, the newest first."""
-        return self._listed(LatestDecision, user, after, limit, decision=LIKE)
+        return self._listed(LatestDecision, user, after, limit, decision=Decision.LIKE)
 
     def history(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Event]:
         """Everything somebody did, the newest first."""

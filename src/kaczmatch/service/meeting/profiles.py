@@ -16,27 +16,25 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.filters import CandidateColumns, as_number
-from kaczmatch.recommend.location import NOWHERE, Location, Point, reach
-from kaczmatch.recommend.profile import OLDEST, Profile, age_on
-from kaczmatch.recommend.schema import Schema
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
+from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import EDITS, spend
-from kaczmatch.service.domain.records import Change, Fact, Person, PersonCounters
+from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
-from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}", re.ASCII)
 _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
 _UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
-HELD = "held:"  # a fact about somebody whom an operator holds back
-ERASING = "erasing:"  # a fact about somebody who is gone, as long as there are traces of them
 
 
 @final
@@ -49,7 +47,7 @@ class ProfileInput:
     i_am: frozenset[str]
     i_look_for: frozenset[str]
     youngest: int = 18
-    oldest: int = OLDEST
+    oldest: int = MAX_AGE
     latitude: float | None = None
     longitude: float | None = None
     within_km: float | None = None
@@ -86,7 +84,7 @@ class Profiles:
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
             if known is None and welcome is not None:
                 welcome(transaction)
-            if known is None and transaction.get(Fact, ERASING + user) is not None:
+            if known is None and transaction.get(PendingErasure, user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(transaction)
             words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
@@ -104,8 +102,8 @@ class Profiles:
                     transaction.put(fold.encode(user, fold.start()))
             return person
 
-        facts = [(Fact, (HELD + user,)), (Fact, (ERASING + user,)), catalogue.ACTIVE_VERSIONS]
-        reads = [(Person, (user,)), (PersonCounters, (user,)), *facts]
+        about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
+        reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
     def pause(self, user: str, paused: bool) -> Future[Person]:
@@ -117,7 +115,7 @@ class Profiles:
                 self._released(transaction, user)
             return record_change(transaction, self.context, known, paused=paused)
 
-        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -127,7 +125,7 @@ class Profiles:
         return known
 
     def _released(self, transaction: Transaction, user: str) -> None:
-        if transaction.get(Fact, HELD + user) is not None:
+        if transaction.get(HeldPerson, user) is not None:
             raise Conflict("an operator holds this person back")
 
 
@@ -144,8 +142,8 @@ def counters_of(transaction: Reader, user: str) -> PersonCounters:
 
 
 def being_erased(reader: Reader) -> list[str]:
-    """Who is gone, and has left traces so far."""
-    return [fact.name.removeprefix(ERASING) for fact in reader.find(Fact) if fact.name.startswith(ERASING)]
+    """Who was erased, and of whom there are still traces."""
+    return [erasure.user for erasure in reader.find(PendingErasure)]
 
 
 def record_change(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
@@ -165,7 +163,7 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
     if (about.latitude is None) != (about.longitude is None):
         raise InvalidInput("location", "needs both latitude and longitude")
     located = about.latitude is not None and about.longitude is not None
-    place = Location.snapped(about.latitude or 0.0, about.longitude or 0.0) if located else None
+    place = Location.from_coordinates(about.latitude or 0.0, about.longitude or 0.0) if located else None
     features = words.vector(about.tags, about.features)
     person = Person(
         id=user,
@@ -185,8 +183,8 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
         changed=now,
     )
     profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
-    if age_on(about.born, today) > OLDEST:
-        raise InvalidInput("born", f"nobody is older than {OLDEST}")
+    if age_on(about.born, today) > MAX_AGE:
+        raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
@@ -214,22 +212,22 @@ def features_of(person: Person, words: Vocabulary) -> Vector:
     return features
 
 
-def columns_of(people: Sequence[Person], schema: Schema) -> CandidateColumns:
+def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
     x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
-    return CandidateColumns(
+    return FilterColumns(
         schema,
         [person.id for person in people],
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
-        np.array([as_number(person.born) for person in people], np.int32),
+        np.array([date_number(person.born) for person in people], np.int32),
         np.array([person.youngest for person in people], np.uint8),
         np.array([person.oldest for person in people], np.uint8),
         x,
         y,
         z,
-        np.array([reach(_within(person)) for person in people], np.float32),
+        np.array([max_squared_chord(_within(person)) for person in people], np.float32),
     )
 
 
@@ -247,12 +245,6 @@ def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, flo
     values = features_of(person, words)
     used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
-
-
-def checked_id(identifier: str) -> str:
-    if not isinstance(identifier, str) or not _ID.fullmatch(identifier):
-        raise InvalidInput("id", "must be 1 to 64 letters, digits or any of _ . : @ -, and begin with a letter or digit")
-    return identifier
 
 
 def _checked_name(name: str) -> str:

@@ -10,12 +10,21 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.recommend.decks.rank import RankedCandidates, rank
 from kaczmatch.recommend.explanation import Explanation, explain
-from kaczmatch.recommend.rank import Ranking, rank
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, RESET, SKIP, SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Impression, MatchSide, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import (
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    MatchSide,
+    Person,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.meeting.decks import excluded_people, load_viewer
@@ -43,7 +52,7 @@ class CandidateRanking:
     context: Context
     fresh_rng: Callable[[], np.random.Generator]
 
-    def rank(self, user: str, candidates: Sequence[str]) -> Ranking:
+    def rank(self, user: str, candidates: Sequence[str]) -> RankedCandidates:
         """Who of these may be shown to `user`, the best first, and why not the others. Scores are for operators and apps only."""
         if len(candidates) > MOST_RANKED:
             raise InvalidInput("candidates", f"at most {MOST_RANKED:,} at a time, got {len(candidates):,}")
@@ -77,7 +86,7 @@ class CandidateRanking:
         gone = {other for (other,) in keys} - {person.id for person in people}
         gone |= {str(other) for other, reasons in ranking.left_out if "blocked" in reasons}
         left_out = [(other, reasons) for other, reasons in ranking.left_out if other not in gone]
-        return Ranking(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
+        return RankedCandidates(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
 
     def why(self, user: str, other: str) -> ExplainedCandidate:
         """Which tags and which of one's own swipes speak for somebody one was shown, or matched with."""
@@ -99,7 +108,7 @@ class CandidateRanking:
             return ExplainedCandidate(explain(sight.viewer, shown, words), ())
         log = SwipeLog(
             user=np.zeros(len(swipes), np.int64),
-            label=[1 if event.decision == LIKE else -1 for event in swipes],
+            label=[1 if event.decision == Decision.LIKE else -1 for event in swipes],
             features=[unpacked(event.features or b"", words.dimensions) for event in swipes],
             appeal=[event.appeal for event in swipes],
         )
@@ -110,5 +119,5 @@ class CandidateRanking:
 def taught_by(events: Sequence[Event]) -> list[Event]:
     """The swipes that the present taste was learned from."""
     known = without_undone(events)
-    last = max((place for place, event in enumerate(known) if event.kind == RESET), default=-1)
-    return [event for event in known[last + 1 :] if event.kind == SWIPED and event.decision != SKIP]
+    last = max((place for place, event in enumerate(known) if event.kind == EventKind.RESET), default=-1)
+    return [event for event in known[last + 1 :] if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP]

@@ -6,24 +6,33 @@ Everything here can be read again from the store at any time; a deck checks who 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.exposure import Exposure
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
-from kaczmatch.recommend.recommender import Recommender
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import EventFold
-from kaczmatch.service.domain.records import Change, Event, Impression, LogRecord, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.records import (
+    ActiveVersions,
+    Change,
+    Event,
+    Impression,
+    LogRecord,
+    Person,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.operations.maintenance import last_dropped_change
 
 _AT_ONCE = 1_000
 _FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later
@@ -64,7 +73,7 @@ class ServingIndex:
         self.context = context
         self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
         self._following = threading.Lock()
-        self._states: dict[Hashable, State] = {}
+        self._people: IndexedStates
         self.exposure: Exposure
         self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
@@ -108,7 +117,7 @@ class ServingIndex:
             else:
                 self._refresh(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)
-                self._relearn(reader, sorted(swiped), fold, self.recommender.index, self._states)
+                self._relearn(reader, sorted(swiped), fold, self._people)
                 self._reweigh(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
@@ -122,8 +131,7 @@ class ServingIndex:
     def forget(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
         for user in people:
-            self.recommender.index.remove(user)
-            self._states.pop(user, None)
+            self._people.forget(user)
             self.exposure.forget(user)
 
     def _serves(self, current: ActiveVersions) -> bool:
@@ -138,22 +146,13 @@ class ServingIndex:
         current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
         words = context.catalogue.vocabulary(reader, current.vocabulary)
-        index = CandidateIndex(words, fold.learner, prior=fold.prior.grown(words.dimensions), schema=rules.schema)
-        states: dict[Hashable, State] = {}
-        start = grown_state(fold, fold.start().state, words)
-        recommender = Recommender(
-            index=index,
-            states=lambda ids: [states.get(identifier, start) for identifier in ids],
-            policy=rules.policy,
-            fusion=rules.fusion,
-            cooldown=rules.cooldown,
-            private_order=True,
-        )
+        people = IndexedStates(words, fold.learner, fold.prior, rules.schema)
+        recommender = people.recommender(rules.policy, fusion=rules.fusion, cooldown=rules.cooldown)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._bring(reader, page, fold, index, states)
+            self._bring(reader, page, fold, people)
             last = (page[-1].id,)
-        self._served, self._states = (current, recommender), states
+        self._served, self._people = (current, recommender), people
 
     def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
@@ -161,28 +160,19 @@ class ServingIndex:
             found = reader.many(Person, [(user,) for user in some])
             here = [person for person in found.values() if not person.paused]
             self.forget(set(some) - {person.id for person in here})
-            self._bring(reader, here, fold, self.recommender.index, self._states)
+            self._bring(reader, here, fold, self._people)
 
-    def _bring(
-        self, reader: Reader, people: Sequence[Person], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
-    ) -> None:
-        words, schema, ids = index.vocabulary, self.context.config.schema, [person.id for person in people]
-        index.put(*(profile_of(person, words, schema) for person in people))
-        self._relearn(reader, ids, fold, index, states)
+    def _bring(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
+        index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
+        index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
+        self._relearn(reader, ids, fold, people)
         self._reweigh(reader, ids, index)
 
-    def _relearn(
-        self, reader: Reader, people: Sequence[str], fold: EventFold, index: CandidateIndex, states: dict[Hashable, State]
-    ) -> None:
+    def _relearn(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
         """What people like by now."""
-        words = index.vocabulary
-        for some in _in_parts(people):
-            learned = reader.many(StoredState, [(fold.model, user) for user in some])
-            new: dict[Hashable, State] = {
-                user: grown_state(fold, fold.decode(one).state, words) for (_, user), one in learned.items() if user in index
-            }
-            index.prefer(new)
-            states.update(new)
+        for some in _in_parts(users):
+            stored = reader.many(StoredState, [(fold.model, user) for user in some])
+            people.learn({user: fold.decode(one).state for (_, user), one in stored.items() if user in people.index})
 
     def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
         """How others take to people by now."""
@@ -198,7 +188,7 @@ class ServingIndex:
         while page := reader.find(Impression, after=after, limit=_AT_ONCE):
             for card in page:
                 if card.candidate in self.recommender.index:
-                    self.exposure.shown([card.candidate], card.at)
+                    self.exposure.record([card.candidate], card.at)
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
@@ -206,7 +196,7 @@ def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
-def grown_state(fold: EventFold, state: State, words: Vocabulary) -> State:
+def grown_state(fold: ModelFold, state: State, words: Vocabulary) -> State:
     return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import final
+from typing import Final, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.filters import allowed
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
-from kaczmatch.service.domain.catalogue import ActiveVersions
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, PASS, SESSION_ENDED, SKIP, SWIPED
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import SWIPES, spend
 from kaczmatch.service.domain.records import (
+    ActiveVersions,
     Block,
+    Decision,
     Event,
-    Fact,
+    EventKind,
+    HeldPerson,
     Impression,
     LatestDecision,
     MatchSide,
@@ -29,7 +31,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
-from kaczmatch.service.meeting.profiles import HELD, checked_id, columns_of, counters_of, profile_of, require_person
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
 
 
 @final
@@ -40,7 +42,7 @@ class Swipe:
     user: str
     id: str
     candidate: str
-    decision: str
+    decision: str  # a `Decision`, or its value
     deck: str
 
 
@@ -126,7 +128,7 @@ class Swiping:
         if card.swipe is not None:
             raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
         spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
-        transaction.put(card.answered(swipe.id, swipe.decision))
+        transaction.put(card.answered(swipe.id, Decision(swipe.decision)))
         return self._learn(transaction, swipe, them, spent, now, imported=False)
 
     def _learn(
@@ -142,15 +144,16 @@ class Swiping:
             mine = replace(mine, in_session=False)
         back = transaction.get(LatestDecision, swipe.candidate, swipe.user)
         known = pair if imported and pair is not None and pair.at > now else None  # an import may be older than what stands
-        mutual = known is None and swipe.decision == LIKE and back is not None and back.decision == LIKE
+        decision = Decision(swipe.decision)
+        mutual = known is None and decision == Decision.LIKE and back is not None and back.decision == Decision.LIKE
         new = mutual and not self._matched(transaction, swipe) and not self._blocked(transaction, swipe)
         event = Event(
             user=swipe.user,
             id=swipe.id,
-            kind=SWIPED,
+            kind=EventKind.SWIPED,
             at=now,
             candidate=swipe.candidate,
-            decision=swipe.decision,
+            decision=decision,
             features=them.features,
             appeal=appeal_to(theirs, pair, now, rules.appeal),
             vocabulary=current.vocabulary,
@@ -161,7 +164,7 @@ class Swiping:
         )
         transaction.append(event)
         self._fold(transaction, current, event)
-        counts, liked = swipe.decision != SKIP, swipe.decision == LIKE
+        counts, liked = decision != Decision.SKIP, decision == Decision.LIKE
         own: tuple[float, float, datetime | None] = (
             (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
         )
@@ -172,7 +175,7 @@ class Swiping:
         latest = LatestDecision(
             user=swipe.user,
             candidate=swipe.candidate,
-            decision=swipe.decision if known is None else known.decision,
+            decision=decision if known is None else known.decision,
             at=now if known is None else known.at,
             swipe=swipe.id if known is None else known.swipe,
             excess=own[0],
@@ -198,7 +201,7 @@ class Swiping:
         event = Event(
             user=standing.user,
             id=f"~end:{self.context.new_id()}",  # no client can choose such an id
-            kind=SESSION_ENDED,
+            kind=EventKind.SESSION_ENDED,
             at=at,
             vocabulary=current.vocabulary,
             model=current.model,
@@ -234,13 +237,13 @@ class Swiping:
 
         Who has paused themselves may still be answered; whom an operator holds back not.
         """
-        if them.paused and transaction.get(Fact, HELD + them.id) is not None:
+        if them.paused and transaction.get(HeldPerson, them.id) is not None:
             return False
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
         version = self.context.catalogue.current(transaction).vocabulary
         words, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
-        return bool(allowed(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
+        return bool(passes_all_filters(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate
@@ -262,9 +265,12 @@ class Swiping:
         ]
 
 
+_DECISIONS: Final = frozenset(Decision)  # plain strings are found in it too
+
+
 def _check(swipe: Swipe) -> None:
     checked_id(swipe.user), checked_id(swipe.id), checked_id(swipe.candidate)
-    if swipe.decision not in (LIKE, PASS, SKIP):
+    if swipe.decision not in _DECISIONS:
         raise InvalidInput("decision", f"must be like, pass or skip, got {swipe.decision!r}")
     if swipe.candidate == swipe.user:
         raise InvalidInput("candidate", "nobody swipes on themselves")
@@ -273,6 +279,6 @@ def _check(swipe: Swipe) -> None:
 def _again(known: Event, swipe: Swipe) -> SwipeResult:
     """The same answer to the same swipe; another one under its id is a mistake."""
     said = (known.kind, known.candidate, known.decision, known.deck or "")
-    if said != (SWIPED, swipe.candidate, swipe.decision, swipe.deck):
+    if said != (EventKind.SWIPED, swipe.candidate, swipe.decision, swipe.deck):
         raise Reused(f"the id {swipe.id!r} was used for another swipe")
     return SwipeResult(known, repeated=True)

@@ -6,12 +6,21 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.service.domain.appeal import less, without_decision
-from kaczmatch.service.domain.catalogue import ActiveVersions
+from kaczmatch.service.domain.appeal import without_decision, without_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import decisions, recounted
-from kaczmatch.service.domain.folding import LIKE, RESET, SESSION_ENDED, SKIP, SWIPED, UNDONE
-from kaczmatch.service.domain.records import Change, Event, Impression, LatestDecision, MatchSide, PersonCounters, StoredState
+from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.records import (
+    ActiveVersions,
+    Change,
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    PersonCounters,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person
@@ -33,10 +42,10 @@ class Undoing:
             if done is not None:
                 return done
             event = transaction.get(Event, user, swipe)
-            if event is None or event.kind != SWIPED or event.candidate is None or event.candidate not in other:
+            if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in other:
                 raise NotFound(f"there is no swipe {swipe!r}")
             events = transaction.find(Event, user=user)
-            last = next((one for one in reversed(events) if one.kind != SESSION_ENDED), None)
+            last = next((one for one in reversed(events) if one.kind != EventKind.SESSION_ENDED), None)
             if last is None or last.id != swipe:
                 raise Conflict("only the last swipe can be undone")
             if transaction.get(MatchSide, user, event.candidate) is not None:
@@ -45,7 +54,7 @@ class Undoing:
             undone = Event(
                 user=user,
                 id=f"~undo:{swipe}",
-                kind=UNDONE,
+                kind=EventKind.UNDONE,
                 at=self.context.clock(),
                 undoes=swipe,
                 vocabulary=current.vocabulary,
@@ -71,7 +80,7 @@ class Undoing:
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
-                kind=RESET,
+                kind=EventKind.RESET,
                 at=self.context.clock(),
                 vocabulary=current.vocabulary,
                 model=current.model,
@@ -87,18 +96,18 @@ class Undoing:
     def _undecide(self, transaction: Transaction, event: Event, events: list[Event]) -> None:
         """Everything that followed from the swipe, as it was before it."""
         user, other = event.user, event.candidate or ""
-        earlier = decisions(events).get(other)
+        earlier = standing_decisions(events).get(other)
         pair, mine, theirs = (
             transaction.get(LatestDecision, user, other),
             transaction.get(PersonCounters, user),
             transaction.get(PersonCounters, other),
         )
-        if pair is not None and mine is not None and theirs is not None and event.decision != SKIP:
+        if pair is not None and mine is not None and theirs is not None and event.decision != Decision.SKIP:
             how = self.context.config.appeal
             if earlier is None and pair.appeal_as_of is not None:  # all that they ever said of the other
-                theirs = less(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
+                theirs = without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
             else:
-                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == LIKE, how=how)
+                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == Decision.LIKE, settings=how)
             transaction.put(theirs)
             transaction.append(
                 Change(id=self.context.new_id(), user=other, at=self.context.clock())
@@ -108,7 +117,7 @@ class Undoing:
         if earlier is None or pair is None:
             transaction.drop(LatestDecision, user, other)
         else:
-            transaction.put(replace(pair, decision=earlier.decision or SKIP, at=earlier.at, swipe=earlier.id))
+            transaction.put(replace(pair, decision=earlier.decision or Decision.SKIP, at=earlier.at, swipe=earlier.id))
         card = transaction.get(Impression, user, event.deck or "", other)
         if card is not None:
             transaction.put(replace(card, swipe=None, decision=None))

@@ -20,15 +20,15 @@ import numpy as np
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.records import Delivery, Fact, OutboxMessage
-from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
+from kaczmatch.service.domain.locks import SCRUB
+from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, OutboxMessage
+from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.messages.feed import ERASED, Feed, concerned
 from kaczmatch.service.messages.sender import RetrySchedule, Sender, SendResult
 
 WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
 
-_SETTLED = "webhooks:settled"  # the number up to which nothing is left to do
 _MOST_LOADED = 10_000
 _AT_ONCE = 500
 _ROUND = 64  # messages between two looks at the lease
@@ -106,8 +106,8 @@ class Deliverer:
         while self._loaded < _MOST_LOADED:
             with self.context.store.read() as reader:
                 if self._read_to < 0:
-                    fact = reader.get(Fact, _SETTLED)
-                    self._read_to = self._marked = 0 if fact is None else int(fact.value)
+                    progress = reader.get(DeliveryProgress, SINGLE_ROW)
+                    self._read_to = self._marked = 0 if progress is None else progress.settled_to
                 page = reader.find(OutboxMessage, posted=True, after=(self._read_to,), limit=_AT_ONCE)
                 states = reader.many(Delivery, [(one.id,) for one in page])
             for one in page:
@@ -178,7 +178,7 @@ class Deliverer:
                 transaction.put(delivery)
             return True
 
-        return self.context.store.write(work, locks=[self.lease.lock, LOCK, *concerned([message])])
+        return self.context.store.write(work, locks=[self.lease.lock, SCRUB, *concerned([message])])
 
     def _settled(self, letter: _Letter) -> None:
         line = self._lines[letter.message.user]
@@ -198,7 +198,7 @@ class Deliverer:
         def work(transaction: Transaction) -> bool:
             held = self.lease.held(transaction)
             if held:
-                transaction.put(Fact(name=_SETTLED, value=str(first - 1)))
+                transaction.put(DeliveryProgress(settled_to=first - 1))
             return held
 
         if self.context.store.write(work, locks=[self.lease.lock]).result():

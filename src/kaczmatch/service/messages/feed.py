@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.core.errors import whole
+from kaczmatch.core.errors import check_integer
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.locks import FEED, SCRUB
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
-from kaczmatch.service.domain.scrubbing import LOCK, mark_for_scrubbing
+from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
@@ -33,15 +34,15 @@ class Feed:
 
     def read(self, after: int = 0, limit: int = 100) -> list[OutboxMessage]:
         """Messages beyond a number, in order. Whoever goes on from the last number misses none."""
-        start = whole("after", after, low=0, high=_LAST)
-        most = whole("limit", limit, low=1, high=LARGEST_PAGE)
+        start = check_integer("after", after, low=0, high=_LAST)
+        most = check_integer("limit", limit, low=1, high=LARGEST_PAGE)
         self.post()
         with self.context.store.read() as reader:
             return reader.find(OutboxMessage, posted=True, after=(start,), limit=most)
 
     def acknowledge(self, upto: int) -> int:
         """The app has these: they are deleted. Says how many there were."""
-        last = whole("upto", upto, low=0, high=_LAST)
+        last = check_integer("upto", upto, low=0, high=_LAST)
         gone = 0
         while True:
             with self.context.store.read() as reader:
@@ -70,7 +71,7 @@ class Feed:
                 return len(here)
 
             reads = [(OutboxMessage, (one.id,)) for one in page]
-            posted += self.context.store.write(work, locks=["~feed", *concerned(page)], prefetch=reads).result()
+            posted += self.context.store.write(work, locks=[FEED, *concerned(page)], prefetch=reads).result()
 
     def _drop(self, page: Sequence[OutboxMessage]) -> None:
         def work(transaction: Transaction) -> None:
@@ -80,7 +81,7 @@ class Feed:
             if any(one.topic == ERASED for one in page):
                 mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, locks=[*concerned(page), LOCK]).result()
+        self.context.store.write(work, locks=[*concerned(page), SCRUB]).result()
 
 
 def concerned(messages: Iterable[OutboxMessage]) -> list[str]:

@@ -9,11 +9,20 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.service.domain.appeal import summed
+from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import decisions, recounted
-from kaczmatch.service.domain.folding import LIKE, SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record
+from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import (
+    Decision,
+    Event,
+    EventKind,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    PersonCounters,
+    Record,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.decks import excluded_people
 
@@ -52,13 +61,13 @@ class ConsistencyCheck:
         if standing is None or standing != recounted(standing, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.reader.find(LatestDecision, candidate=self.user)
-        excess, information = summed(raters, standing, self.context.config.appeal)
+        excess, information = summed_evidence(raters, standing, self.context.config.appeal)
         held = (0.0, 0.0) if standing is None else (standing.excess, standing.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
-        stands = decisions(self.log)
+        stands = standing_decisions(self.log)
         for other in sorted({*stands, *pairs}):
             event, pair = stands.get(other), pairs.get(other)
             said = None if event is None else (event.decision, event.at, event.id)
@@ -66,7 +75,9 @@ class ConsistencyCheck:
                 yield f"what {self.user!r} decided on {other!r} is not what its events say"
 
     def _cards(self) -> Iterator[str]:
-        answers = {(one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == SWIPED}
+        answers = {
+            (one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == EventKind.SWIPED
+        }
         for card in self.reader.find(Impression, user=self.user):
             if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
                 yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
@@ -93,10 +104,10 @@ class ConsistencyCheck:
 
     def _unmatched(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
-        likes = [other for other, pair in pairs.items() if pair.decision == LIKE]
+        likes = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE]
         back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
         apart = excluded_people(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
-            if returned is not None and returned.decision == LIKE and other not in apart:
+            if returned is not None and returned.decision == Decision.LIKE and other not in apart:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

@@ -9,29 +9,29 @@ from functools import partial
 from typing import TypeVar, final
 
 from kaczmatch.service.access.erased_tokens import drop_expired
+from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.locks import CHANGES, SCRUB
 from kaczmatch.service.domain.records import (
     AuditEntry,
     Change,
     Delivery,
-    Fact,
     Impression,
+    LastDroppedChange,
     OutboxMessage,
     Person,
     PersonCounters,
     Record,
     StoredDeck,
 )
-from kaczmatch.service.domain.scrubbing import LOCK as SCRUB_LOCK
 from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
-from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.swipes import Swiping
 
-Aging = TypeVar("Aging", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
+Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
 
 _AT_ONCE = 1_000
 _CHANGES_KEPT = timedelta(minutes=5)  # every process reads them within two seconds; one that was away loads everybody again
-_DROPPED = "changes:dropped"  # the highest number of those that are not kept any more
 
 
 @final
@@ -68,7 +68,7 @@ class Maintenance:
             if not now_ended:
                 return ended
 
-    def _drop_before(self, kind: type[Aging], limit: datetime) -> int:
+    def _drop_before(self, kind: type[Dated], limit: datetime) -> int:
         """Records older than that; they are listed by age."""
         dropped = 0
         while True:
@@ -76,21 +76,15 @@ class Maintenance:
                 old = [one for one in reader.find(kind, limit=_AT_ONCE) if one.at < limit]
             if not old:
                 return dropped
-            people = ("~changes", SCRUB_LOCK) if kind in (Change, OutboxMessage) else ()
-            self.context.store.write(partial(_drop_all, self.context, old), locks=people).result()
+            locks = (CHANGES, SCRUB) if kind in (Change, OutboxMessage) else ()
+            self.context.store.write(partial(_drop_all, self.context, old), locks=locks).result()
             dropped += len(old)
-
-
-def last_dropped_change(reader: Reader) -> int:
-    """The number up to which changes may be missing."""
-    fact = reader.get(Fact, _DROPPED)
-    return 0 if fact is None else int(fact.value)
 
 
 def _drop_all(context: Context, records: Sequence[Record], transaction: Transaction) -> None:
     changes = [record for record in records if isinstance(record, Change)]
     if changes:
-        transaction.put(Fact(name=_DROPPED, value=str(max(last_dropped_change(transaction), *(one.number for one in changes)))))
+        transaction.put(LastDroppedChange(change=max(last_dropped_change(transaction), *(one.number for one in changes))))
     people = {(record.user,) for record in records if isinstance(record, Change | OutboxMessage)}
     if len(transaction.many(Person, people)) < len(people):
         mark_for_scrubbing(transaction, context)  # the id of somebody who was erased

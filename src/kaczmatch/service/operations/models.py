@@ -11,16 +11,26 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.learners.population.fit import fit_population
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Experience
+from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.service.domain.catalogue import ActiveVersions, model_record, neutral_prior, stored
+from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE
-from kaczmatch.service.domain.records import Event, Model, Person, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.locks import MODELS
+from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
+    ActiveVersions,
+    Decision,
+    Event,
+    Model,
+    Person,
+    StoredPrior,
+    StoredState,
+    StoredVocabulary,
+)
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
 from kaczmatch.service.domain.store import Transaction
@@ -46,18 +56,18 @@ class Models:
         prior = neutral_prior(learner(slug, **settings), words.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
-            known = ActiveVersions.read(transaction)
+            known = transaction.get(ActiveVersions, SINGLE_ROW)
             if known is not None:
                 return known
             now = self.context.clock()
-            transaction.put(StoredVocabulary(version=1, terms=stored(words), at=now))
+            transaction.put(StoredVocabulary(version=1, terms=terms_json(words), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
-            current = ActiveVersions(1, 0, 1)
-            current.write(transaction)
+            current = ActiveVersions(model=1, building=0, vocabulary=1)
+            transaction.put(current)
             return current
 
-        return self.context.store.write(work, locks=["~models"]).result()
+        return self.context.store.write(work, locks=[MODELS]).result()
 
     def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
@@ -68,11 +78,11 @@ class Models:
             if changed.dimensions > MOST_NAMES:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
             words = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=words.version, terms=stored(words), at=self.context.clock()))
-            replace(current, vocabulary=words.version).write(transaction)
+            transaction.put(StoredVocabulary(version=words.version, terms=terms_json(words), at=self.context.clock()))
+            transaction.put(replace(current, vocabulary=words.version))
             return words
 
-        return self.context.store.write(work, locks=["~models"]).result()
+        return self.context.store.write(work, locks=[MODELS]).result()
 
     def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
         """What people like on average, from those who have swiped; None where they are too few to say."""
@@ -87,12 +97,12 @@ class Models:
             return None
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
-            label=[1 if event.decision == LIKE else -1 for _, event in swipes],
+            label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
         rule = learner(slug, **settings)
-        return fit_population(rule, log, neutral=neutral_prior(rule, dimensions))
+        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
@@ -110,10 +120,10 @@ class Models:
             now = self.context.clock()
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(number, slug, settings, prior, BUILDING, now))
-            replace(current, building=number).write(transaction)
+            transaction.put(replace(current, building=number))
             return number
 
-        number = self.context.store.write(begin, locks=["~models"]).result()
+        number = self.context.store.write(begin, locks=[MODELS]).result()
         self._build(number, told)
         return number
 
@@ -132,12 +142,12 @@ class Models:
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
-                sampler.belief(rule)
+                sampler.require_belief(rule)
 
     def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
         while self._teach(number, told):
             pass  # who has come meanwhile
-        self.context.store.write(lambda tx: self._switch(tx, number), locks=["~models"]).result()
+        self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
         self._clear()
 
     def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
@@ -176,7 +186,7 @@ class Models:
             record = transaction.get(Model, model)
             if record is not None:
                 transaction.put(replace(record, status=status))
-        replace(current, model=number, building=0).write(transaction)
+        transaction.put(replace(current, model=number, building=0))
 
     def _clear(self) -> None:
         """States of models that are used no more."""

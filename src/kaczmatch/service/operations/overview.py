@@ -12,12 +12,13 @@ from typing import final
 import numpy as np
 
 from kaczmatch.learners.logs.monitors import gram_condition
-from kaczmatch.recommend.exposure import gini, top_share
+from kaczmatch.recommend.decks.exposure import gini, top_share
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, PASS, SWIPED
 from kaczmatch.service.domain.records import (
     AbuseReport,
+    Decision,
     Event,
+    EventKind,
     Impression,
     MatchSide,
     Model,
@@ -108,7 +109,7 @@ def overview(context: Context) -> Overview:
         learned = reader.many(StoredState, [(current.model, user) for user in recent])
         names = context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         swipes = [one for one in lines if one.at > now - _WINDOW and _decided(one) and not one.imported]
-        likes = [one for one in swipes if one.decision == LIKE]
+        likes = [one for one in swipes if one.decision == Decision.LIKE]
         policies = Counter((deck.policy, deck.sampler, deck.reason) for deck in decks)
         shown = _shown(cards, people)
         gauged = [_gauged(rows, names) for rows in recent.values()]
@@ -144,7 +145,7 @@ def _suspects(reader: Reader, users: Collection[str]) -> tuple[SuspiciousAccount
 
 
 def _decided(event: Event) -> bool:
-    return event.kind == SWIPED and event.decision in (LIKE, PASS)
+    return event.kind == EventKind.SWIPED and event.decision in (Decision.LIKE, Decision.PASS)
 
 
 def _last_swipes(newest_first: Iterable[Event]) -> dict[str, list[Event]]:
@@ -184,7 +185,7 @@ def _minutes(swipes: Sequence[Event], decks: Sequence[StoredDeck], now: datetime
     for one in swipes:
         minute = one.at.replace(second=0, microsecond=0)
         swiped[minute] += 1
-        liked[minute] += one.decision == LIKE
+        liked[minute] += one.decision == Decision.LIKE
     for deck in decks:
         dealt[deck.at.replace(second=0, microsecond=0)] += 1
     times = [start + timedelta(minutes=place) for place in range(61)]

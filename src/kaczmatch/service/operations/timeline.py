@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, Fact, MatchSide, Person, StoredDeck
+from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Person, StoredDeck
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import HELD, record_change, require_person
+from kaczmatch.service.meeting.profiles import record_change, require_person
 from kaczmatch.service.operations.overview import Overview, overview
 
 
@@ -47,11 +47,11 @@ class OperatorActions:
         """What one person did and what was done about them. That it was looked at is written down first."""
 
         def work(transaction: Transaction) -> tuple[Person, bool]:
-            person, held = require_person(transaction, user), transaction.get(Fact, HELD + user) is not None
+            person, held = require_person(transaction, user), transaction.get(HeldPerson, user) is not None
             transaction.append(self._audit(actor, "looked at timeline", user))
             return person, held
 
-        reads = [(Person, (user,)), (Fact, (HELD + user,))]
+        reads = [(Person, (user,)), (HeldPerson, (user,))]
         person, held = self.context.store.write(work, locks=[user], prefetch=reads).result()
         with self.context.store.read() as reader:
             moments = [
@@ -80,14 +80,14 @@ class OperatorActions:
         def work(transaction: Transaction) -> None:
             person = require_person(transaction, user)
             if held:
-                transaction.put(Fact(name=HELD + user, value=actor))
+                transaction.put(HeldPerson(user=user, actor=actor))
                 if not person.paused:
                     record_change(transaction, self.context, person, paused=True)
             else:
-                transaction.drop(Fact, HELD + user)
+                transaction.drop(HeldPerson, user)
             transaction.append(self._audit(actor, "held back" if held else "released", user))
 
-        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (Fact, (HELD + user,))])
+        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
 
     def overview(self) -> Overview:
         return overview(self.context)

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.appeal import less
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
+from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.outbox import announce
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -18,11 +20,12 @@ from kaczmatch.service.domain.records import (
     Change,
     Delivery,
     Event,
-    Fact,
+    HeldPerson,
     Impression,
     LatestDecision,
     MatchSide,
     OutboxMessage,
+    PendingErasure,
     Person,
     PersonCounters,
     Record,
@@ -30,15 +33,17 @@ from kaczmatch.service.domain.records import (
     StoredState,
 )
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.domain.scrubbing import LOCK, Scrubbing, mark_for_scrubbing
+from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import ERASING, HELD, being_erased, checked_id
+from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
-# Where a person can stand: every field that names one. A test walks all records to see that none is missing.
+# Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
+# see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
     (PersonCounters, "user"),
+    (HeldPerson, "user"),
     (StoredState, "user"),
     (StoredDeck, "user"),
     (Impression, "user"),
@@ -94,7 +99,7 @@ class Erasure:
     def _remove(self, transaction: Transaction, user: str) -> None:
         """From now on nobody meets this person, and nothing new can be said of them."""
         if transaction.get(Person, user) is None:
-            if transaction.get(Fact, ERASING + user) is not None:
+            if transaction.get(PendingErasure, user) is not None:
                 return  # it was begun, and goes on
             raise nobody(user)
         found: list[Record] = []
@@ -106,8 +111,7 @@ class Erasure:
             if isinstance(record, OutboxMessage):
                 transaction.drop(Delivery, record.id)
         self.farewells.note(transaction, user)
-        transaction.drop(Fact, HELD + user)
-        transaction.put(Fact(name=ERASING + user, value=""))
+        transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
     def _clean(self, user: str) -> None:
@@ -121,17 +125,17 @@ class Erasure:
             self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
 
         def finished(transaction: Transaction) -> None:
-            if transaction.get(Fact, ERASING + user) is None:
+            if transaction.get(PendingErasure, user) is None:
                 return  # somebody else was at it too, and has told
-            transaction.drop(Fact, ERASING + user)
+            transaction.drop(PendingErasure, user)
             mark_for_scrubbing(transaction, self.context)
             announce(transaction, self.context, "profile.erased", user, {"user": user})
 
-        self.context.store.write(finished, locks=[user, LOCK]).result()
+        self.context.store.write(finished, locks=[user, SCRUB]).result()
 
     def _forget(self, transaction: Transaction, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""
-        if transaction.get(Fact, ERASING + user) is None:
+        if transaction.get(PendingErasure, user) is None:
             return  # another process has finished it: whoever has the name by now is somebody new
         events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
@@ -146,7 +150,9 @@ class Erasure:
             standing = recounted(standing, kept)
             transaction.put(standing)
         if given is not None and given.appeal_as_of is not None and standing is not None:
-            transaction.put(less(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal))
+            transaction.put(
+                without_evidence(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
+            )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
         if standing is not None:  # processes remember the state and appeal that were

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.quotas import limit_message
+from kaczmatch.service.domain.quotas import quota_usage
 from kaczmatch.service.domain.records import (
     AbuseReport,
     Block,
@@ -51,7 +51,7 @@ def export(context: Context, user: str) -> dict[str, Any]:
         parts = {
             "profile": _plain(person) | {"tags": tags, "features": features},
             "counters": _plain(counters),
-            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in limit_message(counters).items()],
+            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in quota_usage(counters).items()],
             "learned": None if learned is None else _plain(learned),
             **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
         }

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kaczmatch.recommend.location import Location
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.formats.columns import PROFILE_COLUMNS, SWIPE_COLUMNS, time_text
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import SWIPED, without_undone
-from kaczmatch.service.domain.records import Event, Person
+from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.records import Event, EventKind, Person
 from kaczmatch.service.meeting.profiles import tags_of
-from kaczmatch.service.transfer.profiles import FIELDS as PROFILE
-from kaczmatch.service.transfer.swipes import FIELDS as SWIPE
 
-COLUMNS: Final = {"profiles": PROFILE, "swipes": SWIPE}
+COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
 _AT_ONCE = 500
 
 Batch = list[dict[str, Any]]
@@ -72,12 +71,12 @@ def _swipes(context: Context) -> Iterator[Batch]:
                 {
                     "user": event.user,
                     "candidate": event.candidate,
-                    "decision": event.decision,
-                    "at": event.at.isoformat().replace("+00:00", "Z"),
+                    "decision": None if event.decision is None else event.decision.value,
+                    "at": time_text(event.at),
                     "id": event.id,
                 }
                 for event in events
-                if event.kind == SWIPED
+                if event.kind == EventKind.SWIPED
             ]
             if batch:
                 yield batch

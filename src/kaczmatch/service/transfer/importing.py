@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, final
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import Row, read_rows
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Fact
+from kaczmatch.service.domain.records import ImportProgress
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import Reader, StoreUnavailable
 
@@ -137,10 +137,10 @@ class Importing(Generic[T]):
         result = ImportResult(rows=found.rows, bad=found.bad, problems=found.first(), unread=unread)
         if asked.dry_run or (found.bad and not asked.skip_bad):
             return result
-        name = f"import:{self._digest(asked)}"
-        done, wrote = self._progress(name), _Tally()
-        self._write(asked, wrote, name, told, done, found)
-        self.context.store.write(lambda tx: tx.drop(Fact, name)).result()
+        digest = self._digest(asked)
+        done, wrote = self._progress(digest), _Tally()
+        self._write(asked, wrote, digest, told, done, found)
+        self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
         return replace(
             result,
             written=wrote.written,
@@ -250,13 +250,13 @@ class Importing(Generic[T]):
         with asked.path.open("rb") as file:
             return hashlib.sha256(options.encode() + hashlib.file_digest(file, "sha256").digest()).hexdigest()
 
-    def _progress(self, name: str) -> int:
+    def _progress(self, digest: str) -> int:
         with self.context.store.read() as reader:
-            fact = reader.get(Fact, name)
-        return 0 if fact is None else int(fact.value)
+            progress = reader.get(ImportProgress, digest)
+        return 0 if progress is None else progress.rows
 
-    def _save(self, name: str, rows: int) -> None:
-        self.context.store.write(lambda tx: tx.put(Fact(name=name, value=str(rows))))
+    def _save(self, digest: str, rows: int) -> None:
+        self.context.store.write(lambda tx: tx.put(ImportProgress(digest=digest, rows=rows)))
 
 
 def shown(result: ImportResult) -> dict[str, Any]:

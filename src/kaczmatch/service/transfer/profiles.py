@@ -8,18 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.profile import OLDEST
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.formats.columns import PROFILE_COLUMNS
+from kaczmatch.recommend.people.profile import MAX_AGE
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, checked_id, new_person
+from kaczmatch.service.meeting.profiles import ProfileInput, Profiles, new_person
 from kaczmatch.service.transfer import fields as cells
 
-FIELDS: Final = (
-    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags", "features",
-    "paused",
-)  # fmt: skip
+FIELDS: Final = PROFILE_COLUMNS
 _NEEDED = ("id", "name", "born", "i_am", "i_look_for")
 
 
@@ -58,7 +57,7 @@ class ProfileImport:
             i_am=cells.names("i_am", given["i_am"]),
             i_look_for=cells.names("i_look_for", given["i_look_for"]),
             youngest=cells.whole("youngest", given.get("youngest", 18)),
-            oldest=cells.whole("oldest", given.get("oldest", OLDEST)),
+            oldest=cells.whole("oldest", given.get("oldest", MAX_AGE)),
             latitude=cells.real("latitude", given["latitude"]) if "latitude" in given else None,
             longitude=cells.real("longitude", given["longitude"]) if "longitude" in given else None,
             within_km=cells.real("within_km", given["within_km"]) if "within_km" in given else None,

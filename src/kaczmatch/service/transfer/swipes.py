@@ -10,20 +10,15 @@ from hashlib import blake2b
 from typing import Any, Final, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import DECISIONS, SWIPE_COLUMNS
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import LIKE, PASS, SKIP
-from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.person_ids import checked_id
+from kaczmatch.service.domain.records import Decision, Person
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import checked_id
 from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
 from kaczmatch.service.transfer import fields as cells
 
-FIELDS: Final = ("user", "candidate", "decision", "at", "id")
-_DECISIONS = {
-    "like": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
-    "pass": PASS, "0": PASS, "false": PASS, "-1": PASS, "left": PASS,
-    "skip": SKIP,
-}  # fmt: skip
+FIELDS: Final = SWIPE_COLUMNS
 
 
 @final
@@ -88,11 +83,11 @@ class SwipeImport:
         return True
 
 
-def _decision(value: Any) -> str:
+def _decision(value: Any) -> Decision:
     word = f"{value:g}" if isinstance(value, float) else str(value).strip().lower()[:8]
-    if word not in _DECISIONS:
+    if word not in DECISIONS:
         raise InvalidInput("decision", f"must be like, pass or skip (or 1/0), got {str(value)[:40]!r}")
-    return _DECISIONS[word]
+    return Decision(DECISIONS[word])
 
 
 def _named(user: str, candidate: str, decision: str, at: datetime) -> str:

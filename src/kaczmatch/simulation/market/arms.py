@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from kaczmatch.learners.registry import learner
-from kaczmatch.recommend.policy import Always, DeckPlan, PaperPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
 from kaczmatch.simulation.market.popularity import Popularity
 from kaczmatch.simulation.market.town import Town
 
@@ -28,20 +28,20 @@ class MarketPolicy:
 
     name: str
     policy: Policy
-    shared: Shared
+    shared: MarketSettings
 
-    def play(self, town: Town, pace: Pace) -> Log:
+    def play(self, town: Town, pace: Pace) -> MarketLog:
         return play(town, lambda _viewer, _round: self.policy, pace, self.shared)
 
 
-def arms() -> list[MarketPolicy]:
+def market_policies() -> list[MarketPolicy]:
     """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, and every sampler with and
     without admirer quota and exposure cap."""
-    ours, theirs = Shared(), Shared(learner=learner("block-nk"), fusion="geometric")
+    ours, theirs = MarketSettings(), MarketSettings(learner=learner("block-nk"), fusion="geometric")
     compared = [
         MarketPolicy(DEFAULT, ServiceConfig().policy, ours),
         MarketPolicy(PAPER, PaperPolicy(), theirs),
-        MarketPolicy("paper, cosine at once", PaperPolicy(enough=0), theirs),
+        MarketPolicy("paper, cosine at once", PaperPolicy(cosine_from_swipes=0), theirs),
         MarketPolicy("paper, greedy at once", _always(sampler("greedy")), theirs),
         MarketPolicy("popularity", _always(Popularity()), ours),
     ]
@@ -57,4 +57,6 @@ _SAFEGUARDS: Final = (("", False, False), (" + quota", True, False), (" + cap", 
 
 
 def _always(chosen: Sampler, *, admirers: float = 0.0, capped: bool = False, floor: float = 0.0) -> Always:
-    return Always(deck_plan=DeckPlan(sampler=chosen, reason="compared", admirers=admirers, capped=capped, floor=floor))
+    return Always(
+        deck_plan=DeckPlan(sampler=chosen, reason="compared", admirer_quota=admirers, exposure_capped=capped, uniform_floor=floor)
+    )

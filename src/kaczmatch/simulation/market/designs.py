@@ -12,9 +12,9 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.recommend.location import Location
+from kaczmatch.recommend.people.location import Location
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
-from kaczmatch.simulation.market.engine import Log, Pace, PolicyOf, play
+from kaczmatch.simulation.market.engine import MarketLog, Pace, PolicyOf, play
 from kaczmatch.simulation.market.outcome import effective
 from kaczmatch.simulation.market.town import Town
 
@@ -35,7 +35,7 @@ class Regions:
         profiles = [
             replace(
                 profile,
-                location=Location.snapped(0.0, 10.0 * self.region(place)),
+                location=Location.from_coordinates(0.0, 10.0 * self.region(place)),
                 within_km=np.inf if travels[place] else _NEAR_KM,
             )
             for place, profile in enumerate(town.profiles)
@@ -55,7 +55,7 @@ class DesignEstimate:
     by: dict[Assigned, float]
 
 
-def found(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block: int) -> DesignEstimate:
+def compare_designs(town: Town, arms: tuple[Arm, Arm], regions: Regions, pace: Pace, block: int) -> DesignEstimate:
     """Both arms for everybody in turn, then three experiments, all with the same people; `block` rounds make a block of time."""
     spread = regions.of(town)
     everybody = [_rate(play(spread, _always(arm), pace), spread) for arm in arms]
@@ -91,7 +91,7 @@ def _placed(experiment: Experiment, regions: Regions, block: int) -> Callable[[i
     return lambda viewer, number: experiment.arm(str(unit[experiment.assigned](viewer, number)))
 
 
-def _rate(log: Log, town: Town, cards: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> float:
+def _rate(log: MarketLog, town: Town, cards: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None) -> float:
     """Effective matches per 100 of some cards; not a number where an arm has none."""
     made = effective(log, town)
     some = made if cards is None else made[cards]

@@ -8,8 +8,8 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.exposure import gini
-from kaczmatch.simulation.market.engine import Log
+from kaczmatch.recommend.decks.exposure import gini
+from kaczmatch.simulation.market.engine import MarketLog
 from kaczmatch.simulation.market.town import Pairs, Town
 
 SOON: Final = 50  # cards
@@ -31,7 +31,7 @@ class MarketOutcome:
     like_rate: float
 
 
-def outcome(log: Log, town: Town) -> MarketOutcome:
+def outcome(log: MarketLog, town: Town) -> MarketOutcome:
     matched = effective(log, town)
     first, seen = first_match(log, town), np.bincount(log.viewer, minlength=len(town))
     cards, matches = len(log), int(np.count_nonzero(matched))
@@ -47,13 +47,13 @@ def outcome(log: Log, town: Town) -> MarketOutcome:
     )
 
 
-def effective(log: Log, town: Town) -> Pairs:
+def effective(log: MarketLog, town: Town) -> Pairs:
     """Which cards made a match that both meant."""
     both = town.likes[log.viewer, log.candidate] & town.likes[log.candidate, log.viewer]
     return np.asarray(log.matched & both)
 
 
-def first_match(log: Log, town: Town) -> Vector:
+def first_match(log: MarketLog, town: Town) -> Vector:
     """How many cards each person had seen when their first effective match was made; infinite where there was none."""
     rows = [np.flatnonzero(log.viewer == person) for person in range(len(town))]
     first = np.full(len(town), np.inf)
@@ -63,7 +63,7 @@ def first_match(log: Log, town: Town) -> Vector:
     return first
 
 
-def _waiting(log: Log, town: Town) -> float:
+def _waiting(log: MarketLog, town: Town) -> float:
     liked, shown = np.zeros((2, len(town), len(town)), np.bool_)
     liked[log.viewer[log.liked], log.candidate[log.liked]] = True
     shown[log.viewer, log.candidate] = True

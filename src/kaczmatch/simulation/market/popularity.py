@@ -7,8 +7,8 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from kaczmatch.recommend.samplers.contract import Draw, Pool, TwoStageSampler, in_order
-from kaczmatch.recommend.samplers.ranked_draw import ranked
+from kaczmatch.recommend.samplers.contract import Draw, Pool, TwoStageSampler, descending
+from kaczmatch.recommend.samplers.ranked_draw import draw_ranked
 
 
 @final
@@ -19,8 +19,8 @@ class Popularity(TwoStageSampler):
     slug: ClassVar[str] = "popularity"
     why: ClassVar[str] = "liked by many"
 
-    def some(self, size: int) -> int:  # noqa: ARG002
+    def first_stage_size(self, size: int) -> int:  # noqa: ARG002
         return 2**31 - 1  # everybody
 
     def draw(self, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
-        return ranked(in_order(np.where(pool.capped, -np.inf, pool.appeal), rng), size)
+        return draw_ranked(descending(np.where(pool.capped, -np.inf, pool.appeal), rng), size)

@@ -11,11 +11,11 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput, checked, nearest, whole
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number, did_you_mean
 from kaczmatch.core.vectors import Matrix, unit_rows
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.vocabulary import Vocabulary
-from kaczmatch.simulation.market.real_people import drawn
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.simulation.market.real_people import draw_people
 from kaczmatch.simulation.market.town import DAY, Pairs, Town, compatible
 from kaczmatch.simulation.population import Rng, population
 
@@ -31,14 +31,14 @@ class Census:
     side: int = 300  # people on each side
     tags: int = 60  # where the population does not bring its own
     like_rate: float = 0.2  # share of the people they could meet whom people like; the paper's population has its own
-    flip: float = 0.2  # share of pairs about whom somebody says the opposite of what they feel
+    label_noise: float = 0.2  # share of pairs about whom somebody says the opposite of what they feel
     people: Path | None = None  # real profiles, for the population that is drawn from them
 
     def __post_init__(self) -> None:
-        whole("side", self.side, low=2, high=100_000)
-        whole("tags", self.tags, low=2, high=10_000)
-        checked("like_rate", self.like_rate, low=0.0, high=1.0, open_low=True)
-        checked("flip", self.flip, low=0.0, high=1.0)
+        check_integer("side", self.side, low=2, high=100_000)
+        check_integer("tags", self.tags, low=2, high=10_000)
+        check_number("like_rate", self.like_rate, low=0.0, high=1.0, open_low=True)
+        check_number("label_noise", self.label_noise, low=0.0, high=1.0)
 
 
 @final
@@ -72,7 +72,7 @@ def _okcupid(census: Census, rng: Rng) -> _Drawn:
     """Real profiles; the taste of each is the profile of somebody they could meet."""
     if census.people is None:
         raise InvalidInput("people", "this population is drawn from real profiles: name their file, with --people people.csv.gz")
-    names, profiles = drawn(census.people, 2 * census.side, rng)
+    names, profiles = draw_people(census.people, 2 * census.side, rng)
     meet = compatible(profiles)
     ideals = [rng.choice(np.flatnonzero(row)) if row.any() else place for place, row in enumerate(meet)]
     tags = np.array([profile.features for profile in profiles])
@@ -88,12 +88,12 @@ ABOUT: Mapping[str, str] = MappingProxyType({name: (draw.__doc__ or "").strip() 
 def town(kind: str, seed: int, census: Census = Census()) -> Town:  # noqa: B008
     """One seed of the population called `kind`."""
     if kind not in _POPULATIONS:
-        raise InvalidInput("population", f"there is no population {kind!r}; {nearest(kind, _POPULATIONS)}")
+        raise InvalidInput("population", f"there is no population {kind!r}; {did_you_mean(kind, _POPULATIONS)}")
     if census.people is not None and kind != "okcupid":
         raise InvalidInput("people", f"are for the population 'okcupid'; {kind!r} is made up")
     found = _POPULATIONS[kind](census, np.random.default_rng([seed, 0, 0]))
     likes = found.scores >= _threshold(kind, census, found.scores, compatible(found.profiles))
-    turned = np.random.default_rng([seed, 0, 1]).random(likes.shape) < census.flip
+    turned = np.random.default_rng([seed, 0, 1]).random(likes.shape) < census.label_noise
     return Town(seed, Vocabulary.of(found.names), found.profiles, likes, likes ^ turned)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.profile import Profile
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.simulation.market.town import DAY
 from kaczmatch.simulation.population import Rng
 
@@ -18,7 +18,7 @@ _ABOUT: Final = ("person_id", "sex", "orientation", "age", "status")
 _YOUNGEST: Final = 18
 
 
-def drawn(path: Path, people: int, rng: Rng) -> tuple[list[str], list[Profile]]:
+def draw_people(path: Path, people: int, rng: Rng) -> tuple[list[str], list[Profile]]:
     """The names of the tags, and so many adults; birthdays and the ages they look for are made up."""
     if not path.is_file():
         raise InvalidInput("people", f"there is no file {path}")

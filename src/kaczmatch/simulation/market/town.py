@@ -10,9 +10,9 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.recommend.filters import CandidateColumns, allowed
-from kaczmatch.recommend.profile import Profile
-from kaczmatch.recommend.vocabulary import Vocabulary
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 Pairs = NDArray[np.bool_]
 
@@ -47,5 +47,5 @@ class Town:
 
 def compatible(profiles: Sequence[Profile]) -> Pairs:
     """Viewers x candidates: who may be shown to whom at the start, by the readable filters."""
-    candidates = CandidateColumns.of(profiles, profiles[0].schema)
-    return np.array([allowed(profile, candidates, DAY) for profile in profiles])
+    candidates = FilterColumns.from_profiles(profiles, profiles[0].schema)
+    return np.array([passes_all_filters(profile, candidates, DAY) for profile in profiles])

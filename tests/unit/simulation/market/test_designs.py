@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from kaczmatch.recommend.policy import MutualPolicy
+from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
-from kaczmatch.simulation.market.designs import Regions, found
-from kaczmatch.simulation.market.engine import Log, Pace, Shared, play
+from kaczmatch.simulation.market.designs import Regions, compare_designs
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import compatible
 
-CHANCE = MutualPolicy(floor=1.0, admirers=0.0)
+pytestmark = pytest.mark.slow  # a market per design
+
+CHANCE = MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)
 
 
 def test_only_travellers_meet_people_of_other_regions() -> None:
@@ -31,7 +34,7 @@ def test_only_travellers_meet_people_of_other_regions() -> None:
 
 def test_a_region_that_is_apart_lives_as_if_everybody_had_its_arm_and_a_user_does_not() -> None:
     """Why arms by region are unbiased there, and arms by user are not: the very same cards, answers and matches, or others."""
-    regions, pace, shared = Regions(number=2, travellers=0.0), Pace(rounds=3, deck=3), Shared(exposure_cap=1e9)
+    regions, pace, shared = Regions(number=2, travellers=0.0), Pace(rounds=3, deck=3), MarketSettings(exposure_cap=1e9)
     here = regions.of(town("archetypes", 1, Census(side=24)))
     mutual = MutualPolicy()
     everybody = play(here, lambda _viewer, _round: mutual, pace, shared)
@@ -42,7 +45,7 @@ def test_a_region_that_is_apart_lives_as_if_everybody_had_its_arm_and_a_user_doe
     assert lives(by_user, people[people % 5 < 2]) != lives(everybody, people[people % 5 < 2])
 
 
-def lives(log: Log, people: Any) -> list[tuple[Any, ...]]:
+def lives(log: MarketLog, people: Any) -> list[tuple[Any, ...]]:
     """What some people saw, said and made of it."""
     rows = np.isin(log.viewer, people)
     return list(zip(*(column[rows].tolist() for column in (log.viewer, log.candidate, log.liked, log.matched)), strict=True))
@@ -50,8 +53,8 @@ def lives(log: Log, people: Any) -> list[tuple[Any, ...]]:
 
 def test_every_design_is_measured_beside_the_truth_and_the_same_seed_finds_the_same() -> None:
     arms, here = (Arm("a", CHANCE), Arm("b", MutualPolicy())), town("archetypes", 1, Census(side=12))
-    once, again = (found(here, arms, Regions(number=2), Pace(rounds=4, deck=2), block=1) for _ in range(2))
+    once, again = (compare_designs(here, arms, Regions(number=2), Pace(rounds=4, deck=2), block=1) for _ in range(2))
     assert set(once.by) == set(Assigned)
     assert repr(once) == repr(again)
-    same = found(here, (arms[0], Arm("c", CHANCE)), Regions(number=2), Pace(rounds=2, deck=2), block=1)
+    same = compare_designs(here, (arms[0], Arm("c", CHANCE)), Regions(number=2), Pace(rounds=2, deck=2), block=1)
     assert same.truth == 0.0

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.recommend.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.settings.model import Settings
-from kaczmatch.simulation.market.arms import DEFAULT, arms
-from kaczmatch.simulation.market.engine import Log, Pace, Shared, play, service_learner
+from kaczmatch.simulation.market.arms import DEFAULT, market_policies
+from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play, service_learner
 from kaczmatch.simulation.market.outcome import effective, first_match, outcome
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import Town, compatible
@@ -29,8 +29,8 @@ def always(slug: str, **safeguards: float) -> Policy:
     return Always(deck_plan=DeckPlan(sampler=sampler(slug), reason="test", **safeguards))
 
 
-def alike(one: Log, other: Log) -> bool:
-    return all(getattr(one, each.name).tobytes() == getattr(other, each.name).tobytes() for each in fields(Log))
+def alike(one: MarketLog, other: MarketLog) -> bool:
+    return all(getattr(one, each.name).tobytes() == getattr(other, each.name).tobytes() for each in fields(MarketLog))
 
 
 def mixed_town(seed: int, people: int = 24) -> Town:
@@ -69,7 +69,7 @@ def test_cards_are_conserved_and_nobody_meets_twice_while_there_are_others(polic
     assert len(log) == len(here) * SHORT.cards
     assert (np.bincount(log.viewer, minlength=len(here)) == SHORT.cards).all()
     assert len(set(zip(log.viewer.tolist(), log.candidate.tolist(), strict=True))) == len(log)
-    assert ((log.chance > 0.0) & (log.chance <= 1.0)).all()
+    assert ((log.propensity > 0.0) & (log.propensity <= 1.0)).all()
 
 
 def test_a_match_is_made_by_the_second_of_two_likes_and_counts_if_both_were_meant() -> None:
@@ -108,7 +108,7 @@ def test_a_policy_is_asked_for_each_person_and_round() -> None:
     assert sorted(asked) == [(viewer, number) for viewer in range(len(here)) for number in range(SHORT.rounds)]
     uniform = log.viewer % 2 == 1
     # Everybody alike: 4 of whoever is left of 20, after 0, 4 and 8 cards and but for matches, who were met anyway.
-    np.testing.assert_allclose(log.chance[uniform], 4.0 / (20.0 - 4.0 * log.round[uniform]))
+    np.testing.assert_allclose(log.propensity[uniform], 4.0 / (20.0 - 4.0 * log.round[uniform]))
 
 
 def test_random_cards_match_as_often_as_arithmetic_says() -> None:
@@ -154,7 +154,7 @@ def test_likes_wait_where_the_liked_have_not_been_shown_who_liked_them() -> None
 
 
 def test_the_default_is_the_services() -> None:
-    default, ours = next(arm for arm in arms() if arm.name == DEFAULT), Settings()
+    default, ours = next(arm for arm in market_policies() if arm.name == DEFAULT), Settings()
     assert (default.policy.slug, ours.policy_settings) == (ours.policy, {})
     assert default.shared.exposure_cap == ours.exposure_cap
     assert (service_learner().slug, {"appeal": service_learner().appeal}) == (ours.learner, ours.learner_settings)
@@ -162,9 +162,9 @@ def test_the_default_is_the_services() -> None:
 
 def test_the_papers_pipeline_learns_in_blocks_and_keeps_its_stability() -> None:
     here = town("paper", 0, SMALL)
-    paper = next(arm for arm in arms() if arm.name == "paper")
+    paper = next(arm for arm in market_policies() if arm.name == "paper")
     assert isinstance(paper.policy, PaperPolicy)
-    assert paper.shared == Shared(learner=paper.shared.learner, fusion="geometric")
+    assert paper.shared == MarketSettings(learner=paper.shared.learner, fusion="geometric")
     assert paper.shared.learner.slug == "block-nk"
     assert len(paper.play(here, SHORT)) == len(here) * SHORT.cards
 

@@ -1,19 +1,41 @@
-"""What is stored, a class a table."""
+"""What is stored: one class per table."""
 
-from kaczmatch.service.domain.records.base import LogRecord, Record, columns
-from kaczmatch.service.domain.records.learning import Event, Model, StoredPrior, StoredState, StoredVocabulary
+from kaczmatch.service.domain.records.access import AuditEntry, ErasedUser, ServiceKey, StoredConsoleSession
+from kaczmatch.service.domain.records.base import SINGLE_ROW, LogRecord, Record, SingletonRecord, columns
+from kaczmatch.service.domain.records.learning import (
+    ActiveVersions,
+    Decision,
+    Event,
+    EventKind,
+    Model,
+    StoredPrior,
+    StoredState,
+    StoredVocabulary,
+)
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
-from kaczmatch.service.domain.records.people import Person, PersonCounters
-from kaczmatch.service.domain.records.running import AuditEntry, Change, Delivery, Fact, OutboxMessage, ServiceKey
+from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
+from kaczmatch.service.domain.records.people import HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records.running import (
+    Change,
+    DemoStart,
+    ImportProgress,
+    LastDroppedChange,
+    LastRefit,
+    PendingScrub,
+    StoredLease,
+)
 
 RECORDS: tuple[type[Record], ...] = (
     Person,
     PersonCounters,
+    HeldPerson,
+    PendingErasure,
     Event,
     StoredState,
     StoredVocabulary,
     StoredPrior,
     Model,
+    ActiveVersions,
     LatestDecision,
     StoredDeck,
     Impression,
@@ -22,32 +44,55 @@ RECORDS: tuple[type[Record], ...] = (
     AbuseReport,
     OutboxMessage,
     Delivery,
+    DeliveryProgress,
     Change,
+    LastDroppedChange,
     ServiceKey,
+    StoredConsoleSession,
+    ErasedUser,
     AuditEntry,
-    Fact,
+    StoredLease,
+    PendingScrub,
+    ImportProgress,
+    LastRefit,
+    DemoStart,
 )
 
 __all__ = [
     "RECORDS",
+    "SINGLE_ROW",
     "AbuseReport",
+    "ActiveVersions",
     "AuditEntry",
     "Block",
     "Change",
+    "Decision",
     "Delivery",
+    "DeliveryProgress",
+    "DemoStart",
+    "ErasedUser",
     "Event",
-    "Fact",
+    "EventKind",
+    "HeldPerson",
+    "ImportProgress",
     "Impression",
+    "LastDroppedChange",
+    "LastRefit",
     "LatestDecision",
     "LogRecord",
     "MatchSide",
     "Model",
     "OutboxMessage",
+    "PendingErasure",
+    "PendingScrub",
     "Person",
     "PersonCounters",
     "Record",
     "ServiceKey",
+    "SingletonRecord",
+    "StoredConsoleSession",
     "StoredDeck",
+    "StoredLease",
     "StoredPrior",
     "StoredState",
     "StoredVocabulary",

@@ -1,14 +1,16 @@
-"""What is stored: one frozen dataclass a table.
+"""What is stored: one frozen dataclass per table.
 
-`key` names the fields that tell two records apart, `order` the ones they are listed by (the last of them tells apart what the
-others do not; none is ever None), `indexes` what they are also looked up by. A `Logged` record is only ever appended; the store
-numbers it. Times are aware and in UTC.
+`key` names the fields that identify a record. `order` names the fields by which records are listed: together they are unique, and
+none is ever None. `indexes` names what records are also looked up by. A `LogRecord` is only appended, and the store numbers it. A
+`SingletonRecord` is the only row of its table. Times are aware and in UTC.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
+
+SINGLE_ROW: Final = 1  # the key of every `SingletonRecord`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,16 @@ class LogRecord(Record):
 
     order: ClassVar[tuple[str, ...]] = ("number",)
 
-    number: int = 0  # given by the store, rising within each person's lines
+    number: int = 0  # given by the store; it rises from one line of a person to the next
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingletonRecord(Record):
+    """Something that there is once, and that all processes must agree on."""
+
+    key: ClassVar[tuple[str, ...]] = ("id",)
+
+    id: int = SINGLE_ROW
 
 
 def columns(kind: type[Record]) -> tuple[str, ...]:

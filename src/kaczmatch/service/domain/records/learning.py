@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record
+from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
+
+
+@final
+class EventKind(StrEnum):
+    """What happened."""
+
+    SWIPED = "swiped"
+    SESSION_ENDED = "session-ended"
+    UNDONE = "undone"
+    RESET = "reset"
+
+
+@final
+class Decision(StrEnum):
+    """What a user decided about a candidate. Learners ignore a skip."""
+
+    LIKE = "like"
+    PASS = "pass"  # noqa: S105, no password
+    SKIP = "skip"
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(LogRecord):
-    """The truth: what a person did. A state is the fold of its person's events."""
+    """What a person did. The events are the truth: a state is the fold of its person's events."""
 
     table = "events"
     key = ("user", "id")
@@ -20,10 +40,10 @@ class Event(LogRecord):
 
     user: str
     id: str  # chosen by the client for swipes
-    kind: str  # swiped, session-ended, undone, reset
+    kind: EventKind
     at: datetime
     candidate: str | None = None
-    decision: str | None = None  # like, pass, skip
+    decision: Decision | None = None
     features: bytes | None = None  # the candidate's, as seen
     appeal: float = 0.0  # the candidate's, as seen
     vocabulary: int = 0  # its version then
@@ -37,7 +57,7 @@ class Event(LogRecord):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState(Record):
-    """What a model learned of one person: the fold of their events."""
+    """What a model learned about one person: the fold of their events."""
 
     table = "states"
     bulky = True
@@ -94,3 +114,15 @@ class Model(Record):
     prior: str
     status: str  # building, in use, retired
     created: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveVersions(SingletonRecord):
+    """What is in use: a model, the one that is being built (0: none), and the version of the vocabulary."""
+
+    table = "active_versions"
+
+    model: int
+    building: int
+    vocabulary: int

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.service.domain.records.base import Record
+from kaczmatch.service.domain.records.learning import Decision
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestDecision(Record):
-    """What one person last decided on another, and their part in the other's appeal."""
+    """What a user last decided about a candidate, and how much that counts in the candidate's appeal."""
 
     table = "latest_decisions"
     key = ("user", "candidate")
@@ -21,9 +22,9 @@ class LatestDecision(Record):
 
     user: str
     candidate: str
-    decision: str
+    decision: Decision
     at: datetime
-    swipe: str
+    swipe: str  # the id of the swipe
     excess: float = 0.0
     information: float = 0.0
     appeal_as_of: datetime | None = None
@@ -48,10 +49,10 @@ class StoredDeck(Record):
     reason: str
     model: int
     eligible: int
-    min_propensity: float  # the smallest probability that anybody eligible had of being in it
+    min_propensity: float  # the smallest that anybody eligible had
     experiment: str = ""
     arm: str = ""
-    unit: str = ""  # that was assigned to the arm, where it is not the user
+    unit: str = ""  # what was assigned to the arm; empty: the user
 
 
 @final
@@ -73,9 +74,9 @@ class Impression(Record):
     score: float
     reason: str
     swipe: str | None = None  # the id of the swipe
-    decision: str | None = None
+    decision: Decision | None = None
 
-    def answered(self, swipe: str, decision: str) -> Impression:
+    def answered(self, swipe: str, decision: Decision) -> Impression:
         return Impression(
             user=self.user,
             deck=self.deck,
@@ -105,13 +106,13 @@ class MatchSide(Record):
     id: str
     at: datetime
     ended: datetime | None = None
-    outcomes: tuple[str, ...] = ()  # message, met: as told by this side
+    outcomes: tuple[str, ...] = ()  # message, met: as this side says
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block(Record):
-    """One person does not want to meet another, ever."""
+    """One person never wants to meet another."""
 
     table = "blocks"
     key = ("user", "other")

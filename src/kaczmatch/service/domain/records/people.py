@@ -1,4 +1,4 @@
-"""Who takes part, and what is counted of them."""
+"""People, and what is counted about them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person(Record):
-    """A profile as the app put it; tags and features by their places in the vocabulary (see `sparse`)."""
+    """A profile as the app put it. Tags and features are kept by their places in the vocabulary (see `sparse_features`)."""
 
     table = "people"
     key = ("id",)
@@ -40,7 +40,7 @@ class Person(Record):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonCounters(Record):
-    """Counters of one person: as a swiper, and how others took to them (`learners.appeal`)."""
+    """Counters of one person: what they swiped, and their appeal (`learners.population.appeal`)."""
 
     table = "person_counters"
     key = ("user",)
@@ -52,23 +52,23 @@ class PersonCounters(Record):
     likes: int = 0
     excess: float = 0.0
     information: float = 0.0
-    appeal_as_of: datetime | None = None  # to when the two before are aged
+    appeal_as_of: datetime | None = None  # the moment to which the two above are aged
     last_deck: str | None = None  # the last one dealt
-    last_swipe_at: datetime = NEVER  # last time
+    last_swipe_at: datetime = NEVER
     session: str = ""  # the last one, named by the id of its first swipe
     in_session: bool = False  # whether that is still open
-    quota_use: bytes = b""  # of their quotas (see `quotas`)
+    quota_use: bytes = b""  # see `quotas`
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
-    def with_appeal(self, excess: float, information: float, weighed: datetime) -> PersonCounters:
+    def with_appeal(self, excess: float, information: float, as_of: datetime) -> PersonCounters:
         return PersonCounters(
             user=self.user,
             swipes=self.swipes,
             likes=self.likes,
             excess=excess,
             information=information,
-            appeal_as_of=weighed,
+            appeal_as_of=as_of,
             last_deck=self.last_deck,
             last_swipe_at=self.last_swipe_at,
             session=self.session,
@@ -76,7 +76,7 @@ class PersonCounters(Record):
             quota_use=self.quota_use,
         )
 
-    def after_swipe(self, at: datetime, session: str, spent: bytes, *, counts: bool, liked: bool) -> PersonCounters:
+    def after_swipe(self, at: datetime, session: str, quota_use: bytes, *, counts: bool, liked: bool) -> PersonCounters:
         return PersonCounters(
             user=self.user,
             swipes=self.swipes + counts,
@@ -88,5 +88,28 @@ class PersonCounters(Record):
             last_swipe_at=at,
             session=session,
             in_session=True,
-            quota_use=spent,
+            quota_use=quota_use,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPerson(Record):
+    """Somebody whom an operator holds back: paused, and unable to resume."""
+
+    table = "held_people"
+    key = ("user",)
+
+    user: str
+    actor: str  # the operator's key
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingErasure(Record):
+    """Somebody who was erased and of whom there are still traces in other people's records."""
+
+    table = "pending_erasures"
+    key = ("user",)
+
+    user: str

@@ -1,44 +1,12 @@
-"""What the service needs to run: messages, changes, keys, an audit trail."""
+"""What the processes of the service agree on while they run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboxMessage(LogRecord):
-    """Something to tell the app: by webhook, and in the feed until it is acknowledged."""
-
-    table = "outbox"
-    key = ("id",)
-    indexes = (("number",), ("posted", "number"), ("user",), ("other",))
-
-    id: str
-    topic: str  # match.created, profile.erased, ...
-    user: str
-    other: str = ""
-    body: str = ""  # JSON
-    at: datetime
-    posted: bool = False  # into the feed, under a new number: those are in the order of their commits
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery(Record):
-    """How far the webhook has got with a message; none: not tried yet."""
-
-    table = "deliveries"
-    key = ("message",)
-
-    message: str
-    attempts: int
-    next: datetime | None  # None: delivered, or given up
-    status: str  # waiting, delivered, failed
+from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
 
 
 @final
@@ -57,44 +25,65 @@ class Change(LogRecord):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceKey(Record):
-    """A service key; only its hash is kept."""
+class LastDroppedChange(SingletonRecord):
+    """Changes up to this number are not kept any more."""
 
-    table = "keys"
-    key = ("id",)
+    table = "last_dropped_change"
 
-    id: str
-    name: str
-    hash: str
-    scopes: tuple[str, ...]
-    created: datetime
-    expires: datetime | None = None
-    revoked: datetime | None = None
+    change: int
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry(LogRecord):
-    """Who looked at or changed what as an operator."""
+class StoredLease(Record):
+    """The right of one process to do a job, until a time."""
 
-    table = "audit"
-    key = ("id",)
-    indexes = (("number",), ("user",))
-
-    id: str
-    at: datetime
-    actor: str
-    action: str
-    user: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact(Record):
-    """A small thing that all processes must agree on, such as how far an import has got."""
-
-    table = "facts"
+    table = "leases"
     key = ("name",)
 
-    name: str
-    value: str
+    name: str  # of the job
+    holder: str  # chosen by the process
+    until: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingScrub(SingletonRecord):
+    """Deleted rows have left bytes in the files of the database, which are to be scrubbed."""
+
+    table = "pending_scrub"
+
+    since: datetime  # the first deletion that was not scrubbed
+    last_deletion: str  # a random id: it changes with every deletion
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportProgress(Record):
+    """How far an import has got: asked for again, the same file goes on from there."""
+
+    table = "import_progress"
+    key = ("digest",)
+
+    digest: str  # of the file and the options
+    rows: int  # that have been written
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRefit(SingletonRecord):
+    """When the prior was last fitted again without being asked."""
+
+    table = "last_refit"
+
+    at: datetime
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoStart(SingletonRecord):
+    """The day on which the demo was first started. The ages of its people are counted from it."""
+
+    table = "demo_start"
+
+    day: date

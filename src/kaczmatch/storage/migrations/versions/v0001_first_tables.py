@@ -35,6 +35,15 @@ def upgrade() -> None:
         batch_op.create_index("abuse_reports_user", ["user"], unique=False)
 
     op.create_table(
+        "active_versions",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("building", sa.BigInteger(), nullable=False),
+        sa.Column("vocabulary", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "audit",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
@@ -75,6 +84,14 @@ def upgrade() -> None:
         batch_op.create_index("changes_user", ["user"], unique=False)
 
     op.create_table(
+        "console_sessions",
+        sa.Column("secret_hash", TEXT, autoincrement=False, nullable=False),
+        sa.Column("service_key", TEXT, nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("secret_hash"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "decks",
         sa.Column("user", TEXT, autoincrement=False, nullable=False),
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
@@ -106,6 +123,27 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "delivery_progress",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("settled_to", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "demo_start",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("day", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "erased_users",
+        sa.Column("user_hash", TEXT, autoincrement=False, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("user_hash"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "events",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("user", TEXT, nullable=False),
@@ -131,10 +169,17 @@ def upgrade() -> None:
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
     op.create_table(
-        "facts",
-        sa.Column("name", TEXT, autoincrement=False, nullable=False),
-        sa.Column("value", TEXT, nullable=False),
-        sa.PrimaryKeyConstraint("name"),
+        "held_people",
+        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("actor", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("user"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "import_progress",
+        sa.Column("digest", TEXT, autoincrement=False, nullable=False),
+        sa.Column("rows", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("digest"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -169,6 +214,20 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "last_dropped_change",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("change", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "last_refit",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "latest_decisions",
         sa.Column("user", TEXT, autoincrement=False, nullable=False),
         sa.Column("candidate", TEXT, autoincrement=False, nullable=False),
@@ -184,6 +243,14 @@ def upgrade() -> None:
     with op.batch_alter_table("latest_decisions", schema=None) as batch_op:
         batch_op.create_index("latest_decisions_candidate_decision_at", ["candidate", "decision", "at"], unique=False)
 
+    op.create_table(
+        "leases",
+        sa.Column("name", TEXT, autoincrement=False, nullable=False),
+        sa.Column("holder", TEXT, nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "matches",
         sa.Column("user", TEXT, autoincrement=False, nullable=False),
@@ -229,6 +296,20 @@ def upgrade() -> None:
         batch_op.create_index("outbox_posted_number", ["posted", "number"], unique=False)
         batch_op.create_index("outbox_user", ["user"], unique=False)
 
+    op.create_table(
+        "pending_erasures",
+        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("user"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "pending_scrub",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("last_deletion", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "people",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),

@@ -1,0 +1,1 @@
+"""Decks: who is eligible, which policy deals, which cards come with which propensity, and why a deck is empty."""

@@ -1,0 +1,127 @@
+"""Which people a deck is dealt, and the propensity of each.
+
+A deck has up to three parts: admirers of the viewer, the sampler's choice, and a few people drawn uniformly. A person can enter
+by any part, so the propensity is the probability of entering by at least one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.decks.policy import DeckPlan
+from kaczmatch.recommend.index.membership import PersonNumbers, is_in, positions_in
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndices
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Deal:
+    """The people of a deck, their propensities, and which of them were drawn uniformly.
+
+    `min_propensity` is the smallest propensity of any eligible person. `propensity_of` gives the propensities of any eligible
+    people, dealt or not.
+    """
+
+    numbers: PersonNumbers
+    propensities: Vector
+    uniform: PersonNumbers
+    min_propensity: float
+    propensity_of: Callable[[PersonNumbers], Vector]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedPool:
+    """A pool, the numbers of its people, and the probability with which each of them entered the pool."""
+
+    numbers: PersonNumbers
+    pool: Pool
+    entry_probability: Vector
+
+
+def deal(
+    plan: DeckPlan,
+    size: int,
+    eligible: int,
+    main: WeightedPool,
+    admirers: WeightedPool,
+    shuffled: PersonNumbers,
+    rng: np.random.Generator,
+) -> Deal:
+    """Draw `size` different people. The uniform cards come from `shuffled`: some of the `eligible` people, in random order."""
+    min_uniform, extra = _split(plan.uniform_floor * size)
+    uniform_cards = min_uniform + int(rng.random() < extra)
+    quota = min(math.floor(plan.admirer_quota * size), len(admirers.pool), size - uniform_cards)
+    admirer_draw = plan.sampler.draw(admirers.pool, quota, rng) if quota else _EMPTY_DRAW
+    main_draw = plan.sampler.draw(main.pool, size, rng)
+    chosen = admirers.numbers[admirer_draw.rows]
+    # Given the admirers that were drawn, the sampler fills the remaining cards with its best of the others.
+    taken = positions_in(main.numbers, chosen) if quota else NO_ROWS
+    by_sampler = main_draw.conditional(taken[taken >= 0])
+    fresh = main_draw.rows[~is_in(main.numbers[main_draw.rows], chosen)] if quota else main_draw.rows
+    chosen = np.concatenate([chosen, main.numbers[fresh[: size - uniform_cards - quota]]])
+    uniform = shuffled[~is_in(shuffled, chosen)][: size - len(chosen)] if len(shuffled) else shuffled
+    numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
+    # For each possible number of uniform cards: its probability, the sampler's inclusion probabilities, and that of a uniform
+    # card.
+    cases = [
+        (weight, by_sampler(max(size - cards - quota, 0)), min(cards / max(eligible - (size - cards), 1), 1.0))
+        for cards, weight in ((min_uniform, 1.0 - extra), (min_uniform + 1, extra))
+        if weight > 0.0
+    ]
+    # Where the sampler had too few candidates, the remaining cards are uniform.
+    rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > min_uniform + 1 else 0.0
+
+    def propensities(asked: PersonNumbers, entry: Vector, missing: float) -> Vector:
+        rows = positions_in(main.numbers, asked)
+        found = np.zeros(len(asked))
+        for weight, sampled, by_chance in cases:
+            found += weight * _either(_values_at(sampled, rows, 0.0), by_chance)
+        found = _values_at(entry, rows, missing) * np.maximum(found, rest)
+        if quota:
+            as_admirer = _values_at(admirer_draw.inclusion_probabilities(quota), positions_in(admirers.numbers, asked), 0.0)
+            found = _either(found, as_admirer)
+        return np.minimum(found, 1.0)
+
+    # Given this pool, the propensity of its people is not weighted by their entry probability, and that of all others is 0.
+    sampled_pool, entered = bool(main.entry_probability.min(initial=1.0) < 1.0), np.ones(len(main.entry_probability))
+
+    def propensity_of(asked: PersonNumbers) -> Vector:
+        return propensities(asked, entered, 0.0 if sampled_pool else 1.0)
+
+    by_floor = sum(weight * by_chance for weight, _, by_chance in cases)
+    in_pool = float(propensity_of(main.numbers).min(initial=1.0))
+    entry = float(main.entry_probability.min(initial=1.0))
+    min_propensity = entry * (in_pool if len(main.numbers) >= eligible else min(in_pool, by_floor))
+    return Deal(numbers, propensities(numbers, main.entry_probability, 1.0), uniform, min_propensity, propensity_of)
+
+
+_EMPTY_DRAW = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
+
+
+def _values_at(values: Vector, rows: RowIndices, missing: float) -> Vector:
+    """The values at some rows, and `missing` for a row of -1."""
+    return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
+
+
+def _either(one: Vector, other: Vector | float) -> Vector:
+    """The probability of at least one of two independent events."""
+    return 1.0 - (1.0 - one) * (1.0 - other)
+
+
+def max_uniform_cards(plan: DeckPlan, size: int) -> int:
+    """The largest number of cards of a deck that are drawn uniformly."""
+    min_uniform, extra = _split(plan.uniform_floor * size)
+    return min_uniform + (extra > 0.0)
+
+
+def _split(expected: float) -> tuple[int, float]:
+    """A random number of cards with mean `expected`: a minimum, and the probability of one more."""
+    minimum = math.floor(expected + 1e-9)
+    return minimum, max(expected - minimum, 0.0)

@@ -1,0 +1,76 @@
+"""Decks and cards, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import final
+
+from kaczmatch.core.vectors import Vector
+from kaczmatch.recommend.decks.policy import DeckPlan
+
+
+class Reason(StrEnum):
+    """How a card came into its deck."""
+
+    SAMPLED = "sampled"  # chosen by the sampler
+    EXPLORED = "explored"  # drawn uniformly, so that everybody is shown to somebody
+    RELAXED = "relaxed"  # in cooldown, but nobody else was left
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One candidate in a deck. `propensity` is the probability that the card had of being in its deck, `score` the mutual score.
+
+    Both are for operators and their logs: scores reveal other people's tastes, propensities reveal who has liked the viewer.
+    """
+
+    id: Hashable
+    reason: Reason
+    why: str
+    propensity: float = field(repr=False)
+    score: float = field(repr=False)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FilterHint:
+    """How many people could be shown if the viewer removed one of their own filters."""
+
+    filter: str
+    people: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deck:
+    """Cards in the order to show them.
+
+    `eligible` people could have been shown, each with a propensity of at least `min_propensity`.
+    In an empty deck, `empty` says why, and `hints` which filter to widen, the most helpful first.
+    """
+
+    cards: tuple[Card, ...]
+    policy: str
+    plan: DeckPlan
+    eligible: int
+    empty: str = ""
+    hints: tuple[FilterHint, ...] = ()
+    min_propensity: float = 1.0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SimulatedDeck:
+    """A deck that could have been dealt, and the people whom the caller asked about.
+
+    `shown` are the people of the deck, `shown_forward` their forward scores. `propensities` and `forward` belong to the people
+    who were asked about. Both are 0 for people who are not eligible.
+    """
+
+    shown: tuple[Hashable, ...]
+    shown_forward: Vector
+    propensities: Vector
+    forward: Vector

@@ -1,0 +1,40 @@
+"""Why a deck is empty, and what the viewer could do about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from kaczmatch.recommend.decks.deck import FilterHint
+from kaczmatch.recommend.decks.eligible import EligiblePeople
+from kaczmatch.recommend.people.profile import MAX_AGE
+
+
+def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]]:
+    """The reason, and how many people each of the viewer's own filters costs; all of them together if none alone helps.
+
+    The text never depends on who blocked whom.
+    """
+    profile = eligible.profile
+    if not profile.old_enough(eligible.day):
+        return f"one must be {profile.schema.minimum_age} to take part", ()
+    if not len(eligible.view) or eligible.view.ids(eligible.view.all_numbers()) == [profile.id]:
+        return "there is nobody else here yet", ()
+    wider: dict[str, dict[str, Any]] = {
+        "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
+        "age": {"ages": (0, MAX_AGE)},
+        "distance": {"within_km": math.inf},
+    }
+
+    def people(change: dict[str, Any]) -> int:
+        return len(eligible.everybody_for(replace(profile, **change)))
+
+    single = [FilterHint(name, people(change)) for name, change in wider.items()]
+    helpful = sorted((hint for hint in single if hint.people), key=lambda hint: -hint.people)
+    if helpful:
+        return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
+    together = people({name: value for change in wider.values() for name, value in change.items()})
+    if together:
+        return "nobody passes the filters; only widening several of them would help", (FilterHint("several", together),)
+    return "nobody is left who fits and looks for somebody like you", ()

@@ -1,0 +1,180 @@
+"""Exposure: how often each person was shown of late, who is over the cap, and how unequal it is."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Hashable, Iterable, Sequence
+from datetime import datetime
+from typing import final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.errors import InvalidInput, check_number
+from kaczmatch.core.vectors import Vector, as_vector
+from kaczmatch.recommend.index.id_numbers import IdNumbers
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, to_bits
+
+_DAY = 86_400.0
+_UNKNOWN, _ABSENT = -2, -1
+
+
+@final
+class Exposure:
+    """Cards per person. An older card counts less: half as much after `half_life_days`.
+
+    A person is over the cap with more than `cap` x (average + 1) cards. The 1 matters at the very start, when the average is 0.
+    """
+
+    def __init__(self, *, cap: float = 2.0, half_life_days: float = 7.0) -> None:
+        self.cap = check_number("cap", cap, low=1.0)
+        self._rate = math.log(2.0) / (_DAY * check_number("half_life_days", half_life_days, low=0.0, open_low=True))
+        self._lock = threading.Lock()
+        # Cards are counted in units that grow as fast as old cards decay, so that only new cards are written.
+        self._origin: datetime | None = None
+        self._slots: dict[Hashable, int] = {}
+        self._ids: list[Hashable] = []
+        self._cards = np.zeros(64)
+        self._total = 0.0
+        # Who was over the limit at the last query. As long as the limit rises, only they and people shown since can be over it.
+        self._limit = -math.inf
+        self._over = np.empty(0, np.int64)
+        self._is_over = np.zeros(64, np.bool_)
+        self._since: list[int] = []
+        self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
+
+    def record(self, ids: Iterable[Hashable], at: datetime) -> None:
+        """Count one card per person."""
+        with self._lock:
+            card = self._unit(at)
+            for identifier in ids:
+                slot = self._slots.get(identifier)
+                if slot is None:
+                    slot = self._slots[identifier] = len(self._ids)
+                    self._ids.append(identifier)
+                    if len(self._ids) > len(self._cards):
+                        self._cards = np.append(self._cards, np.zeros(len(self._cards)))
+                        self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
+                self._cards[slot] += card
+                self._total += card
+                self._since.append(slot)
+            if len(self._since) > len(self._cards):
+                self._invalidate()
+
+    def forget(self, identifier: Hashable) -> None:
+        """Remove a person. The person in the last slot takes theirs."""
+        with self._lock:
+            slot = self._slots.pop(identifier, None)
+            if slot is None:
+                return
+            last = self._ids.pop()
+            if last != identifier:
+                self._ids[slot], self._slots[last] = last, slot
+            self._cards[slot], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
+            self._total = float(self._cards.sum())
+            self._invalidate()
+            self._numbers.clear()
+
+    def over_cap(self, people: int, at: datetime) -> list[Hashable]:
+        """Who is over the cap, in a population of so many people."""
+        with self._lock:
+            return [self._ids[slot] for slot in self._update_over_cap(people, at).tolist()]
+
+    def over_cap_bits(self, index_ids: IdNumbers, at: datetime) -> Bits:
+        """The same for the people of an index, as bits by number. The caller holds the index's read lock."""
+        with self._lock:
+            over = self._update_over_cap(len(index_ids), at)
+            if not len(over):
+                return NO_BITS
+            known = self._numbers.get(index_ids)
+            if known is None or known.version != index_ids.version:
+                known = self._numbers[index_ids] = _NumberCache(index_ids.version)
+            return to_bits(known.of(over, self._ids, index_ids), index_ids.capacity)
+
+    def _update_over_cap(self, people: int, at: datetime) -> NDArray[np.int64]:
+        limit = self.cap * (self._unit(at) + self._total / max(people, 1))
+        if limit < self._limit:
+            over = np.flatnonzero(self._cards > limit)
+        else:
+            before = self._over[self._cards[self._over] > limit]
+            new = [slot for slot in set(self._since) if self._cards[slot] > limit and not self._is_over[slot]]
+            over = np.append(before, np.array(new, np.int64)) if new else before
+        self._is_over[self._over] = False
+        self._is_over[over] = True
+        self._since.clear()
+        self._over, self._limit = over, limit
+        return over
+
+    def _invalidate(self) -> None:
+        """The next query looks at everybody, not only at who was over the limit or has been shown since."""
+        self._limit = math.inf
+        self._since.clear()
+
+    def cards_of(self, identifier: Hashable, at: datetime) -> float:
+        """The cards of one person, old ones decayed."""
+        with self._lock:
+            unit = self._unit(at)
+            slot = self._slots.get(identifier)
+            return 0.0 if slot is None else float(self._cards[slot]) / unit
+
+    def _unit(self, at: datetime) -> float:
+        """What a card at this moment counts, in internal units."""
+        if not isinstance(at, datetime) or at.tzinfo is None:
+            raise InvalidInput("at", f"must be a time with its zone, such as datetime.now(UTC), got {at!r}")
+        if self._origin is None:
+            self._origin = at
+        grown = self._rate * (at - self._origin).total_seconds()
+        if grown > 300.0:  # rescale before the units leave float64
+            self._cards *= math.exp(-grown)
+            self._total *= math.exp(-grown)
+            self._origin, grown = at, 0.0
+            self._invalidate()
+        return math.exp(max(grown, -300.0))
+
+
+@final
+class _NumberCache:
+    """The numbers of people in an index, each looked up once, as long as nobody is added or removed there."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self._by_slot = np.empty(0, np.int32)
+
+    def of(self, slots: NDArray[np.int64], ids: Sequence[Hashable], index_ids: IdNumbers) -> PersonNumbers:
+        """The numbers of those who are in the index."""
+        if len(self._by_slot) < len(ids):
+            more = max(len(ids), 2 * len(self._by_slot)) - len(self._by_slot)
+            self._by_slot = np.append(self._by_slot, np.full(more, _UNKNOWN, np.int32))
+        for slot in slots[self._by_slot[slots] == _UNKNOWN].tolist():
+            number = index_ids.number(ids[slot])
+            self._by_slot[slot] = _ABSENT if number is None else number
+        numbers = self._by_slot[slots]
+        return numbers[numbers >= 0]
+
+
+def gini(cards: ArrayLike) -> float:
+    """The Gini coefficient: 0 where everybody is shown equally often, towards 1 where one person has all cards."""
+    ordered = np.sort(_counts(cards))
+    n, total = len(ordered), float(ordered.sum())
+    if n == 0 or total == 0.0:
+        return 0.0
+    return float((2.0 * np.arange(1, n + 1) - n - 1.0) @ ordered / (n * total))
+
+
+def top_share(cards: ArrayLike, share: float = 0.01) -> float:
+    """The share of all cards that goes to the most shown `share` of people, at least one of them."""
+    check_number("share", share, low=0.0, high=1.0)
+    ordered = np.sort(_counts(cards))[::-1]
+    total = float(ordered.sum())
+    if total == 0.0:
+        return 0.0
+    return float(ordered[: max(1, math.ceil(share * len(ordered)))].sum() / total)
+
+
+def _counts(cards: ArrayLike) -> Vector:
+    counts = as_vector(cards, "cards")
+    if not (np.isfinite(counts).all() and (counts >= 0.0).all()):
+        raise InvalidInput("cards", "must be counts of at least 0")
+    return counts

@@ -1,0 +1,70 @@
+"""Ranks candidates that the caller brings from its own retrieval, with every filter applied."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import as_vector
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
+from kaczmatch.recommend.people.filters import FilterColumns, all_filters
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.samplers.contract import descending
+from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RankedCandidates:
+    """Eligible candidates with mutual scores, the best first; and the others, each with every reason."""
+
+    ranked: tuple[tuple[Hashable, float], ...]
+    left_out: tuple[tuple[Hashable, tuple[str, ...]], ...]
+
+
+def rank(
+    viewer: Viewer,
+    candidates: Sequence[Profile],
+    states: Sequence[State],
+    *,
+    now: datetime,
+    rng: np.random.Generator,
+    fused_by: str | None = None,
+    appeal: ArrayLike | None = None,
+    blocked: Collection[Hashable] = (),
+    recent: Mapping[Hashable, datetime] | None = None,
+    cooldown: timedelta = COOLDOWN,
+) -> RankedCandidates:
+    """Score and order `candidates`, whose states come in the same order. Ties are broken at random."""
+    if len(states) != len(candidates):
+        raise InvalidInput("states", f"there are {len(states)} for {len(candidates)} candidates")
+    fuse = fusion(fused_by or default_fusion(viewer.learner))
+    if not candidates:
+        return RankedCandidates((), ())
+    cool = set(in_cooldown(recent or {}, now, cooldown))
+    flags = all_filters(
+        viewer.profile, FilterColumns.from_profiles(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked)
+    )
+    flags["cooldown"] = np.array([profile.id not in cool for profile in candidates], np.bool_)
+    ok = np.logical_and.reduce(list(flags.values()))
+    left_out = [
+        (candidates[row].id, tuple(name for name, passes in flags.items() if not passes[row]))
+        for row in np.flatnonzero(~ok).tolist()
+    ]
+    rows = np.flatnonzero(ok).tolist()
+    if not rows:
+        return RankedCandidates((), tuple(left_out))
+    appeals = np.zeros(len(candidates)) if appeal is None else as_vector(appeal, "appeal")
+    if len(appeals) != len(candidates):
+        raise InvalidInput("appeal", f"has {len(appeals)} values for {len(candidates)} candidates")
+    features = np.array([candidates[row].features for row in rows])
+    scores = fuse(viewer.forward(features, appeals[rows]), viewer.backward([states[row] for row in rows]))
+    order = descending(scores, rng).tolist()
+    return RankedCandidates(tuple((candidates[rows[i]].id, float(scores[i])) for i in order), tuple(left_out))

@@ -1,0 +1,265 @@
+"""The recommender: filters, scores, draws and orders a deck. Every card has its propensity and its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput, check_integer
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, max_uniform_cards
+from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
+from kaczmatch.recommend.decks.eligible import COOLDOWN, EligiblePeople
+from kaczmatch.recommend.decks.empty_deck import explain_empty
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.policy import DeckPlan, Experience, MutualPolicy, Policy
+from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, is_in, positions_in
+from kaczmatch.recommend.index.view import CandidateRows, IndexView
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval, TwoStageSampler, descending
+from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
+
+_NOBODY: PersonNumbers = np.empty(0, np.int32)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Recommender:
+    """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
+
+    With `discreet`, the order of a deck is the viewer's side alone: an order by both sides would let a viewer eligible changes
+    tags again and again work out what others like.
+    """
+
+    index: CandidateIndex
+    states: Callable[[Sequence[Hashable]], Sequence[State]]
+    policy: Policy = field(default_factory=MutualPolicy)
+    fusion: str = ""  # the learner's default where none is given
+    cooldown: timedelta = COOLDOWN
+    private_order: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fusion", self.fusion or default_fusion(self.index.learner))
+        fusion(self.fusion)
+        self._plan(Experience())
+        if not isinstance(self.cooldown, timedelta) or self.cooldown < timedelta(0):
+            raise InvalidInput("cooldown", f"must be a timedelta of at least 0, got {self.cooldown!r}")
+
+    def deck(
+        self,
+        viewer: Viewer,
+        size: int,
+        *,
+        now: datetime,
+        rng: np.random.Generator,
+        blocked: Collection[Hashable] = (),
+        recent: Mapping[Hashable, datetime] | None = None,
+        admirers: Collection[Hashable] = (),
+        experience: Experience = Experience(),  # noqa: B008
+        exposure: Exposure | None = None,
+    ) -> Deck:
+        """Up to `size` people for `viewer`.
+
+        `blocked` people are never shown: those who blocked the viewer or were blocked, matched or reported. `recent` is when the
+        viewer last met each person. `admirers` have liked the viewer.
+        """
+        self._check(viewer, size, blocked, admirers)
+        plan = self._plan(experience)
+        with self.index.reading() as view:
+            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
+            draft.read_candidates(eligible, admirers, rng)
+            if not draft.eligible and not len(eligible.in_cooldown):
+                return Deck((), self.policy.slug, plan, 0, *explain_empty(eligible))
+        # The index is unlocked by now: writers do not wait while states are looked up.
+        shown, dealt = draft.deal(rng)
+        scores, own = draft.scores(shown)
+        uniform = is_in(shown.numbers, dealt.uniform).tolist()
+        propensities = [*dealt.propensities.tolist(), *[1.0] * len(draft.in_cooldown)]
+        mutual, fresh = scores.tolist(), len(dealt.numbers)
+        cards = [
+            _card(shown.ids[i], plan, propensities[i], mutual[i], uniform[i], i >= fresh)
+            for i in descending(own if self.private_order else scores, rng).tolist()
+        ]
+        return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity)
+
+    def simulate(
+        self,
+        viewer: Viewer,
+        size: int,
+        asked: Sequence[Hashable],
+        *,
+        now: datetime,
+        rng: np.random.Generator,
+        blocked: Collection[Hashable] = (),
+        recent: Mapping[Hashable, datetime] | None = None,
+        admirers: Collection[Hashable] = (),
+        experience: Experience = Experience(),  # noqa: B008
+        exposure: Exposure | None = None,
+    ) -> SimulatedDeck:
+        """A deck that `deck` could deal, and the propensities of the people in `asked`, dealt or not.
+
+        Each call draws anew. The mean of the propensities over several calls is the propensity under the policy.
+        """
+        self._check(viewer, size, blocked, admirers)
+        plan = self._plan(experience)
+        with self.index.reading() as view:
+            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
+            draft.read_candidates(eligible, admirers, rng)
+            known = view.candidate_rows(eligible.eligible_among(asked))
+        shown, dealt = draft.deal(rng)
+        propensities = dict(zip(known.ids, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(
+            draft.in_cooldown.ids, 1.0
+        )
+        known = known.concatenate(draft.in_cooldown)
+        forward = dict(zip(known.ids, viewer.forward(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
+        return SimulatedDeck(
+            tuple(shown.ids),
+            viewer.forward(shown.features, shown.appeal) if len(shown) else np.empty(0),
+            np.array([propensities.get(person, 0.0) for person in asked]),
+            np.array([forward.get(person, 0.0) for person in asked]),
+        )
+
+    def _over_cap(self, view: IndexView, plan: DeckPlan, exposure: Exposure | None, now: datetime) -> Bits:
+        """Who is over the exposure cap and therefore comes last."""
+        return exposure.over_cap_bits(view.ids_and_numbers, now) if exposure is not None and plan.exposure_capped else NO_BITS
+
+    def _plan(self, experience: Experience) -> DeckPlan:
+        plan = self.policy.plan(experience)
+        if isinstance(plan.sampler, BeliefSampler):
+            plan.sampler.require_belief(self.index.learner)
+        return plan
+
+    def _check(self, viewer: Viewer, size: int, blocked: Collection[Hashable], admirers: Collection[Hashable]) -> None:
+        check_integer("size", size, low=1, high=10_000)
+        if viewer.learner != self.index.learner:
+            raise InvalidInput("viewer", f"learns by {viewer.learner}, the index by {self.index.learner}")
+        known, terms = viewer.state.dimensions, self.index.vocabulary.dimensions
+        if known != terms:
+            raise InvalidInput("viewer", f"has a state over {known} terms, the index has {terms}; grow profile and state")
+        for name, ids in (("blocked", blocked), ("admirers", admirers)):
+            if isinstance(ids, str):
+                raise InvalidInput(name, f"must be a collection of identifiers, got the text {ids!r}")
+
+
+@final
+class _DeckInProgress:
+    """One deck in the making: first candidates are read from the index, then the deck is dealt without it."""
+
+    main: CandidateRows
+    admirers: CandidateRows
+    uniform: CandidateRows  # drawn uniformly from all eligible people
+    in_cooldown: CandidateRows  # shown although in cooldown, because too few others are eligible
+    entry_probability: Vector  # the probability with which each of `main` entered
+    eligible: int
+
+    def __init__(self, recommender: Recommender, viewer: Viewer, plan: DeckPlan, size: int, over: Bits) -> None:
+        self.recommender, self.viewer, self.plan, self.size, self.over_cap = recommender, viewer, plan, size, over
+        self._deal: Deal | None = None
+        self._pool: Pool | None = None
+        self._states: dict[Hashable, State] = {}
+
+    def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
+        """Read from the index all rows that the deck can need."""
+        view, sampler, size = eligible.view, self.plan.sampler, self.size
+        admiring = eligible.eligible_among(admirers) if self.plan.admirer_quota else _NOBODY
+        uniform, everybody = _NOBODY, sampler.retrieval is Retrieval.EVERYBODY
+        if everybody:
+            main = eligible.everybody()
+            self.eligible = len(main)
+        else:
+            ranked_by = "forward" if sampler.retrieval is Retrieval.BEST_FORWARD else self.recommender.fusion
+            weights = self.recommender.index.viewer_weights(self.viewer, ranked_by)
+            main, found = eligible.search(weights, max(sampler.shortlist, 4 * size, size + len(admiring)), self.over_cap, rng)
+            self.eligible = eligible.count(found)
+            if self.plan.uniform_floor and self.eligible > size:
+                uniform = eligible.uniform_sample(found, max_uniform_cards(self.plan, size) + size, rng)
+        self.entry_probability = np.ones(len(main))
+        if self.eligible > size and isinstance(sampler, TwoStageSampler):
+            main, self.entry_probability = _first_stage(main, admiring, sampler.first_stage_size(size), rng)
+            uniform = rng.permutation(main)
+        elif self.eligible > size and everybody:  # such a sampler needs norms only: deal at once
+            pools = [self._pool_of_norms(numbers, view.squared_norms(numbers)) for numbers in (main, admiring)]
+            parts = WeightedPool(main, pools[0], self.entry_probability), WeightedPool(admiring, pools[1], np.ones(len(admiring)))
+            self._deal = deal(self.plan, size, self.eligible, *parts, rng.permutation(main), rng)
+            main, admiring = self._deal.numbers, _NOBODY
+        in_cooldown = eligible.in_cooldown[: max(size - self.eligible, 0)]
+        self.main, self.admirers, self.uniform, self.in_cooldown = (
+            view.candidate_rows(numbers) for numbers in (main, admiring, uniform, in_cooldown)
+        )
+
+    def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
+        """The people of the deck, those in cooldown last; and how all others were dealt."""
+        if self.eligible <= self.size:
+            certain = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
+            return self.main.concatenate(self.in_cooldown), certain
+        dealt = self._deal
+        if dealt is None:
+            self._pool = self.pool(self.main)
+            main = WeightedPool(self.main.numbers, self._pool, self.entry_probability)
+            admiring = WeightedPool(self.admirers.numbers, self.pool(self.admirers), np.ones(len(self.admirers)))
+            population = len(self.main) if isinstance(self.plan.sampler, TwoStageSampler) else self.eligible
+            dealt = deal(self.plan, self.size, population, main, admiring, self.uniform.numbers, rng)
+        candidates = self.main.concatenate(self.admirers, self.uniform)
+        return candidates.take(positions_in(candidates.numbers, dealt.numbers)), dealt
+
+    def scores(self, shown: CandidateRows) -> tuple[Vector, Vector]:
+        """Mutual and forward scores, taken from the pool where it was scored both ways anyway."""
+        if self._pool is not None and self.plan.sampler.retrieval is Retrieval.BEST_MUTUAL:
+            rows = positions_in(self.main.numbers, shown.numbers)
+            if rows.min(initial=0) >= 0:
+                return self._pool.mutual_and_forward(rows)
+        pool = self.pool(shown)
+        return pool.mutual, pool.forward
+
+    def pool(self, people: CandidateRows) -> Pool:
+        return Pool(
+            self.viewer,
+            fusion(self.recommender.fusion),
+            squared_norms=people.squared_norms,
+            features=lambda: (people.features, people.appeal),
+            states=lambda: self._states_of(people.ids),
+            capped=bits_at(self.over_cap, people.numbers),
+        )
+
+    def _pool_of_norms(self, numbers: PersonNumbers, squared_norms: Vector) -> Pool:
+        """A pool for samplers that need norms only: nothing else is read."""
+        nobody = CandidateRows(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
+        return self.pool(nobody)
+
+    def _states_of(self, ids: list[Hashable]) -> list[State]:
+        """The states of some people, each looked up once."""
+        new = [identifier for identifier in ids if identifier not in self._states] if self._states else ids
+        if new:
+            found = self.recommender.states(new)
+            if len(found) != len(new):
+                raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
+            self._states.update(zip(new, found, strict=True))
+            if new is ids:
+                return list(found)
+        return [self._states[identifier] for identifier in ids]
+
+
+def _first_stage(
+    everybody: PersonNumbers, admiring: PersonNumbers, size: int, rng: np.random.Generator
+) -> tuple[PersonNumbers, Vector]:
+    """All admirers and a uniform sample of the others, with the probability of each to enter."""
+    others = everybody[~is_in(everybody, admiring)]
+    if size >= len(others):
+        return everybody, np.ones(len(everybody))
+    drawn = rng.choice(others, size, replace=False, shuffle=False)
+    return np.concatenate([admiring, drawn]), np.append(np.ones(len(admiring)), np.full(size, size / len(others)))
+
+
+def _card(identifier: Hashable, plan: DeckPlan, propensity: float, score: float, uniform: bool, relaxed: bool) -> Card:
+    if relaxed:
+        return Card(identifier, Reason.RELAXED, "met before, the longest ago first: nobody new is left", propensity, score)
+    if uniform:
+        return Card(identifier, Reason.EXPLORED, "drawn at random, so that everybody is seen by somebody", propensity, score)
+    return Card(identifier, Reason.SAMPLED, plan.sampler.why, propensity, score)

@@ -1,0 +1,126 @@
+"""The hard filters as compiled code.
+
+They decide exactly as `people/filters.py` does, and have no branches, so that they vectorise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.vectors import Integers
+from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
+
+ByteMask = NDArray[np.uint8]
+Kinds = NDArray[np.int32]
+Used = NDArray[np.int32]
+RowNumbers = NDArray[np.uint32]  # unsigned: indexing needs no check for negative numbers
+
+
+class FilterQuery(NamedTuple):
+    """The hard filters of one viewer, in numbers."""
+
+    i_am: np.uint32
+    i_look_for: np.uint32
+    age: int
+    born_from: int
+    born_to: int
+    x: np.float32
+    y: np.float32
+    z: np.float32
+    max_squared_chord: np.float32
+    edge_chunks: Integers  # chunks that can hold people outside the age limits; no other chunk does
+
+
+@compiled
+def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQuery, flags: ByteMask) -> None:
+    """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row."""
+    look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
+    one, zero, age = np.uint32(1), np.uint32(0), np.uint8(q.age)
+    for i in range(used):
+        flags[i] = ((look[i] & q.i_am) != zero) & (youngest[i] <= age) & (oldest[i] >= age)
+    x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.max_squared_chord[chunk]
+    for i in range(used):
+        east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
+        flags[i] &= east * east + north * north + up * up <= min(reach[i], q.max_squared_chord)
+    if (q.i_look_for & (q.i_look_for - one)) != zero:  # a person of several wanted kinds passes in one chunk only
+        am, bit = c.i_am[chunk], one << np.uint32(kind)
+        for i in range(used):
+            sought = am[i] & q.i_look_for
+            flags[i] &= (sought & (~sought + one)) == bit
+    for edge in q.edge_chunks:
+        if edge == chunk:
+            born, first, last = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to)
+            for i in range(used):
+                flags[i] &= (born[i] >= first) & (born[i] <= last)
+
+
+@compiled
+def list_masked(flags: ByteMask, used: int, found: RowNumbers) -> int:
+    """Write the rows with a set flag into `found`. Returns how many there are."""
+    count = 0
+    for i in range(used):
+        found[count] = i
+        count += flags[i]
+    return count
+
+
+@compiled
+def all_passing(c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery) -> Integers:
+    """The places of all people who pass."""
+    total = 0
+    for chunk in chunks:
+        total += used[chunk]
+    places = np.empty(total, np.int64)
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
+    total = 0
+    for chunk in chunks:
+        mask_passing(c, chunk, kinds[chunk], used[chunk], q, flags)
+        count = list_masked(flags, used[chunk], found)
+        for j in range(count):
+            places[total + j] = chunk * CHUNK + found[j]
+        total += count
+    return places[:total]
+
+
+@compiled
+def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.bool_]:
+    """Which of the rows at some places pass every filter."""
+    passes = np.empty(len(places), np.bool_)
+    for j in range(len(places)):
+        chunk, i = places[j] // CHUNK, places[j] % CHUNK
+        east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
+        passes[j] = (
+            ((c.i_look_for[chunk, i] & q.i_am) != 0)
+            & ((c.i_am[chunk, i] & q.i_look_for) != 0)
+            & (q.born_from <= c.born[chunk, i] <= q.born_to)
+            & (c.youngest[chunk, i] <= q.age <= c.oldest[chunk, i])
+            & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
+        )
+    return passes
+
+
+@compiled
+def places_at_ranks(
+    c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery, ends: Integers, ranks: Integers
+) -> Integers:
+    """The places of the people at some ranks, in ascending order, among all who pass.
+
+    `ends` is their cumulative count per chunk.
+    """
+    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
+    places = np.empty(len(ranks), np.int64)
+    k, listed_chunk = 0, -1
+    for j in range(len(ranks)):
+        while ends[k] <= ranks[j]:
+            k += 1
+        if k != listed_chunk:
+            mask_passing(c, chunks[k], kinds[chunks[k]], used[chunks[k]], q, flags)
+            list_masked(flags, used[chunks[k]], found)
+            listed_chunk = k
+        before = ends[k - 1] if k > 0 else 0
+        places[j] = chunks[k] * CHUNK + found[ranks[j] - before]
+    return places

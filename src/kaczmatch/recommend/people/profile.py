@@ -1,0 +1,63 @@
+"""A person as the recommender sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import date
+from typing import final
+
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
+from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
+from kaczmatch.recommend.people.location import Location
+from kaczmatch.recommend.people.schema import DATING, Schema
+
+MAX_AGE = 150
+
+
+def age_on(born: date, day: date) -> int:
+    """Completed years. In years without a 29 February, people born on that day complete one on 1 March."""
+    return day.year - born.year - ((day.month, day.day) < (born.month, born.day))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profile:
+    """What a person is, whom the person looks for, and tags and features as a vector over the vocabulary."""
+
+    id: Hashable
+    i_am: frozenset[str]
+    i_look_for: frozenset[str]
+    born: date
+    features: Vector
+    ages: tuple[int, int] = (0, MAX_AGE)
+    location: Location | None = None
+    within_km: float = math.inf
+    schema: Schema = field(default=DATING, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", read_only(check_vector(as_vector(self.features, "features"), "features").copy()))
+        if self.id is None:
+            raise InvalidInput("id", "must be given")
+        for name in ("i_am", "i_look_for"):
+            self.schema.mask(getattr(self, name), name)
+            object.__setattr__(self, name, frozenset(getattr(self, name)))
+        if not isinstance(self.born, date):
+            raise InvalidInput("born", f"must be a date, got {self.born!r}")
+        if not isinstance(self.ages, tuple | list) or len(self.ages) != 2:
+            raise InvalidInput("ages", f"must be the youngest and the oldest age, got {self.ages!r}")
+        youngest, oldest = (check_integer("ages", age, low=0, high=MAX_AGE) for age in self.ages)
+        if youngest > oldest:
+            raise InvalidInput("ages", f"must be from the younger to the older, got {self.ages!r}")
+        if self.location is not None and not isinstance(self.location, Location):
+            raise InvalidInput(
+                "location", f"must be a Location, such as Location.from_coordinates(48.1, 11.6), got {self.location!r}"
+            )
+        check_number("within_km", self.within_km, low=0.0)
+        if self.within_km < math.inf and self.location is None:
+            raise InvalidInput("location", "is needed to look for people within a distance")
+
+    def old_enough(self, day: date) -> bool:
+        """Whether the schema lets this person take part yet."""
+        return age_on(self.born, day) >= self.schema.minimum_age

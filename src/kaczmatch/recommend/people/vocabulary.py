@@ -1,0 +1,101 @@
+"""The vocabulary: which term each coordinate of a vector stands for. Terms are added, renamed and retired."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import final
+
+import numpy as np
+
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.vectors import Vector
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A tag (0 or 1) or a real-valued feature. It keeps its coordinate for ever, so that older states stay valid."""
+
+    name: str
+    is_tag: bool = True
+    retired: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Terms in order, with a version that every change raises."""
+
+    terms: tuple[Term, ...]
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for term in self.terms:
+            if not isinstance(term.name, str) or not term.name.strip():
+                raise InvalidInput("name", f"must be a text that says something, got {term.name!r}")
+            if term.name in seen:
+                raise InvalidInput("name", f"{term.name!r} is there already")
+            seen.add(term.name)
+        if not self.terms:
+            raise InvalidInput("name", "a vocabulary needs at least one")
+
+    @classmethod
+    def of(cls, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
+        return cls((*(Term(tag) for tag in tags), *(Term(feature, is_tag=False) for feature in features)))
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.terms)
+
+    def add(self, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
+        """New terms at the end. Grow the states with ``learner.grow(state, vocabulary.dimensions)``."""
+        added = (*(Term(tag) for tag in tags), *(Term(feature, is_tag=False) for feature in features))
+        return Vocabulary(self.terms + added, self.version + 1)
+
+    def rename(self, old: str, new: str) -> Vocabulary:
+        """The same coordinate under another name."""
+        coordinate = self._coordinate(old)
+        return self._with_term(coordinate, replace(self.terms[coordinate], name=new))
+
+    def retire(self, name: str) -> Vocabulary:
+        """Profiles may no longer use this term. Its coordinate stays, at 0."""
+        coordinate = self._coordinate(name)
+        return self._with_term(coordinate, replace(self.terms[coordinate], retired=True))
+
+    def vector(self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None) -> Vector:
+        """Tags and feature values as a vector."""
+        values = np.zeros(self.dimensions)
+        if isinstance(tags, str):
+            raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
+        coordinates = {known.name: coordinate for coordinate, known in enumerate(self.terms) if not known.retired}
+        for tag in tags:
+            values[self._active_coordinate(tag, coordinates, "tags", is_tag=True)] = 1.0
+        for name, value in (features or {}).items():
+            coordinate = self._active_coordinate(name, coordinates, "features", is_tag=False)
+            if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
+                raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
+            values[coordinate] = float(value)
+        return values
+
+    def _coordinate(self, name: str) -> int:
+        for coordinate, known in enumerate(self.terms):
+            if known.name == name:
+                return coordinate
+        raise InvalidInput("name", f"there is no {name!r}; {did_you_mean(str(name), (known.name for known in self.terms))}")
+
+    def _active_coordinate(self, name: str, coordinates: Mapping[str, int], field: str, *, is_tag: bool) -> int:
+        coordinate = coordinates.get(name)
+        if coordinate is not None and self.terms[coordinate].is_tag is is_tag:
+            return coordinate
+        if any(known.name == name and known.retired for known in self.terms):
+            raise InvalidInput(field, f"{name!r} was retired")
+        kind = "tag" if is_tag else "feature"
+        usable = [known for known, coordinate in coordinates.items() if self.terms[coordinate].is_tag is is_tag]
+        raise InvalidInput(field, f"there is no {kind} {name!r}; {did_you_mean(str(name), usable)}")
+
+    def _with_term(self, coordinate: int, name: Term) -> Vocabulary:
+        return Vocabulary((*self.terms[:coordinate], name, *self.terms[coordinate + 1 :]), self.version + 1)

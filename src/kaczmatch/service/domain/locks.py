@@ -1,0 +1,24 @@
+"""Locks that are no person's id: what each of them guards.
+
+Works that name the same lock never overlap, in any process. An id of a person cannot begin with `~`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MODELS: Final = "~models"  # which model, vocabulary and prior are active
+REFIT: Final = "~refit"  # `LastRefit`: one process fits the prior
+CHANGES: Final = "~changes"  # `LastDroppedChange`: it only rises
+FEED: Final = "~feed"  # the numbers of posted messages: they are in the order of their commits
+SCRUB: Final = "~scrub"  # `PendingScrub`: every work that calls `mark_for_scrubbing` names this lock
+
+
+def lease_lock(name: str) -> str:
+    """Guards the holder of a lease."""
+    return f"~lease:{name}"
+
+
+def service_key_lock(identifier: str) -> str:
+    """Guards one service key."""
+    return f"~key:{identifier}"
