@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import kaczmatch
-from kaczmatch.app.warming import warm_up
+from kaczmatch.app.warm_up import warm_up
 from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url

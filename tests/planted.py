@@ -1,6 +1,6 @@
 """Does the suite find bugs? Takes one safeguard away at a time, in a copy, and shows which test notices.
 
-python tests/planted.py            all of them, and the table of docs/planted-faults.md
+python tests/planted.py            all of them, and the table of docs/guarantees.md
 python tests/planted.py fsync      only those whose name has this in it
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "planted-faults.md"
+PAGE = ROOT / "docs" / "guarantees.md"
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ FAULTS = (
     Fault(
         "the lock on both people of a pair (PostgreSQL)",
         "storage/postgres.py",
-        "if 0 < len(locks) <= MOST_LOCKS:",
-        "if not locks:",
+        "if 0 < len(numbers) <= MOST_LOCKS:",
+        "if not numbers:",
         "tests/contract/test_races.py -k postgres",
     ),
     Fault(
@@ -72,8 +72,8 @@ FAULTS = (
     Fault(
         "that only shown people can be swiped on",
         "service/meeting/swipes.py",
-        "            card is None\n            or them is None\n",
-        "            them is None\n",
+        "            card is None\n            or them is None",
+        "            them is None",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
@@ -92,15 +92,15 @@ FAULTS = (
     ),
     Fault(
         "authorisation for another user's data",
-        "api/guards.py",
-        "    if found.may_act_for(user):\n",
-        "    if found.user or found.may_act_for(user):\n",
+        "api/authentication.py",
+        "    if caller.may_act_for(user):\n",
+        "    if caller.user or caller.may_act_for(user):\n",
         "tests/functional/api/test_access.py",
     ),
     Fault(
         "the scope of a key",
-        "api/guards.py",
-        "if not found.scopes.intersection(scopes):",
+        "api/authentication.py",
+        "if not caller.scopes.intersection(scopes):",
         "if False:",
         "tests/functional/api/test_access.py",
     ),
@@ -142,8 +142,8 @@ FAULTS = (
     Fault(
         "leaving one's own part out of an appeal",
         "service/domain/appeal.py",
-        "mine = _NOTHING if own is None or own.appeal_as_of is None else _parts(own)",
-        "mine = _NOTHING",
+        "own_part = _NO_EVIDENCE if own is None or own.appeal_as_of is None else _evidence_of(own)",
+        "own_part = _NO_EVIDENCE",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
@@ -162,9 +162,9 @@ FAULTS = (
     ),
     Fault(
         "cards drawn at random that look like all others",
-        "api/words.py",
-        "if reason == Reason.EXPLORED else reason",
-        "if False else reason",
+        "service/meeting/card_reasons.py",
+        "if logged == Reason.EXPLORED else logged",
+        "if False else logged",
         "tests/functional/api/test_reciprocity.py",
     ),
 )

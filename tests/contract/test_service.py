@@ -77,7 +77,7 @@ class Life(RuleBasedStateMachine):
             return
         hand = self.town.deck(user)
         self.hands[user] = hand
-        shown = {person.id for _, person in hand.cards}
+        shown = {card.person.id for card in hand.cards}
         others = set(WOMEN if user in MEN else MEN)
         assert shown <= (others & self.here) - self.paused
         for other in shown:
@@ -88,7 +88,8 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data(), decision=st.sampled_from(["like", "like", "pass", "skip"]))
     def swipe(self, data: st.DataObject, decision: str) -> None:
         user = data.draw(st.sampled_from(sorted(user for user, hand in self.hands.items() if hand.cards)))
-        card, other = data.draw(st.sampled_from(self.hands[user].cards))
+        chosen = data.draw(st.sampled_from(self.hands[user].cards))
+        card, other = chosen.impression, chosen.person
         self.town.wait(seconds=1)
         self.sent += 1
         identifier = f"s{self.sent}"
@@ -181,7 +182,7 @@ class Life(RuleBasedStateMachine):
         self.blocks = {pair for pair in self.blocks if user not in pair}
         # Their cards went with them; if they come back, it is as somebody new.
         self.hands = {
-            who: replace(hand, cards=tuple(one for one in hand.cards if one[1].id != user))
+            who: replace(hand, cards=tuple(one for one in hand.cards if one.person.id != user))
             for who, hand in self.hands.items()
             if who != user
         }
@@ -196,7 +197,7 @@ class Life(RuleBasedStateMachine):
     def change_words(self, add: bool) -> None:
         number = self.town.world.current.vocabulary
         if add and number < 4:
-            self.town.models.change_words(lambda words: words.add(tags=[f"new {number}"]))
+            self.town.models.change_vocabulary(lambda words: words.add(tags=[f"new {number}"]))
             self.town.world.follow()
 
     @rule()
@@ -208,7 +209,7 @@ class Life(RuleBasedStateMachine):
     def the_store_says_what_happened(self) -> None:
         if not hasattr(self, "town"):
             return
-        stored = {(pair.user, pair.other): pair.decision for pair in self.town.find(LatestDecision)}
+        stored = {(pair.user, pair.candidate): pair.decision for pair in self.town.find(LatestDecision)}
         assert stored == {pair: said[-1] for pair, said in self.decisions.items() if said}
         sides = {(one.user, one.other): one.ended for one in self.town.find(MatchSide)}
         for pair in self.matches | self.ended:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kaczmatch.laboratory.study import Plan
-from kaczmatch.report.page import ReportPage
+from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
 
 _VERDICTS = {
@@ -22,7 +22,7 @@ def write_report(parts: Sequence[ReportPart], plan: Plan, folder: Path, command:
     """`report.html` with everything in it."""
     seeds = "One seed" if plan.seeds == 1 else f"{plan.seeds} seeds"
     quick = " A quick run with a fifth of the sessions: for a look, not for a comparison." if plan.quick else ""
-    page = ReportPage(
+    page = ResultsPage(
         title="The paper, reproduced and examined",
         lead="Block Kaczmarz methods for online preference learning: every number the paper prints, why it is what it is, and what happens "
         "when the labels carry a preference.",

@@ -17,7 +17,7 @@ from kaczmatch.report.results import ReportPart, Table
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPage:
+class ResultsPage:
     """What stands around the parts of a report."""
 
     title: str

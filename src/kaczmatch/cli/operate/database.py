@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from kaczmatch.app import backups
-from kaczmatch.app.composing import access_of, scrubbing_of
+from kaczmatch.app.composition import credentials_of, scrubbing_of
 from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.operations.verification import verify as replayed
@@ -62,7 +62,7 @@ def erase(config: Path | None, user: str) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
             scrubbing = scrubbing_of(context, store)
-            Erasure(context, scrubbing, access_of(settings, context).farewells).erase(user)
+            Erasure(context, scrubbing, credentials_of(settings, context).erased_tokens).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
                 time.sleep(1.0)  # a reader holds old pages, or another process is scrubbing

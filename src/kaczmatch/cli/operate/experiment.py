@@ -11,9 +11,9 @@ from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, s
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import IntervalEstimate
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
+from kaczmatch.schemas.experiments import ExperimentReport, IntervalEstimate
+from kaczmatch.service.experiments.report import ExperimentReports
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
 _UNEVEN = 0.001
@@ -36,8 +36,8 @@ def _arms(report: ExperimentReport) -> Table:
     for arm in report.arms:
         row: dict[str, Any] = {"arm": arm.name, "policy": arm.policy, "units": arm.units, "waiting": arm.waiting}
         row |= {"decks": arm.decks, "cards": arm.cards}
-        for name, one in zip(OUTCOMES, arm.outcomes, strict=True):
-            row[name.replace(" ", "_")] = math.nan if one is None else one.value
+        for outcome in arm.outcomes:
+            row[outcome.outcome.replace(" ", "_")] = math.nan if outcome.mean is None else outcome.mean.value
         rows.append(row)
     return Table("arms", "Arms", rows)
 
@@ -45,7 +45,7 @@ def _arms(report: ExperimentReport) -> Table:
 def _differences(report: ExperimentReport) -> Table:
     rows = []
     for one in report.contrasts:
-        found = one.difference or IntervalEstimate(math.nan, math.nan, math.nan)
+        found = one.difference or IntervalEstimate(value=math.nan, low=math.nan, high=math.nan)
         row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
         rows.append(row | {"verdict": _verdict(one.difference)})
     return Table("differences", f"Minus {report.arms[0].name}", rows)
@@ -54,7 +54,7 @@ def _differences(report: ExperimentReport) -> Table:
 def _verdict(difference: IntervalEstimate | None) -> str:
     if difference is None:
         return "cannot be said yet"
-    if difference.covers(0.0):
+    if difference.low <= 0.0 <= difference.high:
         return "no difference shown"
     return "more" if difference.value > 0.0 else "less"
 

@@ -9,21 +9,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from kaczmatch.app.composing import access_of
+from kaczmatch.app.composition import credentials_of
 from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
 
 
 def create_key(config: Path | None, name: str, scopes: Sequence[str], days: float | None) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (_, context):
         expires = None if days is None else context.clock() + timedelta(days=days)
-        key, text = access_of(settings, context).create(name, scopes, expires=expires)
+        key, text = credentials_of(settings, context).create(name, scopes, expires=expires)
     Console(stderr=True).print(f"key {key.id} ({', '.join(key.scopes)}); it is shown once, keep it safe:", highlight=False)
     print(text)
 
 
 def list_keys(config: Path | None) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (_, context):
-        keys, now = access_of(settings, context).keys(), context.clock()
+        keys, now = credentials_of(settings, context).keys(), context.clock()
     table = Table("id", "name", "scopes", "created", "state")
     for key in keys:
         ended = key.expires is not None and key.expires <= now
@@ -35,13 +35,13 @@ def list_keys(config: Path | None) -> None:
 
 def revoke_key(config: Path | None, identifier: str) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (_, context):
-        access_of(settings, context).revoke(identifier).result()
+        credentials_of(settings, context).revoke(identifier).result()
         say(f"key {identifier} is revoked, and the tokens minted with it end within two seconds")
 
 
 def rotate_key(config: Path | None, identifier: str, hours: float) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (_, context):
-        key, text = access_of(settings, context).rotate(identifier, grace=timedelta(hours=hours))
+        key, text = credentials_of(settings, context).rotate(identifier, grace=timedelta(hours=hours))
     ends = f"ends in {hours:g} hours" if hours else "has ended"
     Console(stderr=True).print(f"key {key.id} takes the place of {identifier}, which {ends}:", highlight=False)
     print(text)

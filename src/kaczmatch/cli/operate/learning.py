@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kaczmatch.app.refitting import Refitting
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.learners.registry import learner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.refit import Refit
 
 
 def relearn(config: Path | None, slug: str, text: str) -> None:
@@ -20,11 +20,11 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = learner(slug, **settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
-            number = models.change(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
+            number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
         say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 
 
 def refit(config: Path | None) -> None:
-    with operator_errors(), open_store_of(settings := settings_from(config)) as (_, context):
-        version = Refitting(context, settings).run()
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+        version = Refit(context).run()
         say(f"newcomers now start from {version}" if version else "too few people have swiped, or nothing has changed")

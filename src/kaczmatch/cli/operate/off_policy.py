@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kaczmatch.app.composing import policy_of
+from kaczmatch.app.composition import policy_of
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts

@@ -23,13 +23,13 @@ def serve(config: Path | None, **chosen: Any) -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     _use_file(config)
-    from kaczmatch.app import serving
+    from kaczmatch.app import server
     from kaczmatch.storage import SchemaOutOfDate
 
     with plain_errors():
         settings = read(**chosen)
         try:
-            serving.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
+            server.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
         except SchemaOutOfDate as error:
             raise InvalidInput("database", str(error)) from None
 
@@ -37,9 +37,9 @@ def serve(config: Path | None, **chosen: Any) -> None:
 def check(config: Path | None) -> None:
     """Print what is in force, and say what is wrong."""
     _use_file(config)
-    from kaczmatch.app.composing import rules_of
-    from kaczmatch.app.serving import check as startable
-    from kaczmatch.app.vocabulary import first_words
+    from kaczmatch.app.composition import service_config_of
+    from kaczmatch.app.first_vocabulary import first_vocabulary
+    from kaczmatch.app.server import check as startable
     from kaczmatch.learners.registry import learner
 
     with plain_errors():
@@ -47,16 +47,16 @@ def check(config: Path | None) -> None:
         for name, value in shown(settings).items():
             print(f"{name} = {json.dumps(value)}")
         sys.stdout.flush()
-        rules_of(settings)
-        first_words(settings)
+        service_config_of(settings)
+        first_vocabulary(settings)
         learner(settings.learner, **settings.learner_settings)
         startable(settings)
 
 
 def openapi() -> None:
-    from kaczmatch.app.document import document
+    from kaczmatch.app.openapi_document import openapi_document
 
-    print(document())
+    print(openapi_document())
 
 
 def _use_file(config: Path | None) -> None:

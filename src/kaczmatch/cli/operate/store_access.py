@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
-from kaczmatch.app.composing import context_of, open_store
+from kaczmatch.app.composition import context_of, open_store
 from kaczmatch.cli.terminal.errors import plain_errors
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context

@@ -6,17 +6,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from kaczmatch.app.collecting import collect_rarely
+from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import column_mapping
 from kaczmatch.formats.writing import write_rows
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.transfer.exporting import COLUMNS, Batch, exported
-from kaczmatch.service.transfer.importing import Importing, ImportRequest, ImportResult
-from kaczmatch.service.transfer.profiles import ProfileImport
-from kaczmatch.service.transfer.swipes import SwipeImport
+from kaczmatch.service.transfer.file_export import COLUMNS, Batch, export_batches
+from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
 
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
@@ -28,12 +29,12 @@ def import_file(
 ) -> None:
     with operator_errors(), open_store_of(settings_from(config)) as (_, context):
         request = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
-        collect_rarely()  # the garbage collector took half of an import's time
+        freeze_garbage()  # the garbage collector took half of an import's time
         with RowProgress() as progress:
             if what == "profiles":
-                result = Importing(context, ProfileImport(context)).run(request, progress)
+                result = FileImport(context, ProfileImport(context)).run(request, progress)
             else:
-                result = Importing(context, SwipeImport(context)).run(request, progress)
+                result = FileImport(context, SwipeImport(context)).run(request, progress)
         _report(result, what, request)
 
 
@@ -49,7 +50,7 @@ def export_file(config: Path | None, what: str, file: Path, kind: str | None, *,
 
             def watched() -> Iterator[Batch]:
                 nonlocal done
-                for batch in exported(context, what):
+                for batch in export_batches(context, what):
                     yield batch
                     done += len(batch)
                     progress("exporting", done, people if what == "profiles" else 0)

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from kaczmatch.cli.terminal.errors import plain_errors
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_part, policies_named
-from kaczmatch.report.page import ReportPage
+from kaczmatch.report.page import ResultsPage
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census
 
@@ -52,8 +52,8 @@ def _compare_with_progress(population: str, census: Census, pace: Pace, seeds: i
         return compare_policies(population, census, pace, seeds, arms, tick)
 
 
-def _page(seeds: int) -> ReportPage:
-    return ReportPage(
+def _page(seeds: int) -> ResultsPage:
+    return ResultsPage(
         title="A market in which both sides choose",
         lead="What deck policies do when everybody is shown people, swipes and learns at once, through the decks of the service.",
         scope="One seed." if seeds == 1 else f"{seeds} seeds.",

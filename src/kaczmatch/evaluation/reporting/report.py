@@ -13,7 +13,7 @@ from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
 from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
 from kaczmatch.evaluation.reporting.tuning import tuning_words
 from kaczmatch.evaluation.tune import TuningResult
-from kaczmatch.report.page import ReportPage
+from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
 
 
@@ -26,9 +26,9 @@ def evaluation_parts(result: EvaluationResult) -> list[ReportPart]:
     return [*parts, shuffled_part(result.shuffled)]
 
 
-def evaluation_page(result: EvaluationResult, name: str) -> ReportPage:
+def evaluation_page(result: EvaluationResult, name: str) -> ResultsPage:
     """`name` is what the log is called."""
-    return ReportPage(
+    return ResultsPage(
         title=f"What learns from {name}",
         lead="Every learner on one swipe log: learn on a user's first swipes, freeze, rank the rest, without looking ahead.",
         scope=scope_words(result.trial),
@@ -39,8 +39,8 @@ def evaluation_page(result: EvaluationResult, name: str) -> ReportPage:
     )
 
 
-def tuning_page(trial: Trial, result: TuningResult, name: str) -> ReportPage:
-    return ReportPage(
+def tuning_page(trial: Trial, result: TuningResult, name: str) -> ResultsPage:
+    return ResultsPage(
         title=f"{result.default.learner.slug} tuned on {name}",
         lead="Settings compared by progressive validation, then checked on users they were not chosen on.",
         scope=scope_words(trial),
