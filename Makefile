@@ -27,6 +27,7 @@ rooms: $(ENVIRONMENT) # which rooms import which
 
 bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/learners.py
+	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py

@@ -11,6 +11,7 @@ import kaczmatch
 from kaczmatch import Hinge
 from kaczmatch.charts.influence import influence_chart
 from kaczmatch.laboratory.curves import curves_part
+from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 
 IMAGES = Path(__file__).parent / "images"
@@ -77,8 +78,15 @@ def honest() -> alt.TopLevelMixin:
     return figure.chart
 
 
+def lineage() -> None:
+    """The Kaczmarz family on three systems, over passes and over time."""
+    for figure in lineage_part(Laboratory(Plan(seeds=1, users=2), lambda _: None)).figures:
+        (IMAGES / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
+
+
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
+    lineage()
     for name, figure in (("forgetting", forgetting), ("influence", influence), ("curves-honest", honest)):
         chart = figure()
         for suffix in ("svg", "png"):

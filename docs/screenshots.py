@@ -121,6 +121,16 @@ def racing_as_the_paper(page: Page, demo: Demo) -> None:
     racing(page, demo, "Paper’s")
 
 
+def projecting(page: Page, demo: Demo) -> None:
+    """A point between three lines, after some damped projections."""
+    page.goto(f"{demo.address}/lab")
+    page.get_by_role("radio", name="Damped").check()
+    for _ in range(7):
+        page.get_by_role("button", name="Project", exact=True).click()
+    page.locator(".kaczmarz").scroll_into_view_if_needed()
+    page.locator(".kaczmarz").evaluate("panel => scrollTo(0, panel.getBoundingClientRect().top + scrollY - 8)")
+
+
 def operating(page: Page, demo: Demo) -> None:
     """An operator's morning: people swipe, and some have complained."""
     busy(demo)
@@ -160,6 +170,7 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "why-phone": (asking, PHONE),
     "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
     "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
+    "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }

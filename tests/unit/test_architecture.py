@@ -9,7 +9,8 @@ from pathlib import Path
 import kaczmatch
 
 PACKAGE = Path(kaczmatch.__file__).parent
-MATHEMATICS = sorted(path for layer in ("core", "inference", "learners", "recommend") for path in (PACKAGE / layer).rglob("*.py"))
+LAYERS = ("core", "inference", "learners", "recommend", "solvers")
+MATHEMATICS = sorted(path for layer in LAYERS for path in (PACKAGE / layer).rglob("*.py"))
 WRITTEN = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name != "versions"]  # a migration is one step
 LONGEST = 300  # lines
 NAMELESS = {"utils", "helpers", "common", "manager"}

@@ -24,6 +24,7 @@ class ExperimentName(StrEnum):
     CALIBRATION = "calibration"
     BLOCKS = "blocks"
     BEYOND = "beyond"
+    LINEAGE = "lineage"
     CLAIMS = "claims"
     ALL = "all"
 

@@ -21,6 +21,7 @@ from kaczmatch.laboratory.convergence import convergence_part
 from kaczmatch.laboratory.curves import adaptive_part, curves_part, noise_part
 from kaczmatch.laboratory.desiderata import desiderata_part
 from kaczmatch.laboratory.drift import drift_part
+from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
@@ -37,6 +38,9 @@ _PLAIN: dict[str, Make] = {
     "cold-start": cold_start_part,
     "convergence": convergence_part,
     "ceiling": ceiling_part,
+}
+_BEHIND: dict[str, Make] = {
+    "lineage": lineage_part,
 }
 _BEYOND: dict[str, Make] = {
     "drift": drift_part,
@@ -56,8 +60,9 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
         return [("table-alpha", lambda _: alpha_part())]
     if experiment == "beyond":
         return list(_BEYOND.items())
-    if experiment in _PLAIN | _BEYOND:
-        return [(experiment, (_PLAIN | _BEYOND)[experiment])]
+    single = _PLAIN | _BEYOND | _BEHIND
+    if experiment in single:
+        return [(experiment, single[experiment])]
     claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]
     if experiment == "claims":
         return claims

@@ -1,0 +1,231 @@
+"""The Kaczmarz solvers beside a bare loop, kaczmarz-algorithms, scipy's lsqr and lsmr and numpy's lstsq, in one run.
+
+One thread each. Prints ratios and says where one is below its floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import kaczmarz
+import numba
+import numpy as np
+from scipy.sparse.linalg import lsmr, lsqr
+from threadpoolctl import threadpool_limits
+
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.report.results import Table
+from kaczmatch.solvers.alias import alias_table
+from kaczmatch.solvers.block import BlockKaczmarz
+from kaczmatch.solvers.contract import Solver
+from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus
+from kaczmatch.solvers.randomised import RandomisedKaczmarz
+from tables import add_out, tell
+
+GOAL = 1e-6  # relative error at which a system counts as solved
+PATIENCE = 5.0  # seconds after which a solver is given up
+MOST_PASSES = 1000
+MOST_STEPS = 3000  # of lsqr and lsmr
+OUTLIERS = 20
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A system with a solution, and the singular values it was made with."""
+
+    A: Matrix
+    truth: Vector
+
+    @property
+    def b(self) -> Vector:
+        return np.asarray(self.A @ self.truth)
+
+
+def problem(m: int, n: int, *, large: float = 1.0, smallest: float = 1.0) -> Problem:
+    """Singular values from 1 down to `smallest`, but for OUTLIERS from `large` down to a tenth of it where that is above 1."""
+    rng = np.random.default_rng(n)
+    left, right = (np.linalg.qr(rng.normal(size=(size, n)))[0] for size in (m, n))
+    sigma = np.linspace(1.0, smallest, n)
+    if large > 1.0:
+        sigma[:OUTLIERS] = np.geomspace(large, large / 10.0, OUTLIERS)
+    return Problem(np.ascontiguousarray(left * sigma @ right.T), rng.normal(size=n))
+
+
+def best(rounds: int, work: Callable[[], Any]) -> float:
+    """Seconds that `work` takes, the best of some rounds after one to warm up."""
+    work()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+@numba.njit(nogil=True)
+def bare(A: Matrix, b: Vector, order: np.ndarray, squared: Vector, x: Vector) -> None:
+    """Nothing but the dot product and the step."""
+    for k in range(order.shape[0]):
+        i = order[k]
+        total = 0.0
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j]
+        c = (b[i] - total) / squared[i]
+        for j in range(A.shape[1]):
+            x[j] += c * A[i, j]
+
+
+@numba.njit(nogil=True, fastmath=True)
+def bare_fastmath(A: Matrix, b: Vector, order: np.ndarray, squared: Vector, x: Vector) -> None:
+    """The same, free to add up in any order, which is what lets a plain loop use vector registers."""
+    for k in range(order.shape[0]):
+        i = order[k]
+        total = 0.0
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j]
+        c = (b[i] - total) / squared[i]
+        for j in range(A.shape[1]):
+            x[j] += c * A[i, j]
+
+
+def rows_per_second(m: int, n: int) -> dict[str, float]:
+    """Randomised Kaczmarz from the call to the answer, draws, table and both looks at the residual included."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(m, n)) * rng.uniform(0.5, 2.0, (m, 1))
+    b, squared = A @ rng.normal(size=n), np.sum(A * A, axis=1)
+    count = max(20 * m, 200_000)
+    order = alias_table(squared).draw(np.random.default_rng(1), count)
+    few = 2000
+    x = np.zeros(n)
+    return {
+        "kaczmatch": count
+        / best(5, lambda: RandomisedKaczmarz().solve(A, b, rng=np.random.default_rng(1), rows=count, every=count, tolerance=0.0)),
+        "bare loop": count / best(5, lambda: bare(A, b, order, squared, x)),
+        "bare loop, fastmath": count / best(5, lambda: bare_fastmath(A, b, order, squared, x)),
+        "kaczmarz-algorithms": few / best(2, lambda: kaczmarz.SVRandom.solve(A, b, tol=None, maxiter=few)),
+    }
+
+
+def passes(method: Solver, case: Problem) -> float:
+    """Rows touched by the number of rows until the error is at the goal, the median of three seeds."""
+    m = len(case.A)
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        trace = method.solve(case.A, case.b, rng=rng, truth=case.truth, rows=MOST_PASSES * m, tolerance=1e-11).trace
+        reached = np.flatnonzero(trace.error <= GOAL)
+        found.append(trace.rows[reached[0]] / m if reached.size else np.inf)
+    return float(np.median(found))
+
+
+def seconds_of_solver(method: Solver, case: Problem) -> float:
+    """Until the error is at the goal: the run that stops at the loosest tolerance that reaches it."""
+    solve = partial(method.solve, case.A, case.b)
+    for tolerance in 10.0 ** -np.arange(5.0, 15.0):
+        run = solve(rng=np.random.default_rng(0), truth=case.truth, tolerance=tolerance, seconds=PATIENCE)
+        if run.reason == "seconds":
+            break
+        if run.trace.error[-1] <= GOAL:
+            again = [solve(rng=np.random.default_rng(0), tolerance=tolerance).trace.seconds[-1] for _ in range(2)]
+            return float(min(run.trace.seconds[-1], *again))
+    return np.inf
+
+
+def seconds_of_krylov(solve: Callable[..., Any], limit: str, case: Problem) -> float:
+    """The same for scipy's."""
+
+    def found(tolerance: float) -> Any:
+        return solve(case.A, case.b, atol=tolerance, btol=tolerance, conlim=0.0, **{limit: MOST_STEPS})[0]
+
+    for tolerance in 10.0 ** -np.arange(5.0, 15.0):
+        if np.linalg.norm(found(tolerance) - case.truth) <= GOAL * np.linalg.norm(case.truth):
+            return best(2, partial(found, tolerance))
+    return np.inf
+
+
+SIZES = (60, 250, 1000, 2000)
+SPECTRA = {
+    "all 1": {},
+    "20 large, the rest 1": {"large": 1e3},
+    "20 large, the rest from 1 to 1/10": {"large": 1e3, "smallest": 0.1},
+    "from 1 to 1/100": {"smallest": 0.01},
+}
+OURS = ("randomised", "block", "kaczmarz++")
+Floor = tuple[str, float, float]
+
+
+def contenders(case: Problem) -> Iterator[tuple[str, float]]:
+    size = min(4 * OUTLIERS, case.A.shape[1] // 2)
+    yield "randomised", seconds_of_solver(RandomisedKaczmarz(), case)
+    yield "block", seconds_of_solver(BlockKaczmarz(size=size), case)
+    yield "kaczmarz++", seconds_of_solver(KaczmarzPlusPlus(size=size), case)
+    yield "lsqr", seconds_of_krylov(lsqr, "iter_lim", case)
+    yield "lsmr", seconds_of_krylov(lsmr, "maxiter", case)
+    yield "lstsq", best(2, lambda: np.linalg.lstsq(case.A, case.b, rcond=None))
+
+
+def rows_table() -> tuple[Table, list[Floor]]:
+    rows, floors = [], []
+    for m, n in ((1_000, 60), (100_000, 60), (5_000, 1_000)):
+        rate, size = rows_per_second(m, n), f"{m:,} x {n:,}"
+        rows.append({"A": size} | {name: value / 1e6 for name, value in rate.items()})
+        floors.append((f"randomised against a bare loop, {size}", rate["kaczmatch"] / rate["bare loop"], 0.5))
+        floors.append((f"randomised against kaczmarz-algorithms, {size}", rate["kaczmatch"] / rate["kaczmarz-algorithms"], 50.0))
+    return Table("rows", "Million rows per second, draws included", rows, timed=True), floors
+
+
+def passes_table() -> tuple[Table, list[Floor]]:
+    rows, floors = [], []
+    for name, spectrum in SPECTRA.items():
+        case = problem(2000, 500, **spectrum)
+        methods = BlockKaczmarz(size=80), KaczmarzPlusPlus(size=80, momentum=False), KaczmarzPlusPlus(size=80)
+        found = [passes(method, case) for method in methods]
+        rows.append(
+            {"singular values": name} | dict(zip(("block", "kaczmarz++ without momentum", "kaczmarz++"), found, strict=True))
+        )
+        if name == "20 large, the rest from 1 to 1/10":
+            floors.append(("passes of block Kaczmarz by those of Kaczmarz++", found[0] / found[2], 1.5))
+    return Table(
+        "passes", f"Passes until the error is {GOAL:g}, 2,000 x 500, blocks of 80; nothing where {MOST_PASSES:,} do not do", rows
+    ), floors
+
+
+def seconds_tables() -> tuple[Table, Table]:
+    rows, crossings = [], []
+    for name, spectrum in SPECTRA.items():
+        ahead: dict[str, int] = {}  # from how many columns on, without a size at which it was behind again
+        for n in SIZES:
+            taken = dict(contenders(problem(4 * n, n, **spectrum)))
+            rows.append({"singular values": name, "A": f"{4 * n:,} x {n:,}"} | taken)
+            for who in OURS:
+                if taken[who] >= taken["lsqr"]:
+                    ahead.pop(who, None)
+                else:
+                    ahead.setdefault(who, n)
+        words = ", ".join(f"{who} from {n:,} columns on" for who, n in ahead.items())
+        crossings.append({"singular values": name, "faster than lsqr": words or "none of ours at any size"})
+    title = f"Seconds until the error is {GOAL:g}, nothing where that takes more than {PATIENCE:g}"
+    return Table("seconds", title, rows, timed=True), Table("crossings", "Who beats lsqr, from which size on", crossings)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_out(parser)
+    options = parser.parse_args()
+    with threadpool_limits(1):
+        rows, floors = rows_table()
+        tell(options.out, rows)
+        count, more = passes_table()
+        tell(options.out, count)
+        tell(options.out, *seconds_tables())
+    for name, ratio, floor in floors + more:
+        print(f"{ratio:10.2f} times, floor {floor:g}: {name}{'' if ratio >= floor else '   BELOW ITS FLOOR'}")
+
+
+if __name__ == "__main__":
+    main()

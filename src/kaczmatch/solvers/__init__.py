@@ -1,0 +1,1 @@
+"""Row-action solvers of linear systems: the Kaczmarz family that the paper's learners descend from."""
