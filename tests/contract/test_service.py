@@ -206,7 +206,7 @@ class Life(RuleBasedStateMachine):
     def the_store_says_what_happened(self) -> None:
         if not hasattr(self, "town"):
             return
-        stored = {(pair.user, pair.other): pair.decision for pair in self.town.find(LatestDecision)}
+        stored = {(pair.user, pair.candidate): pair.decision for pair in self.town.find(LatestDecision)}
         assert stored == {pair: said[-1] for pair, said in self.decisions.items() if said}
         sides = {(one.user, one.other): one.ended for one in self.town.find(MatchSide)}
         for pair in self.matches | self.ended:
