@@ -36,10 +36,10 @@ def write_log(folder: Path) -> list[str]:
     like = felt + rng.logistic(size=len(user)) > 0.5
     at = rng.integers(0, 10**8, (USERS, SWIPES))
     at.sort(axis=1)
-    swipes = pl.DataFrame({"user_id": user, "candidate_id": candidate, "like": like.astype(np.int8), "timestamp": at.ravel()})
+    swipes = pl.DataFrame({"user": user, "candidate": candidate, "decision": np.where(like, "like", "pass"), "at": at.ravel()})
     swipes.write_parquet(folder / "swipes.parquet")
     people = pl.DataFrame(tags, schema=[f"tag_{i:02d}" for i in range(D)])
-    people.insert_column(0, pl.Series("candidate_id", np.arange(CANDIDATES))).write_parquet(folder / "candidates.parquet")
+    people.insert_column(0, pl.Series("id", np.arange(CANDIDATES))).write_parquet(folder / "candidates.parquet")
     return ["--swipes", str(folder / "swipes.parquet"), "--candidates", str(folder / "candidates.parquet")]
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kaczmatch.app.vocabulary import GENERAL
+from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.report.results import Table
 from tables import add_out, tell
 

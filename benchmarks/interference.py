@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--deck", type=int, default=3)
     add_out(parser)
     options = parser.parse_args()
-    pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side, like_rate=0.4, flip=0.1)
+    pace, census = Pace(rounds=options.rounds, deck=options.deck), Census(side=options.side, like_rate=0.4, label_noise=0.1)
     seeds = track(range(options.seeds), "towns", console=Console(stderr=True))
     studies = [compare_designs(town("archetypes", seed, census), ARMS, Regions(), pace, block=1) for seed in seeds]
     truth = np.array([study.truth for study in studies])

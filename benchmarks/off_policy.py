@@ -19,7 +19,7 @@ from rich.progress import track
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.inference.clustered import IntervalEstimate
+from kaczmatch.inference.clustered import RatioEstimate
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, Policy
 from kaczmatch.recommend.samplers.greedy import Greedy
 from kaczmatch.recommend.samplers.uniform import Uniform
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--floor", type=float, default=0.3)
     add_out(parser)
     options = parser.parse_args()
-    found: dict[tuple[str, str], list[tuple[IntervalEstimate, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[RatioEstimate, float]]] = {}
     refused = dict.fromkeys(POLICIES, 0)
     for seed in track(range(options.studies), "studies", console=Console(stderr=True)):
         town = logged(seed, options.couples, options.days, options.floor)

@@ -30,11 +30,12 @@ import uvicorn
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
-from kaczmatch.app.composing import access_of, context_of
+from kaczmatch.app.composition import context_of, credentials_of
 from kaczmatch.report.results import Table
+from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.records import Event, Impression, Person, PersonCounters
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import ProfileInput, new_person
+from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
@@ -109,8 +110,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 i_look_for=frozenset({other}),
                 youngest=18,
                 oldest=99,
-                latitude=50.0 + rng.random() * 2.0,
-                longitude=8.0 + rng.random() * 2.0,
+                location=Coordinates(latitude=50.0 + rng.random() * 2.0, longitude=8.0 + rng.random() * 2.0),
                 within_km=150.0,
                 tags=frozenset(rng.choice(tags, rng.integers(4, 14), replace=False).tolist()),
             )
@@ -135,7 +135,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 )
 
         store.write(deal).result()
-        return access_of(settings, context).create("bench", ["app"])[1]
+        return credentials_of(settings, context).create("bench", ["app"])[1]
 
 
 def card_of(card: int, people: int) -> tuple[str, str]:

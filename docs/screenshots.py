@@ -135,7 +135,7 @@ def operating(page: Page, demo: Demo) -> None:
 def looking(page: Page, demo: Demo) -> None:
     operating(page, demo)
     page.get_by_role("button", name="Timeline").first.click()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
 
 
 def busy(demo: Demo) -> None:
@@ -147,7 +147,7 @@ def busy(demo: Demo) -> None:
             deck = api.post(f"/people/{user}/deck").json()
             for place, card in enumerate(deck["cards"][:12]):
                 decision = "like" if (place + number) % 3 == 0 else "pass"
-                body = {"candidate": card["id"], "decision": decision, "deck": deck["deck"]}
+                body = {"candidate": card["id"], "decision": decision, "deck": deck["id"]}
                 api.put(f"/people/{user}/swipes/{deck['deck']}-{place}", json=body)
 
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import kaczmatch
-from kaczmatch.app.warming import warm_up
+from kaczmatch.app.warm_up import warm_up
 from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url
@@ -29,11 +29,9 @@ __all__ = ["postgres", "postgres_url"]  # fixtures of a real server
 
 TESTS = Path(__file__).parent
 NEEDS = {"faults": "faults", "functional/web": "browser", "functional/api": "server"}  # by folder
-
-
 # In parallel, one worker gets all of such a folder: two browsers, or two processes that are killed, would disturb each other.
 TOGETHER = ("tests/functional/web", "tests/faults")
-LONGEST_FIRST = (*TOGETHER, "tests/functional", "tests/contract", "tests/paper")
+LONGEST_FIRST = (*TOGETHER, "tests/paper/test_reproduction", "tests/functional", "tests/contract", "tests/paper")
 
 
 @pytest.fixture(scope="session")
@@ -60,13 +58,14 @@ def uses_postgres(item: pytest.Item) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before two workers start, compile for both what each would have to."""
+    """Before two workers start, compile for both what each would have to, unless it was done by a run before."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.option.loadscopereorder = False  # we have an order of our own
-        for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
-            if not module.name.endswith("__main__") and ".versions." not in module.name:
-                import_module(module.name)
-        warm_up(Settings())
+        if not any(Path(kaczmatch.__path__[0]).rglob("*.nbi")):
+            for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
+                if not module.name.endswith("__main__") and ".versions." not in module.name:
+                    import_module(module.name)
+            warm_up(Settings())
 
 
 class Folders(LoadScopeScheduling):

@@ -1,6 +1,6 @@
 """Does the suite find bugs? Takes one safeguard away at a time, in a copy, and shows which test notices.
 
-python tests/planted.py            all of them, and the table of docs/planted-faults.md
+python tests/planted.py            all of them, and the table of docs/guarantees.md
 python tests/planted.py fsync      only those whose name has this in it
 """
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "planted-faults.md"
+PAGE = ROOT / "docs" / "guarantees.md"
 
 
 @dataclass(frozen=True)
@@ -92,15 +92,15 @@ FAULTS = (
     ),
     Fault(
         "authorisation for another user's data",
-        "api/guards.py",
-        "    if found.may_act_for(user):\n",
-        "    if found.user or found.may_act_for(user):\n",
+        "api/authentication.py",
+        "    if caller.may_act_for(user):\n",
+        "    if caller.user or caller.may_act_for(user):\n",
         "tests/functional/api/test_access.py",
     ),
     Fault(
         "the scope of a key",
-        "api/guards.py",
-        "if not found.scopes.intersection(scopes):",
+        "api/authentication.py",
+        "if not caller.scopes.intersection(scopes):",
         "if False:",
         "tests/functional/api/test_access.py",
     ),
@@ -162,9 +162,9 @@ FAULTS = (
     ),
     Fault(
         "cards drawn at random that look like all others",
-        "api/words.py",
-        "if reason == Reason.EXPLORED else reason",
-        "if False else reason",
+        "service/meeting/card_reasons.py",
+        "if logged == Reason.EXPLORED else logged",
+        "if False else logged",
         "tests/functional/api/test_reciprocity.py",
     ),
 )

@@ -14,7 +14,7 @@ from kaczmatch.service.domain.leases import Lease
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.matches import Matches
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.privacy.erasure import Erasure
@@ -35,7 +35,7 @@ def test_what_happened_is_told_in_order_until_it_is_acknowledged(town: Town) -> 
     assert town.swipe("p0", "p1").match is None
     match = town.swipe("p1", "p0").match
     assert match is not None
-    Matching(town.context).unmatch("p0", match).result()
+    Matches(town.context).unmatch("p0", match).result()
     feed = Feed(town.context)
     first = feed.read()
     topics = ["match.created", "match.created", "match.ended", "match.ended"]

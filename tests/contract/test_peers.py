@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.evaluation.contenders import contenders
-from kaczmatch.evaluation.frozen import frozen
-from kaczmatch.evaluation.peers.contract import Peer, Showing
+from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
+from kaczmatch.evaluation.peers.contract import Peer, PeerResult
 from kaczmatch.evaluation.peers.own import as_peer
 from kaczmatch.evaluation.peers.registry import LIBRARIES, all_peers, peers_of, with_appeal
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.protocol.contenders import contenders
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
+
+pytestmark = pytest.mark.slow  # other libraries take seconds to load
 
 MODULES = {"river", "vowpalwabbit", "sklearn", "mabwiser", "implicit"}
 T = 20
@@ -48,10 +50,10 @@ def two_camps(users: int = 20, candidates: int = 60, swipes: int = 40) -> SwipeT
     return SwipeTable(list(range(users)), list(range(candidates)), names, features, user, candidate, like, time)
 
 
-def shown(peer: Peer, table: SwipeTable, *times: int) -> Showing:
+def shown(peer: Peer, table: SwipeTable, *times: int) -> PeerResult:
     trial = Trial(table, Protocol(times=times, appeal_from="fit"))
     ticks = itertools.count()
-    return peer.show(trial, times, trial.tested, clock=lambda: float(next(ticks)), advance=lambda _: None)
+    return peer.run(trial, times, trial.tested, clock=lambda: float(next(ticks)), advance=lambda _: None)
 
 
 @each_peer
@@ -66,7 +68,7 @@ def test_learns_what_is_easy_to_tell_apart(peer: Peer) -> None:
 def test_probabilities_come_true_where_they_are_said(peer: Peer) -> None:
     """The last of so many log-odds have the sign of what was answered; the first could not know."""
     table = two_camps()
-    said = shown(peer, table, T).said
+    said = shown(peer, table, T).log_odds
     if said is not None:
         users = np.flatnonzero(np.arange(len(table.users)) % 2)
         rows = (table.begin[users][:, None] + np.arange(T)).ravel()
@@ -82,7 +84,7 @@ def test_answers_after_the_freeze_change_nothing(peer: Peer) -> None:
     later = (table.user % 2 > 0) & (np.arange(len(table)) - table.begin[table.user] >= T)
     one, other = shown(peer, table, T), shown(peer, replace(table, like=table.like ^ later), T)
     assert other.auc == pytest.approx(1.0 - one.auc, abs=1e-12)
-    assert (one.said is None and other.said is None) or np.array_equal(one.said, other.said)
+    assert (one.log_odds is None and other.log_odds is None) or np.array_equal(one.log_odds, other.log_odds)
 
 
 @each_peer
@@ -94,24 +96,24 @@ def test_ranking_does_not_disturb_learning(peer: Peer) -> None:
 def test_the_same_seed_gives_the_same_answer(peer: Peer) -> None:
     one, two = shown(peer, two_camps(), 5, T), shown(peer, two_camps(), 5, T)
     assert np.array_equal(one.auc, two.auc)
-    assert np.array_equal(np.asarray(one.said), np.asarray(two.said))
+    assert np.array_equal(np.asarray(one.log_odds), np.asarray(two.log_odds))
 
 
 @each_peer
 def test_every_swipe_is_timed_once(peer: Peer) -> None:
     """By a clock that goes on by one whenever it is looked at."""
     found = shown(peer, two_camps(), 5, T)
-    assert found.seconds_a_swipe == 1.0 if peer.individual else 0.0 < found.seconds_a_swipe < 1.0
+    assert found.seconds_per_swipe == 1.0 if peer.individual else 0.0 < found.seconds_per_swipe < 1.0
 
 
 def test_our_own_learners_come_out_as_in_the_harness() -> None:
     """The peers' loop and ours are one protocol: what is ours gets the same AUC from both."""
     trial = Trial(two_camps(), Protocol(times=(0, 5, T)))
     ours = contenders(trial, ["tk", "probit-diag"], tick=lambda _: None)
-    found = frozen(trial, ours, trial.protocol.times, trial.tested, advance=lambda _: None)
+    found = holdout_ranking(trial, ours, trial.protocol.times, trial.tested, advance=lambda _: None)
     for column, each in enumerate(ours):
         peer = as_peer(each)
-        live = peer.show(trial, trial.protocol.times, trial.tested, clock=lambda: 0.0, advance=lambda _: None)
+        live = peer.run(trial, trial.protocol.times, trial.tested, clock=lambda: 0.0, advance=lambda _: None)
         assert live.auc == pytest.approx(found.auc[:, :, column], abs=1e-9), each.name
 
 
@@ -123,7 +125,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
-    code = "import sys, kaczmatch.cli.evaluate; print(*sys.modules)"
+    code = "import sys, kaczmatch.cli.research.evaluate; print(*sys.modules)"
     command = [sys.executable, "-c", code]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()  # noqa: S603
     assert not MODULES & set(loaded)

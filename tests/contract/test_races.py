@@ -29,10 +29,10 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import TooMany
 from kaczmatch.service.domain.store import Store, Transaction
 from kaczmatch.service.meeting.decks import Decks
-from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.matches import Matches
 from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.service.meeting.safety import Safety
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from worlds.clock import NOON
@@ -78,10 +78,10 @@ def test_two_mutual_likes_make_exactly_one_match(
 ) -> None:
     town = Town(stores[0])
     settle(town, PAIRS)
-    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
     together = Barrier(2)
 
-    def like(side: int) -> list[SwipeResult]:
+    def like(side: int) -> list[RecordedSwipe]:
         answers = []
         for place in range(PAIRS):
             me, other = (f"w{place}", f"m{place}") if side else (f"m{place}", f"w{place}")
@@ -124,13 +124,13 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
-    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
 
-    def swipe(place: int) -> SwipeResult:
+    def swipe(place: int) -> RecordedSwipe:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="like" if place % 2 else "pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
-    assert all(isinstance(answer, SwipeResult) for answer in at_once(number, swipe))
+    assert all(isinstance(answer, RecordedSwipe) for answer in at_once(number, swipe))
     events = town.find(Event, user="w0")
     assert {event.id for event in events} == {f"s{place}" for place in range(number)}
     learned = town.learned("w0")
@@ -142,7 +142,7 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
 def test_one_id_sent_many_times_at_once_has_one_effect(stores: tuple[Store, Store]) -> None:
     town = Town(stores[0])
     settle(town, 1)
-    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
     swipe = Swipe(user="w0", id="s", candidate="m0", decision="like", deck="d")
     answers = at_once(16, lambda place: sides[place % 2].swipe(swipe).result())
     assert sorted(answer.repeated for answer in answers) == [False] + [True] * 15
@@ -159,14 +159,14 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
             transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
 
     town.context.store.write(cards).result()
-    sides = Swiping(town.context), Swiping(other_process(town, stores[1]))
+    sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
 
-    def swipe(place: int) -> SwipeResult:
+    def swipe(place: int) -> RecordedSwipe:
         said = Swipe(user="w0", id=f"s{place}", candidate=f"m{place}", decision="pass", deck="e")
         return sides[place % 2].swipe(said).result()
 
     answers = at_once(20, swipe)
-    assert sum(isinstance(answer, SwipeResult) for answer in answers) == 7
+    assert sum(isinstance(answer, RecordedSwipe) for answer in answers) == 7
     assert sum(isinstance(answer, TooMany) for answer in answers) == 13
 
 
@@ -183,7 +183,7 @@ def test_decks_asked_for_at_once_are_one_deck(stores: tuple[Store, Store]) -> No
 def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: tuple[Store, Store]) -> None:
     town = Town(stores[0], deck_size=8)
     town.couples(8)
-    swiping = Swiping(other_process(town, stores[1]))
+    swiping = Swipes(other_process(town, stores[1]))
     decks = {f"w{place}": town.shown(f"w{place}", "m0") for place in range(8)}
 
     def act(place: int) -> Any:
@@ -233,7 +233,7 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
         if what == "report":
             Safety(there).close(report, "talked to them", "operator").result()
         else:
-            Matching(there).outcome("w0", match, "met").result()
+            Matches(there).record_outcome("w0", match, "met").result()
 
     saying = Thread(target=say)
     saying.start()

@@ -24,6 +24,8 @@ from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town
 
+pytestmark = pytest.mark.slow  # many random histories
+
 WOMEN, MEN = ("w0", "w1", "w2"), ("m0", "m1", "m2")
 EVERYBODY = WOMEN + MEN
 COOLDOWN = timedelta(days=14)
@@ -75,7 +77,7 @@ class Life(RuleBasedStateMachine):
             return
         hand = self.town.deck(user)
         self.hands[user] = hand
-        shown = {person.id for _, person in hand.cards}
+        shown = {card.person.id for card in hand.cards}
         others = set(WOMEN if user in MEN else MEN)
         assert shown <= (others & self.here) - self.paused
         for other in shown:
@@ -86,7 +88,8 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data(), decision=st.sampled_from(["like", "like", "pass", "skip"]))
     def swipe(self, data: st.DataObject, decision: str) -> None:
         user = data.draw(st.sampled_from(sorted(user for user, hand in self.hands.items() if hand.cards)))
-        card, other = data.draw(st.sampled_from(self.hands[user].cards))
+        chosen = data.draw(st.sampled_from(self.hands[user].cards))
+        card, other = chosen.impression, chosen.person
         self.town.wait(seconds=1)
         self.sent += 1
         identifier = f"s{self.sent}"
@@ -179,7 +182,7 @@ class Life(RuleBasedStateMachine):
         self.blocks = {pair for pair in self.blocks if user not in pair}
         # Their cards went with them; if they come back, it is as somebody new.
         self.hands = {
-            who: replace(hand, cards=tuple(one for one in hand.cards if one[1].id != user))
+            who: replace(hand, cards=tuple(one for one in hand.cards if one.person.id != user))
             for who, hand in self.hands.items()
             if who != user
         }
@@ -194,7 +197,7 @@ class Life(RuleBasedStateMachine):
     def change_words(self, add: bool) -> None:
         number = self.town.world.current.vocabulary
         if add and number < 4:
-            self.town.models.change_words(lambda words: words.add(tags=[f"new {number}"]))
+            self.town.models.change_vocabulary(lambda words: words.add(tags=[f"new {number}"]))
             self.town.world.follow()
 
     @rule()

@@ -20,6 +20,8 @@ from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import DuplicateKey, MemoryStore, SqlStore
 from kaczmatch.storage.schema import TABLES
 
+pytestmark = pytest.mark.slow  # many random histories
+
 KINDS: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, OutboxMessage)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -32,7 +32,7 @@ def lived(town: Town) -> None:
     town.swipe("w0", "m1", "pass", id="taken-back")
     town.undoing.undo("w0", "taken-back").result()
     late = Swipe(user="w1", id="late", candidate="m0", decision="pass", deck="")
-    town.swiping.imported(late, town.now - timedelta(days=9)).result()
+    town.swiping.import_swipe(late, town.now - timedelta(days=9)).result()
     town.swiping.end_session("w1").result()
     town.swipe("w1", "m2", "skip")
     town.erasing.erase("m3")

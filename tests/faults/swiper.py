@@ -16,7 +16,7 @@ from threading import Thread
 from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.refusals import Refusal
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.storage import SqlStore
 
 PEOPLE, THREADS = 24, 4
@@ -30,10 +30,10 @@ def swipe_on(url: str, ledger: str, cycle: int) -> None:
     numbers = count(1)
     rules = ServiceConfig(swipes=QuotaLimit(None, ServiceConfig().swipes.window))
     context = Context(SqlStore(url), rules, lambda: datetime.now(UTC), lambda: f"i{cycle}-{next(numbers)}")
-    swiping = Swiping(context)
+    swiping = Swipes(context)
     out = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    def acknowledged(future: Future[SwipeResult]) -> None:
+    def acknowledged(future: Future[RecordedSwipe]) -> None:
         if future.exception() is None:
             event = future.result().event
             os.write(out, f"{event.user} {event.id} {event.candidate} {event.decision}\n".encode())

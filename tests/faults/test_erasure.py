@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kaczmatch.app.composing import scrubbing_of
+from kaczmatch.app.composition import scrubbing_of
 from kaczmatch.cli.app import app
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.records import RECORDS
@@ -59,7 +59,7 @@ def busy(town: Town) -> None:
         town.swipe(CANARY, woman)
     town.safety.report(CANARY, "w1", "rude").result()
     town.safety.report("w2", CANARY, "rude").result()
-    town.models.change("probit", {}, town.world.recommender.index.prior)
+    town.models.relearn("probit", {}, town.world.recommender.index.prior)
     town.world.follow()
     town.swipe(CANARY, "w4")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 
 
 def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -21,13 +21,23 @@ def kaczmatch(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_help_is_light(tmp_path: Path) -> None:
     code = (
         "import sys, typer.testing\nfrom kaczmatch.cli.app import app\n"
-        "for command in ([], ['reproduce'], ['simulate'], ['evaluate'], ['tune'], ['market']):\n"
+        "commands = 'evaluate tune reproduce simulate market serve import keys relearn'.split()\n"
+        "for command in ([], *([one] for one in commands)):\n"
         "    result = typer.testing.CliRunner().invoke(app, [*command, '--help'])\n"
         "    assert result.exit_code == 0 and 'Usage' in result.output, result.output\n"
-        "print(sorted({'numba', 'polars', 'altair', 'scipy'} & set(sys.modules)))"
+        "print(sorted({'numba', 'numpy', 'polars', 'altair', 'scipy', 'sqlalchemy', 'fastapi'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout == "[]\n"
+
+
+def test_help_shows_the_two_groups_of_commands(tmp_path: Path) -> None:
+    said = kaczmatch("--help", cwd=tmp_path).stdout
+    research, operate = said.index("Research: what learns best"), said.index("Operate: run the service")
+    for command in ("evaluate", "tune", "reproduce", "simulate", "market"):
+        assert research < said.index(f"│ {command} ") < operate, command
+    for command in ("serve", "config", "keys", "import", "export", "backup", "restore", "verify", "relearn", "refit", "openapi"):
+        assert operate < said.index(f"│ {command} "), command
 
 
 def test_a_table_as_json_has_the_documented_columns(tmp_path: Path) -> None:
@@ -83,7 +93,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
-    from kaczmatch.formats.swipe_log import read_log
+    from kaczmatch.formats.swipe_table import read_swipes
 
     options = [
         "--users",
@@ -101,7 +111,7 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
     ]
     done = kaczmatch("simulate", *options, "--log", f"s.{ending}", "--out", "r", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert len(read_log(tmp_path / f"s.{ending}", tmp_path / f"s-candidates.{ending}")) == 5 * 96
+    assert len(read_swipes(tmp_path / f"s.{ending}", tmp_path / f"s-candidates.{ending}")) == 5 * 96
     names = {path.name for path in (tmp_path / "r").iterdir()}
     assert {"simulated.svg", "simulated.png", "table-metrics-simulated.csv", "report.html"} <= names
 
@@ -111,7 +121,7 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
     [
         (["simulate", "--learner", "blok-nk"], "did you mean 'block-nk'"),
         (["simulate", "--population", "flat"], "population: there is no 'flat'"),
-        (["simulate", "--flip", "7"], "flip: must be at least 0 and at most 1, got 7.0"),
+        (["simulate", "--label-noise", "7"], "label_noise: must be at least 0 and at most 1, got 7.0"),
         (["simulate", "--log", "swipes.xls"], "log: 'swipes.xls' must end in one of"),
         (["simulate", "--drift-at", "99999"], "drift_at: there are only 6400 swipes"),
         (["reproduce", "all", "--json"], "json: prints one table"),
@@ -128,7 +138,7 @@ def test_wrong_words_are_answered_in_one_line(tmp_path: Path, arguments: list[st
 
 
 def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.start import main; main()"
+    code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
     assert "pip install -e '.[lab]'" in done.stderr

@@ -34,18 +34,18 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     features = (rng.random((people, tags)) < 0.4).astype(int)
     taste, charm = 1.2 * rng.normal(size=tags) + rng.normal(size=(people, tags)), rng.normal(size=people)
     rows = [
-        {"user_id": one, "seq": turn, "candidate_id": (turn - one) % people, "timestamp": 60 * turn, "side": one % 3}
+        {"user": one, "candidate": (turn - one) % people, "at": 60 * turn, "side": one % 3}
         for turn in range(40)
         for one in range(people)
         if one != (turn - one) % people
     ]
     for row in rows:
-        felt = taste[row["user_id"]] @ features[row["candidate_id"]] + charm[row["candidate_id"]]
-        row["like"] = int(felt + rng.logistic() > 0.0)
+        felt = taste[row["user"]] @ features[row["candidate"]] + charm[row["candidate"]]
+        row["decision"] = "like" if felt + rng.logistic() > 0.0 else "pass"
     for ending in ENDINGS:
         write_table(pl.DataFrame(rows), folder / f"swipes{ending}")
         named = pl.DataFrame(features, schema=[f"tag_{i}" for i in range(tags)])
-        write_table(named.insert_column(0, pl.Series("candidate_id", np.arange(people))), folder / f"candidates{ending}")
+        write_table(named.insert_column(0, pl.Series("id", np.arange(people))), folder / f"candidates{ending}")
     return folder
 
 
@@ -95,19 +95,19 @@ def test_the_terminal_says_what_to_use_first_and_that_the_test_is_fair(log: Path
     assert "after" in done.stdout
 
 
-def test_peers_stand_beside_ours_in_one_table(log: Path, tmp_path: Path) -> None:
+def test_peers_and_ours_are_in_one_table(log: Path, tmp_path: Path) -> None:
     pytest.importorskip("vowpalwabbit", reason="peers need: pip install -e '.[bench]'")
     done = command("evaluate", *files(log), "--learner", "tk", "--at", "0,5", "--one-way", "--peers", "--out", tmp_path)
     assert done.exit_code == 0, done.output
     said = " ".join(done.stdout.split())
-    assert "Beside what people use today" in said
+    assert "Compared with other libraries" in said
     assert "implicit BPR is ahead of every individual learner:" in said
     rows = {row["learner"]: row for row in json.loads((tmp_path / "peers.json").read_text())}
     for library in ("River", "Vowpal Wabbit", "scikit-learn", "MABWiser", "implicit"):
         assert any(name.startswith(library) for name in rows)
     for name, row in rows.items():
         assert 0.3 < row["after_5"] < 1.0, name
-        assert (row["microseconds_a_swipe"] is None) == (name == "appeal alone"), name
+        assert (row["microseconds_per_swipe"] is None) == (name == "appeal alone"), name
     ours, logistic = rows["probit-diag + population + appeal"], rows["River logistic"]
     assert ours["after_0"] > logistic["after_0"] == 0.5
     assert ours["log_loss"] < logistic["log_loss"]
@@ -115,7 +115,7 @@ def test_peers_stand_beside_ours_in_one_table(log: Path, tmp_path: Path) -> None
     leads = json.loads((tmp_path / "peers-leads.json").read_text())
     assert {row["peer"] for row in leads} == set(rows) - {"appeal alone", *(name for name in rows if name.startswith("probit"))}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Quality and time a swipe" in page
+    assert "Quality and time per swipe" in page
 
 
 def test_without_the_libraries_peers_are_refused_in_one_line(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +143,11 @@ def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--like", "liked"], "liked: this column is missing from swipes.csv"),
-        (["--time", "like"], "is earlier than the same user's swipe before it"),
-        (["--split", "timestamp"], "user 0 has more than one 'timestamp'"),
+        (["--column", "decision=liked"], "liked: this column is missing from swipes.csv"),
+        (["--column", "like=liked"], "column: there is no field 'like'"),
+        (["--column", "liked"], "column: must be field=column"),
+        (["--column", "seq=candidate"], "is earlier than the same user's swipe before it by 'candidate'"),
+        (["--split", "at"], "user 0 has more than one 'at'"),
         (["--split", "wave"], "wave: this column is missing"),
         (["--at", "0,five"], "at: must be whole numbers with commas between them"),
         (["--at", "900"], "lower --at, --rest or --at-least"),
@@ -160,7 +162,7 @@ def test_wrong_words_are_answered_in_one_line(log: Path, arguments: list[str], s
 
 
 def test_both_ways_cannot_be_wished_for(tmp_path: Path, log: Path) -> None:
-    swipes = pl.read_csv(log / "swipes.csv").with_columns(pl.col("user_id") + 1_000)
+    swipes = pl.read_csv(log / "swipes.csv").with_columns(pl.col("user") + 1_000)
     write_table(swipes, tmp_path / "swipes.csv")
     done = command("evaluate", "--swipes", tmp_path / "swipes.csv", "--candidates", log / "candidates.csv", "--both-ways", *FEW)
     assert done.exit_code == 2

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
-from kaczmatch.laboratory.market import chosen, compared
+from kaczmatch.laboratory.market import compare_policies, policies_named
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.populations import Census
 
@@ -54,7 +54,7 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
     for options, words in (
         (["--population", "okcupid"], "--people"),
         (["--policy", "graedy"], "greedy"),
-        (["--flip", "2"], "flip"),
+        (["--label-noise", "2"], "label_noise"),
     ):
         done = kaczmatch("market", *options)
         assert done.exit_code != 0
@@ -64,8 +64,8 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
 
 @pytest.mark.parametrize("population", ["archetypes", "popularity"])
 def test_the_default_makes_more_matches_than_the_papers_pipeline_and_than_chance(population: str) -> None:
-    policies = chosen(["default", "paper", "uniform"])
-    found = compared(population, Census(side=60, tags=24), Pace(rounds=4, deck=6), 2, policies, lambda _: None)
+    policies = policies_named(["default", "paper", "uniform"])
+    found = compare_policies(population, Census(side=60, tags=24), Pace(rounds=4, deck=6), 2, policies, lambda _: None)
     for other in ("paper", "uniform"):
         assert found.ratio("default", other) > 2.0
     assert found.mean("default", "gini") < 0.5

@@ -154,7 +154,7 @@ def test_a_policy_is_judged_and_an_experiment_read_by_command(typed: Typed, tmp_
     assert "64 decks and 384 cards of 64 people" in told
     rows = json.loads(fine(typed("off-policy", "paper", "--json", **chosen)))
     assert rows[0]["what"] == "as dealt"
-    assert all(row["low"] <= row["likes_a_card"] <= row["high"] for row in rows)
+    assert all(row["low"] <= row["likes_per_card"] <= row["high"] for row in rows)
     assert "no deck" in refused(typed("off-policy", "paper", "--since", "2100-01-01", **chosen))
     assert "floor" in refused(typed("off-policy", "mutual", "--settings", '{"uniform_flor": 1}', **chosen))
     told = fine(typed("experiment", **chosen))

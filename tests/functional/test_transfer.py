@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -17,19 +16,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import inert, lively
+from kaczmatch.formats.cells import inert, lively
 from kaczmatch.formats.writing import pieces, write_rows
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.meeting.profiles import Profiles, tags_of
-from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
-from kaczmatch.service.transfer.exporting import COLUMNS, exported
-from kaczmatch.service.transfer.importing import MOST_PROBLEMS, Importing, ImportRequest, ImportResult
-from kaczmatch.service.transfer.profiles import ProfileImport
-from kaczmatch.service.transfer.swipes import SwipeImport
+from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
+from kaczmatch.service.transfer.file_import import MOST_PROBLEMS, FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.stores import open_store
 from worlds.town import TAGS, Town, about_in_turn
@@ -52,29 +52,29 @@ def town(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Town]:
 def bring(context: Context, what: str, path: Path, kind: str = "csv", **options: Any) -> ImportResult:
     asked = ImportRequest(path, kind, **options)
     if what == "profiles":
-        return Importing(context, ProfileImport(context)).run(asked)
-    return Importing(context, SwipeImport(context)).run(asked)
+        return FileImport(context, ProfileImport(context)).run(asked)
+    return FileImport(context, SwipeImport(context)).run(asked)
 
 
 def put_away(context: Context, what: str, path: Path, kind: str) -> int:
-    return write_rows(exported(context, what), COLUMNS[what], kind, path)
+    return write_rows(export_batches(context, what), COLUMNS[what], kind, path)
 
 
 def everything(context: Context, what: str) -> list[dict[str, Any]]:
-    return [row for batch in exported(context, what) for row in batch]
+    return [row for batch in export_batches(context, what) for row in batch]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_exported_can_be_imported_and_is_the_same(town: Town, kind: str, tmp_path: Path) -> None:
     town.populate(6)
     strange = about_in_turn(2, name="=cmd|' /C calc'!A0", latitude=52.52, longitude=13.4, within_km=30.0, tags=frozenset(TAGS))
-    Profiles(town.context).put("p2", replace(strange, features={"activity": -0.25})).result()
+    Profiles(town.context).put("p2", strange.model_copy(update={"features": {"activity": -0.25}})).result()
     Profiles(town.context).put("p4", about_in_turn(4, name="'t Hooft", tags=frozenset())).result()
     Profiles(town.context).pause("p5", True).result()
     for user, other in (("p0", "p1"), ("p1", "p0"), ("p2", "p3"), ("p3", "p0")):
         town.import_swipe(user, other, id=f"{user}-{other}")
     town.import_swipe("p2", "p5", id="undone")
-    Undoing(town.context).undo("p2", "undone").result()
+    Undo(town.context).undo("p2", "undone").result()
     assert put_away(town.context, "profiles", tmp_path / f"people.{kind}", kind) == 6
     assert put_away(town.context, "swipes", tmp_path / f"swipes.{kind}", kind) == 4
     other = open_town(MemoryStore()).context
@@ -219,7 +219,7 @@ def test_repeating_changes_nothing_and_a_changed_table_only_what_changed(town: T
 
 @pytest.mark.parametrize("what", ["profiles", "swipes"])
 def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kaczmatch.service.transfer.importing._SAVED_EVERY", 500)
+    monkeypatch.setattr("kaczmatch.service.transfer.file_import._SAVED_EVERY", 500)
     store = SqlStore(f"sqlite:///{tmp_path}/store.db")
     town = open_town(store)
     if what == "swipes":
@@ -243,7 +243,7 @@ def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Pat
 
     target: Any = ProfileImport(town.context) if what == "profiles" else SwipeImport(town.context)
     with pytest.raises(Stop):
-        Importing(town.context, target).run(ImportRequest(table, "csv"), interrupted)
+        FileImport(town.context, target).run(ImportRequest(table, "csv"), interrupted)
     store.close()
     town = open_town(store := SqlStore(f"sqlite:///{tmp_path}/store.db"), town)
     result = bring(town.context, what, table)

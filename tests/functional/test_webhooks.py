@@ -25,9 +25,9 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable
-from kaczmatch.service.messages.delivery import Deliverer
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.messages.sender import RetrySchedule, SendResult
+from kaczmatch.service.messages.webhook_delivery import WebhookDelivery
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 from worlds.clock import NOON
@@ -52,9 +52,9 @@ def app() -> Iterator[tuple[str, Receiver]]:
         yield running
 
 
-def deliverer(context: Context, url: str, *, timeout: float = 5.0, secrets: Sequence[str] = (SECRET,)) -> Deliverer:
+def deliverer(context: Context, url: str, *, timeout: float = 5.0, secrets: Sequence[str] = (SECRET,)) -> WebhookDelivery:
     sender = WebhookSender(url, secrets, trusting=True, timeout=timeout)
-    return Deliverer(context, Feed(context), sender, np.random.default_rng(0))
+    return WebhookDelivery(context, Feed(context), sender, np.random.default_rng(0))
 
 
 def status(context: Context) -> list[tuple[str, int]]:
@@ -186,7 +186,7 @@ def test_a_crash_between_sending_and_writing_it_down_sends_twice_and_loses_nothi
             first.announce("ann", number)
         running = deliverer(first.context, url)
         with monkeypatch.context() as broken:
-            broken.setattr(Deliverer, "_record", _die)
+            broken.setattr(WebhookDelivery, "_record", _die)
             with pytest.raises(SystemError):
                 running.step()
         first.context.store.close()  # the process is gone: its lease is not given back
@@ -202,7 +202,7 @@ def test_a_crash_between_sending_and_writing_it_down_sends_twice_and_loses_nothi
         assert received.calls[0][0]["webhook-id"] == received.calls[1][0]["webhook-id"]
 
 
-def _die(self: Deliverer, message: OutboxMessage, delivery: Delivery) -> None:
+def _die(self: WebhookDelivery, message: OutboxMessage, delivery: Delivery) -> None:
     raise SystemError("killed")
 
 
@@ -300,12 +300,12 @@ def test_after_an_outage_of_the_store_it_looks_again_what_is_left_to_send(
 
     with deliverer(town.context, url) as running:
         with monkeypatch.context() as broken:
-            broken.setattr(Deliverer, "_record", outage)
+            broken.setattr(WebhookDelivery, "_record", outage)
             with pytest.raises(StoreUnavailable):
-                running.drain(lambda: False)
+                running.deliver_due(lambda: False)
         feed = Feed(town.context)
         feed.acknowledge(feed.read()[0].number)
-        running.drain(lambda: False)
+        running.deliver_due(lambda: False)
     assert [json.loads(body)["data"]["n"] for _, body in received.calls] == [0, 1]
 
 
@@ -313,7 +313,7 @@ def test_it_stops_when_it_is_told_to(town: Town, app: tuple[str, Receiver]) -> N
     url, received = app
     town.announce("ann", 0)
     with deliverer(town.context, url) as running:
-        running.drain(lambda: True)
+        running.deliver_due(lambda: True)
     assert received.calls == []
 
 

@@ -10,7 +10,7 @@ import pytest
 import kaczmatch
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.blocks import blocks_part
-from kaczmatch.laboratory.calibration import calibration_part, expected_error, said
+from kaczmatch.laboratory.calibration import calibration_part, expected_error, forecasts
 from kaczmatch.laboratory.ceiling import ceiling_part
 from kaczmatch.laboratory.claims import claims_part
 from kaczmatch.laboratory.convergence import convergence_part, settled
@@ -19,7 +19,9 @@ from kaczmatch.laboratory.metrics_table import metrics_part
 from kaczmatch.laboratory.study import CHECKPOINTS, Laboratory, Plan
 from kaczmatch.simulation.condition import HONEST, PAPER, PAPER_ADAPTIVE
 from kaczmatch.simulation.trace import trace
-from kaczmatch.simulation.world import with_flips, world
+from kaczmatch.simulation.world import with_label_noise, world
+
+pytestmark = pytest.mark.slow  # the experiments of the paper
 
 SEEDS = 5
 
@@ -39,13 +41,13 @@ def test_every_cell_of_the_table_of_metrics_is_reproduced(laboratory: Laboratory
     assert {row["verdict"] for row in against.rows} == {"reproduced"}
 
 
-@pytest.mark.parametrize("flip", [published.FLIPS[0], published.FLIPS[-1]])
-def test_both_ends_of_the_noise_figure_are_reproduced(flip: float) -> None:
-    place = published.FLIPS.index(flip)
+@pytest.mark.parametrize("noise", [published.LABEL_NOISE[0], published.LABEL_NOISE[-1]])
+def test_both_ends_of_the_noise_figure_are_reproduced(noise: float) -> None:
+    place = published.LABEL_NOISE.index(noise)
     for slug in ("block-nk", "tk", "ogd"):
         learner = kaczmatch.learner(slug)
         finals = [
-            trace(learner, with_flips(world(PAPER, seed), flip, seed), followed=False).alignment[:, -1].mean()
+            trace(learner, with_label_noise(world(PAPER, seed), noise, seed), followed=False).alignment[:, -1].mean()
             for seed in range(SEEDS)
         ]
         assert np.mean(finals) == pytest.approx(published.NOISE[slug][0 if place == 0 else 1], abs=0.02)
@@ -114,7 +116,7 @@ def test_where_block_nk_levels_off_and_why() -> None:
     """What the report says in words."""
     (table,) = convergence_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
     levels = {(row["varied"], row["value"]): row["plateau_centred"] for row in table.rows}
-    noise = [levels["p_flip", p] for p in (0.0, 0.1, 0.2, 0.3, 0.4)]
+    noise = [levels["label_noise", p] for p in (0.0, 0.1, 0.2, 0.3, 0.4)]
     assert noise == sorted(noise, reverse=True)
     assert levels["alpha", 0.1] < levels["alpha", 1.0] < levels["alpha", 10.0]
     sizes = {k: level for (varied, k), level in levels.items() if varied == "k"}
@@ -127,8 +129,8 @@ def test_where_block_nk_levels_off_and_why() -> None:
 
 def test_nobody_beats_the_exact_posterior() -> None:
     _, table = ceiling_part(Laboratory(Plan(seeds=1), lambda _: None)).tables
-    for flip in (0.1, 0.2, 0.35):
-        last = {row["learner"]: row for row in table.rows if row["flip"] == flip and row["swipe"] == 400}
+    for noise in (0.1, 0.2, 0.35):
+        last = {row["learner"]: row for row in table.rows if row["label_noise"] == noise and row["swipe"] == 400}
         for metric in ("alignment", "auc"):
             best = max(last, key=lambda name: last[name][metric])
             assert best == "exact posterior"
@@ -145,11 +147,11 @@ def test_a_replaced_taste_is_learned_anew_and_looking_for_it_costs_nothing() -> 
 
 def test_label_noise_is_learned_and_probabilities_come_true() -> None:
     table, _ = calibration_part(Laboratory(Plan(seeds=SEEDS), lambda _: None)).tables
-    errors = {(row["learner"], row["flip"], row["swipe"]): row["calibration_error"] for row in table.rows}
+    errors = {(row["learner"], row["label_noise"], row["swipe"]): row["calibration_error"] for row in table.rows}
     for name in ("probit", "probit-diag"):
         assert all(errors[name, 0.2, t] <= 0.03 for t in (20, 200, 1_000, 6_400))
-        for flip in (0.05, 0.2, 0.35):  # of which nobody is told
-            assert max(errors[name, flip, 1_000], errors[name, flip, 6_400]) <= 0.025
+        for noise in (0.05, 0.2, 0.35):  # of which nobody is told
+            assert max(errors[name, noise, 1_000], errors[name, noise, 6_400]) <= 0.025
         assert errors[f"{name}, fixed ε", 0.35, 6_400] > 0.05
 
 
@@ -158,14 +160,16 @@ def test_probabilities_come_true_from_the_twentieth_swipe_on(slug: str) -> None:
     """With four times as many users, who only swipe a little: the level of 25 is itself a matter of luck."""
     learner, times = kaczmatch.learner(slug), [20, 50, 100]
     assert isinstance(learner, kaczmatch.BeliefLearner)
-    each = [said(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
+    each = [forecasts(learner, world(replace(HONEST, sessions=4), seed), times) for seed in range(SEEDS)]
     for t in times:
         assert expected_error(np.concatenate([pairs[t] for pairs in each])) <= 0.03
 
 
 def test_the_same_defaults_do_under_heavy_noise() -> None:
     finals = [
-        trace(kaczmatch.learner("probit"), with_flips(world(HONEST, seed), 0.35, seed), followed=False).alignment[:, -1].mean()
+        trace(kaczmatch.learner("probit"), with_label_noise(world(HONEST, seed), 0.35, seed), followed=False)
+        .alignment[:, -1]
+        .mean()
         for seed in range(SEEDS)
     ]
     assert np.mean(finals) >= 0.96

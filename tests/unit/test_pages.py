@@ -48,8 +48,8 @@ def test_class_names_have_one_meaning() -> None:
         if isinstance(node, ast.ClassDef)
     )
     repeated = {name for name, files in names.items() if files > 1}
-    section = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## One notion, two classes")[2]
-    explained = set(re.findall(r"^- `(\w+)`", section, re.MULTILINE))
+    section = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").partition("## One name, two classes")[2]
+    explained = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
     assert repeated <= explained
     assert len(repeated) <= 6
 

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
@@ -28,7 +28,7 @@ EDITS = 20  # of tags, an account and day: the default of the service
 
 
 @dataclass(frozen=True)
-class Seen:
+class ShownCandidate:
     """A row a look: the account's tags, the victim's place in the deck (1: first, 0: not in it), and what nobody is told."""
 
     tags: Matrix
@@ -79,15 +79,17 @@ class AttackedTown(Town):
         for place, man in enumerate(self.chance.choice(list(men), swipes).tolist()):
             self.wait(seconds=1)
             decision = "like" if judged[man] > middle else "pass"
-            self.swiping.imported(Swipe(user=woman, id=f"s{place}", candidate=man, decision=decision, deck=""), self.now).result()
+            self.swiping.import_swipe(
+                Swipe(user=woman, id=f"s{place}", candidate=man, decision=decision, deck=""), self.now
+            ).result()
 
     def taste(self) -> Vector:
         """What the attacker is after: the weights that were learned of the victim."""
         with self.context.store.read() as reader:
-            viewer = load_viewer(reader, self.context, VICTIM, self.now).viewer
-        return np.asarray(viewer.learner.weights(viewer.state.cells, len(self.names)))
+            known = load_viewer_state(reader, self.context, VICTIM)
+        return np.asarray(known.fold.learner.weights(known.state.cells, len(self.names)))
 
-    def watch(self, looks: int, size: int) -> Seen:
+    def watch(self, looks: int, size: int) -> ShownCandidate:
         """Edit the tags of one account after the other, and look at a deck of this size."""
         tags, places, probabilities = [], [], []
         for _ in range(looks):
@@ -99,16 +101,17 @@ class AttackedTown(Town):
             has = self.some_tags()
             self.people.put(account, about(account, man=True, tags=self.called(has))).result()
             self.world.follow()
-            shown = [person.id for _, person in self.deck(account, size).cards]
+            shown = [card.person.id for card in self.deck(account, size).cards]
             tags.append(has)
             places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
             probabilities.append(self._likes(account))
-        return Seen(np.array(tags), np.array(places), np.array(probabilities))
+        return ShownCandidate(np.array(tags), np.array(places), np.array(probabilities))
 
     def _likes(self, account: str) -> float:
         """The probability that the victim likes an account, which is told to nobody."""
         with self.context.store.read() as reader:
-            viewer = load_viewer(reader, self.context, account, self.now).viewer
+            known = load_viewer_state(reader, self.context, account)
+            viewer = load_viewer_context(reader, self.context, known, self.now).viewer
         return float(viewer.backward(self.world.recommender.states([VICTIM]))[0])
 
 
@@ -119,13 +122,13 @@ def estimated(tags: Matrix, told: Vector, penalty: float) -> Vector:
     return np.asarray(np.linalg.solve(rows.T @ rows + penalty * np.eye(rows.shape[1]), rows.T @ told))
 
 
-def attacks(seen: Seen) -> dict[str, Vector]:
+def attacks(seen: ShownCandidate) -> dict[str, Vector]:
     """What each attacker is told, look by look."""
     z = ndtri(np.clip(seen.probability, 1e-9, 1.0 - 1e-9))
     return {"sees decks": seen.place, "sees high or low": np.sign(z - np.median(z)), "sees the probability": z}
 
 
-def cosines(seen: Seen, taste: Vector, looks: int) -> dict[str, float]:
+def cosines(seen: ShownCandidate, taste: Vector, looks: int) -> dict[str, float]:
     """How near each attacker has come after so many looks, with the luckiest choice of the penalty."""
     wanted, tags = unit(taste), seen.tags[:looks]
     return {

@@ -21,7 +21,7 @@ def small_table(seed: int, *, users: int = 12, swipes: int = 14, candidates: int
         user=user,
         candidate=rng.integers(0, candidates, len(user)),
         like=rng.random(len(user)) < 0.5,
-        time=np.sort(rng.integers(0, 40, (users, swipes)), axis=1).ravel() * 1_000_000,
+        at=np.sort(rng.integers(0, 40, (users, swipes)), axis=1).ravel() * 1_000_000,
     )
 
 
@@ -40,7 +40,7 @@ def mutual_table(seed: int, people: int = 16, tags: int = 5) -> SwipeTable:
         user=user,
         candidate=candidate,
         like=rng.random(len(user)) < 0.6,
-        time=turn * 1_000_000,
+        at=turn * 1_000_000,
     )
 
 

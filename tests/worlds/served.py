@@ -17,8 +17,8 @@ from fastapi import FastAPI
 from httpx import Response
 
 from kaczmatch.app.asgi import app_of
-from kaczmatch.app.composing import now, open_store
-from kaczmatch.app.demo.inviting import with_demo
+from kaczmatch.app.composition import now, open_store
+from kaczmatch.app.demo.setup import add_demo
 from kaczmatch.app.system import System, compose
 from kaczmatch.service.access.credentials import SCOPES
 from kaczmatch.service.domain.records import Event
@@ -48,7 +48,7 @@ class Service:
         return answer.json() if answer.content else None
 
     def key_with(self, *scopes: str) -> str:
-        return self.system.parts.access.create("test", scopes)[1]
+        return self.system.use_cases.credentials.create("test", scopes)[1]
 
     def token(self, user: str, seconds: int = 900) -> str:
         return str(self.ok("POST", "/tokens", json={"user": user, "seconds": seconds})["token"])
@@ -78,11 +78,11 @@ class Service:
         return dict(self.ok("PUT", f"/people/{user}", json=body | more))
 
     def deck(self, user: str, **options: Any) -> dict[str, Any]:
-        self.system.world.follow()
+        self.system.serving_index.follow()
         return dict(self.ok("POST", f"/people/{user}/deck", **options))
 
     def swipe(self, user: str, other: str, decision: str = "like", swipe: str | None = None, **options: Any) -> Response:
-        deck = self.deck(user)["deck"]
+        deck = self.deck(user)["id"]
         body = {"candidate": other, "decision": decision, "deck": deck}
         return self.call("PUT", f"/people/{user}/swipes/{swipe or f's{next(NUMBERS)}'}", json=body, **options)
 
@@ -101,7 +101,7 @@ class Service:
 def serving(settings: Settings, *, store: str = "sqlite", clock: Callable[[], datetime] = now) -> Iterator[Service]:
     """From ready until it has stopped. `store` is "memory", or anything else for what the settings say."""
     system = compose(settings, MemoryStore() if store == "memory" else open_store(settings), clock=clock)
-    app = app_of(system, routers=with_demo(system) if settings.demo else ())
+    app = app_of(system, routers=add_demo(system) if settings.demo else ())
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -111,7 +111,7 @@ def serving(settings: Settings, *, store: str = "sqlite", clock: Callable[[], da
     system.wait_ready()
     try:
         with httpx.Client(base_url=address, timeout=30, limits=httpx.Limits(max_connections=None)) as client:
-            yield Service(system, app, address, client, system.parts.access.create("test", tuple(SCOPES))[1])
+            yield Service(system, app, address, client, system.use_cases.credentials.create("test", tuple(SCOPES))[1])
     finally:
         server.should_exit = True
         thread.join()

@@ -42,9 +42,9 @@ class SimulatedTown(Town):
         for user in self.chance.permutation(self.ids if users is None else users).tolist():
             self.wait(seconds=20)
             hand = self.deck(user)
-            for card, person in hand.cards:
-                liked = self.chance.random() < probability(user, person.id)
-                self.swipe(user, person.id, "like" if liked else "pass", deck=card.deck)
+            for card in hand.cards:
+                liked = self.chance.random() < probability(user, card.person.id)
+                self.swipe(user, card.person.id, "like" if liked else "pass", deck=card.impression.deck)
             self.world.follow()
         self.wait(days=1)
 
@@ -53,7 +53,8 @@ class SimulatedTown(Town):
         rng, likes, cards = np.random.default_rng(99), 0.0, 0
         with self.context.store.read() as reader:
             for one in Hindsight(self.context, reader, policy).past_decks():
-                same: dict[str, Any] = {name: getattr(one, name) for name in ("blocked", "recent", "admirers", "experience")}
+                same: dict[str, Any] = {"blocked": one.matched_or_blocked, "recent": one.last_decided}
+                same |= {"admirers": one.admirers, "experience": one.experience}
                 same |= {"now": one.deck.at, "rng": rng, "exposure": one.exposure}
                 for _ in range(deals):
                     shown = one.recommender.simulate(one.viewer, len(one.cards), (), **same).shown

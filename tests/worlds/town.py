@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
@@ -19,33 +19,36 @@ from kaczmatch.service.domain.records import Event, PersonCounters, Record, Stor
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.meeting.decks import Decks, OpenDeck
-from kaczmatch.service.meeting.matches import Matching
+from kaczmatch.service.meeting.matches import Matches
 from kaczmatch.service.meeting.preferences import Preferences
-from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
+from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.ranking import CandidateRanking
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.meeting.swipes import Swipe, SwipeResult, Swiping
-from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
+from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.privacy.erasure import Erasure
 from worlds.clock import Clock
 
 TAGS = ("jazz", "chess", "climbing", "cooking", "theatre", "cycling")
+R = TypeVar("R", bound=Record)
 
 
 def about(name: str = "Somebody", *, man: bool = False, tags: Sequence[str] = ("jazz",), **more: Any) -> ProfileInput:
     """A woman who looks for men, or a man who looks for women."""
     sides = ("man", "woman") if man else ("woman", "man")
     says = {"name": name, "born": date(1995, 3, 1), "i_am": frozenset(sides[:1]), "i_look_for": frozenset(sides[1:])}
+    if "latitude" in more:
+        more["location"] = {"latitude": more.pop("latitude"), "longitude": more.pop("longitude")}
     return ProfileInput(**(says | {"tags": frozenset(tags)} | more))
 
 
 def about_in_turn(place: int, **more: Any) -> ProfileInput:
     """Women and men in turn, with birthdays and tags that differ."""
     tags = [TAGS[place % 6], TAGS[(place * 5 + 1) % 6]]
-    one = about(f"Person {place}", man=place % 2 == 1, tags=tags, born=date(1990, 1, 1 + place % 28))
-    return replace(one, **more)
+    says: dict[str, Any] = {"name": f"Person {place}", "tags": tags, "born": date(1990, 1, 1 + place % 28)}
+    return about(man=place % 2 == 1, **(says | more))
 
 
 class Town:
@@ -70,8 +73,8 @@ class Town:
         self.models = Models(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
-        self.people, self.swiping, self.undoing = Profiles(self.context), Swiping(self.context), Undoing(self.context)
-        self.matching, self.safety, self.preferences = Matching(self.context), Safety(self.context), Preferences(self.context)
+        self.people, self.swiping, self.undoing = Profiles(self.context), Swipes(self.context), Undo(self.context)
+        self.matching, self.safety, self.preferences = Matches(self.context), Safety(self.context), Preferences(self.context)
         self.ranking, self.erasing = (
             CandidateRanking(self.context, lambda: self.rng),
             Erasure(self.context, Scrubbing(self.context), ErasedTokens(self.context, b"secret")),
@@ -113,27 +116,27 @@ class Town:
         """A deck of `user` in which `candidate` is; the two must fit."""
         hand = self.deck(user, 100)
         assert hand.deck is not None, hand.empty
-        assert candidate in {person.id for _, person in hand.cards}, f"{candidate} was not dealt"
+        assert candidate in {card.person.id for card in hand.cards}, f"{candidate} was not dealt"
         return hand.deck.id
 
-    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> SwipeResult:
+    def swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "", deck: str | None = None) -> RecordedSwipe:
         self.wait(seconds=1)
         deck = self.shown(user, candidate) if deck is None else deck
         identifier = id or f"s{next(self.numbers)}"
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
 
-    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> SwipeResult:
+    def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""
         swipe = Swipe(user=user, id=id or f"s{next(self.numbers)}", candidate=candidate, decision=decision, deck="")
-        return self.swiping.imported(swipe, self.now).result()
+        return self.swiping.import_swipe(swipe, self.now).result()
 
     def announce(self, user: str, number: int, topic: str = "match.created") -> None:
         """Something for the app to hear of, with a number by which a test knows it again."""
         told = {"user": user, "n": number}
         self.context.store.write(lambda tx: announce(tx, self.context, topic, user, told), locks=[user]).result()
 
-    def find(self, kind: type[Record], **equal: Any) -> list[Any]:
+    def find(self, kind: type[R], **equal: Any) -> list[R]:
         with self.context.store.read() as reader:
             return list(reader.find(kind, **equal))
 

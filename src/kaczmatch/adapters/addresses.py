@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 _TRANSLATED = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))  # NAT64: an IPv4 address at the end
 
 
-def public(text: str) -> bool:
+def is_public(text: str) -> bool:
     """Whether an address is one of the open internet, and so is every address it may carry within."""
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):

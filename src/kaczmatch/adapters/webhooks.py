@@ -19,10 +19,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx
 
-from kaczmatch.adapters.addresses import public
+from kaczmatch.adapters.addresses import is_public
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.records import OutboxMessage
-from kaczmatch.service.messages.sender import SendResult, response_summary
+from kaczmatch.service.messages.sender import SendResult, message_body
 
 PREFIX = "whsec_"
 _SHORTEST, _LONGEST = 24, 64  # bytes of a secret, as the standard has it
@@ -32,7 +32,7 @@ _MOST_READ, _READ_FOR = 65_536, 1.0  # bytes and seconds of an answer
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
-def decoded(secret: str) -> bytes:
+def decode_secret(secret: str) -> bytes:
     """The bytes of a secret: base64, usually after `whsec_`."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
@@ -85,10 +85,10 @@ class WebhookSender:
             raise InvalidInput("webhook url", "must have neither a user name nor a fragment")
         if not self.secrets:
             raise InvalidInput("webhook secret", "is needed: receivers check the signature")
-        self._keys = [decoded(secret) for secret in self.secrets]
+        self._keys = [decode_secret(secret) for secret in self.secrets]
 
     async def send(self, message: OutboxMessage, at: datetime) -> SendResult:
-        body = json.dumps(response_summary(message), separators=(",", ":")).encode()
+        body = json.dumps(message_body(message), separators=(",", ":")).encode()
         timestamp = int(at.timestamp())
         headers = {
             "content-type": "application/json",
@@ -113,7 +113,7 @@ class WebhookSender:
     async def _post(self, body: bytes, headers: dict[str, str]) -> SendResult:
         host, port = self._parts.hostname or "", self._parts.port or (443 if self._parts.scheme == "https" else 80)
         addresses = await self.resolve(host, port)
-        if not self.trusting and not all(public(address) for address in addresses):
+        if not self.trusting and not all(is_public(address) for address in addresses):
             return SendResult(False, "the address is not a public one")
         problem = "the host has no address"
         for address in addresses:

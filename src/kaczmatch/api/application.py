@@ -1,4 +1,4 @@
-"""The ASGI application over parts that were put together elsewhere."""
+"""The ASGI application over the use cases that the composition root puts together."""
 
 from __future__ import annotations
 
@@ -9,100 +9,117 @@ from typing import Any, Final, final
 
 from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api import problems
-from kaczmatch.api.edge import Edge
-from kaczmatch.api.figures import Figures
-from kaczmatch.api.guards import Doorman
-from kaczmatch.api.heads import Heads
-from kaczmatch.api.lane import Lane
-from kaczmatch.api.parts import Parts
-from kaczmatch.api.places import Places
+from kaczmatch.api.authentication import CallerCache
+from kaczmatch.api.concurrency_limit import DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
+from kaczmatch.api.dependencies import ProcessState
+from kaczmatch.api.fast_path import SwipeFastPath
+from kaczmatch.api.head_requests import HeadRequests
+from kaczmatch.api.metrics import Metrics
+from kaczmatch.api.middleware import RequestMiddleware
 from kaczmatch.api.routes import (
     decks,
     experiments,
     feed,
     health,
     matches,
-    mine,
-    operator,
-    people,
+    operators,
+    preferences,
+    profiles,
     safety,
     swipes,
     tokens,
     transfer,
     vocabulary,
 )
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
+from kaczmatch.schemas.swipes import SwipeRequest
+from kaczmatch.service.use_cases import UseCases
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 PREFIX: Final = "/v1"
-DEALERS: Final = 2  # decks that are dealt side by side: it is mostly Python, and more would wait for each other's turns
 ROUTERS: Final = (
     swipes.router,  # first, because routes are tried in order and most requests are swipes
     decks.router,
-    people.router,
+    profiles.router,
     matches.router,
     safety.router,
-    mine.router,
+    preferences.router,
     vocabulary.router,
     tokens.router,
     feed.router,
     transfer.router,
-    operator.router,
+    operators.router,
     experiments.router,
     health.router,
 )
+_PROBLEM: Final = {"$ref": f"#/components/schemas/{Problem.__name__}"}
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
-    "4XX": {"model": problems.Problem, "description": "What is wrong with the request."},
-    503: {"model": problems.Problem, "description": "Too much is going on; come back after Retry-After."},
+    "4XX": {"model": Problem, "description": "What is wrong with the request."},
+    503: {"model": Problem, "description": "The service is starting or too busy: try again after Retry-After."},
 }
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much of anything."""
+class RequestLimits:
+    """Limits on requests: bytes of a body and of an upload, requests and decks in progress, allowed origins and host names."""
 
     body: int = 1 << 20
     upload: int = 1 << 28
-    at_once: int = 1_000
+    in_progress: int = 1_000
     decks: int = 32
     origins: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
 
 
 @final
-class Service(FastAPI):
-    """Requests come to the `front` before the framework spends anything on them."""
+class ServiceApp(FastAPI):
+    """Requests pass `entry` before the framework spends anything on them."""
 
-    front: ASGIApp
+    entry: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scope["app"] = self
-            await self.front(scope, receive, send)
+            await self.entry(scope, receive, send)
         else:
-            await self.routed(scope, receive, send)
+            await self.route(scope, receive, send)
 
-    async def routed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """By the framework."""
+    async def route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request to the framework."""
         await super().__call__(scope, receive, send)
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document. The framework would say that problems are `application/json`."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            document["components"]["schemas"][SwipeRequest.__name__] = SwipeRequest.model_json_schema()
+            for operation in (operation for path in document["paths"].values() for operation in path.values()):
+                for response in operation["responses"].values():
+                    content = response.get("content", {})
+                    if content.get("application/json", {}).get("schema") == _PROBLEM:
+                        content[PROBLEM_MEDIA_TYPE] = content.pop("application/json")
+        return self.openapi_schema or {}
 
 
 def application(
-    parts: Parts,
-    limits: Limits,
+    use_cases: UseCases,
+    process: ProcessState,
+    limits: RequestLimits,
     *,
     routers: Iterable[APIRouter] = (),
     pages: Iterable[APIRouter] = (),
     lifespan: Lifespan | None = None,
     version: str = "",
 ) -> FastAPI:
-    """The service as an ASGI application. `routers` are further ones under /v1, `pages` have addresses of their own."""
-    app = Service(
+    """The service as an ASGI application. `routers` are added under /v1, `pages` at the root."""
+    app = ServiceApp(
         title="kaczmatch",
         version=version or "0",
         description="Learns what each person likes from their own swipes, and recommends people likely to like each other.",
@@ -113,33 +130,40 @@ def application(
         responses=_ERRORS,
         separate_input_output_schemas=False,
         redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
     )
-    app.state.parts = parts
-    app.state.figures = figures = Figures()
-    app.state.doorman = Doorman(parts.access)
-    app.state.decks = Places(limits.decks, DEALERS)
-    app.state.transfers = CapacityLimiter(transfer.AT_ONCE)
+    app.state.use_cases, app.state.process = use_cases, process
+    app.state.metrics = metrics = Metrics()
+    app.state.callers = CallerCache(use_cases.credentials)
+    app.state.deck_limit = ConcurrencyLimit(limits.decks, DECK_THREADS)
+    app.state.transfer_limiter = CapacityLimiter(TRANSFER_THREADS)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)
     for router in pages:
         app.include_router(router)
     problems.install(app)
-    within: ASGIApp = Lane(Heads(app.routed), swipes.decided, app.exception_handlers)
+    inner: ASGIApp = SwipeFastPath(HeadRequests(app.route), swipes.swipe_response, app.exception_handlers)
     if limits.origins:
-        within = CORSMiddleware(
-            within,
+        inner = CORSMiddleware(
+            inner,
             allow_origins=list(limits.origins),
             allow_methods=["GET", "PUT", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match"],
             expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         )
-    app.front = Edge(
-        within,
-        figures=figures,
-        unready=parts.unready,
+    app.entry = RequestMiddleware(
+        inner,
+        metrics=metrics,
+        not_ready_reason=process.not_ready_reason,
         body_limit=limits.body,
         upload_limit=limits.upload,
-        most_at_once=limits.at_once,
+        most_in_progress=limits.in_progress,
         hosts=limits.hosts,
     )
     return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    """`create_deck` becomes `createDeck`."""
+    verb, *rest = route.name.split("_")
+    return verb + "".join(word.capitalize() for word in rest)

@@ -1,4 +1,4 @@
-"""Pages by key: a cursor says where the last page ended. It holds nothing but what that page showed."""
+"""Pages by key. A cursor says where a page ended, and holds nothing that the page did not show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fastapi import Query
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.records import Record
 
-Limit = Annotated[int, Query(ge=1, le=200, description="Most items of a page.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The largest number of items on a page.")]
 Cursor = Annotated[str, Query(max_length=500, description="`next` of the page before.")]
 
 
@@ -23,16 +23,16 @@ def cursor_after(page: Sequence[Record], limit: int) -> str | None:
     if len(page) < limit:
         return None
     last = page[-1]
-    return encoded([getattr(last, name) for name in last.listed_by()])
+    return encode_cursor([getattr(last, name) for name in last.listed_by()])
 
 
-def encoded(values: Sequence[Any]) -> str:
+def encode_cursor(values: Sequence[Any]) -> str:
     plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
     return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def decoded(cursor: str, *types: type) -> tuple[Any, ...]:
-    """The place that a cursor names, or nothing at the start."""
+def decode_cursor(cursor: str, *types: type) -> tuple[Any, ...]:
+    """The values in a cursor; none for the first page."""
     if not cursor:
         return ()
     try:

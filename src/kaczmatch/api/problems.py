@@ -1,4 +1,4 @@
-"""Errors in one shape: problem details (RFC 9457), each with the id of its request and nothing that was sent."""
+"""Every error becomes a problem (RFC 9457) with the id of its request. Nothing that was sent is repeated."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
-
-MEDIA: Final = "application/problem+json"
 
 _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -31,31 +30,12 @@ _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
 }
 
 
-class Field(BaseModel):
-    """One thing that is wrong with a request."""
-
-    field: str
-    problem: str
-
-
-class Problem(BaseModel):
-    """What went wrong. `code` is for programs, `detail` for people."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    code: str
-    detail: str
-    request: str
-    errors: list[Field] = []
-
-
 class Forbidden(Exception):
-    """The caller is known and may not do this."""
+    """The caller is known but may not do this."""
 
 
 class Busy(Exception):
-    """Too much is going on; come back."""
+    """Too many requests are in progress."""
 
 
 def problem(
@@ -73,27 +53,27 @@ def problem(
         "status": status.value,
         "code": code,
         "detail": detail,
-        "request": request_id,
+        "request_id": request_id,
     }
     if errors:
         body["errors"] = list(errors)
-    return Response(json.dumps(body), status.value, dict(headers or {}), MEDIA)
+    return Response(json.dumps(body), status.value, dict(headers or {}), PROBLEM_MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Every error that a route can raise becomes a problem."""
+    """Turn every error that a route can raise into a problem."""
     for kind, handler in (
         (Refusal, _refused),
         (InvalidInput, _invalid),
-        (RequestValidationError, _unreadable),
-        (ValidationError, _unreadable),
-        (Unauthenticated, _denied),
+        (RequestValidationError, _malformed),
+        (ValidationError, _malformed),
+        (Unauthenticated, _unauthenticated),
         (Forbidden, _forbidden),
         (StoreUnavailable, _unavailable),
-        (OutcomeUnknown, _uncertain),
+        (OutcomeUnknown, _outcome_unknown),
         (Busy, _unavailable),
         (HTTPException, _http),
-        (Exception, _left_alone),
+        (Exception, _unexpected),
     ):
         app.add_exception_handler(kind, handler)
 
@@ -102,16 +82,17 @@ def _id(request: Request) -> str:
     return str(request.scope.get("request_id", ""))
 
 
-class _Unsaid(Response):
-    """No answer."""
+@final
+class _NoResponse(Response):
+    """Sends nothing."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         pass
 
 
-async def _left_alone(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    """A mistake of ours: the framework raises it again, and the edge notes it before it answers."""
-    return _Unsaid()
+async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """A bug. The framework raises it again, and the middleware logs it and responds."""
+    return _NoResponse()
 
 
 async def _refused(request: Request, error: Any) -> Response:
@@ -124,18 +105,18 @@ async def _invalid(request: Request, error: Any) -> Response:
     return problem(_id(request), HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error), errors=errors)
 
 
-async def _unreadable(request: Request, error: Any) -> Response:
+async def _malformed(request: Request, error: Any) -> Response:
     errors = [
-        {"field": ".".join(map(str, one["loc"])), "problem": str(one["msg"]).removeprefix("Value error, ")}
-        for one in error.errors()[:20]
+        {"field": ".".join(map(str, found["loc"])), "problem": str(found["msg"]).removeprefix("Value error, ")}
+        for found in error.errors()[:20]
     ]
-    detail = "; ".join(f"{one['field']}: {one['problem']}" for one in errors[:3])
+    detail = "; ".join(f"{found['field']}: {found['problem']}" for found in errors[:3])
     return problem(_id(request), HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, errors=errors)
 
 
-async def _denied(request: Request, error: Exception) -> Response:
+async def _unauthenticated(request: Request, error: Exception) -> Response:
     headers = {"WWW-Authenticate": 'Bearer realm="kaczmatch"'}
-    return problem(_id(request), HTTPStatus.UNAUTHORIZED, "denied", str(error), headers=headers)
+    return problem(_id(request), HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error), headers=headers)
 
 
 async def _forbidden(request: Request, error: Exception) -> Response:
@@ -143,17 +124,17 @@ async def _forbidden(request: Request, error: Exception) -> Response:
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    # What the store says may name files or hosts; it is in the log.
-    detail = "too much is going on, or the store is out of reach; try again"
+    # The message of the store may name files or hosts. It is in the log.
+    detail = "the service is too busy, or the store cannot be reached; try again"
     return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", detail, headers={"Retry-After": "1"})
 
 
-async def _uncertain(request: Request, error: Exception) -> Response:  # noqa: ARG001
+async def _outcome_unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001
     detail = (
         "the store was lost while this was being written: it may have been done, or not. "
         "Send it again, a swipe under the same id; before a report is sent again, look whether the other person is blocked"
     )
-    return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "uncertain", detail, headers={"Retry-After": "1"})
+    return problem(_id(request), HTTPStatus.SERVICE_UNAVAILABLE, "outcome-unknown", detail, headers={"Retry-After": "1"})
 
 
 async def _http(request: Request, error: Any) -> Response:

@@ -10,9 +10,10 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.api.application import Limits, application
-from kaczmatch.app.composing import open_store
-from kaczmatch.app.demo.inviting import with_demo
+from kaczmatch.api.application import RequestLimits, application
+from kaczmatch.api.metrics import Metrics
+from kaczmatch.app.composition import open_store
+from kaczmatch.app.demo.setup import add_demo
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.app.pages import pages_of
 from kaczmatch.app.system import System, compose
@@ -32,7 +33,7 @@ def create() -> FastAPI:
 
 def create_app(settings: Settings) -> FastAPI:
     system = compose(settings, open_store(settings))
-    routers = with_demo(system) if settings.demo else ()
+    routers = add_demo(system) if settings.demo else ()
     return app_of(system, routers=routers)
 
 
@@ -50,24 +51,30 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         yield
         await run_in_threadpool(system.stop)
 
-    limits = Limits(
+    limits = RequestLimits(
         body=settings.body_limit,
         upload=settings.upload_limit,
-        at_once=settings.waiting_limit,
+        in_progress=settings.waiting_limit,
         decks=settings.deck_limit,
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
     )
     app = application(
-        system.parts, limits, routers=routers, pages=pages_of(system), lifespan=lifespan, version=version("kaczmatch")
+        system.use_cases,
+        system.process,
+        limits,
+        routers=routers,
+        pages=pages_of(system),
+        lifespan=lifespan,
+        version=version("kaczmatch"),
     )
     app.state.system = system
-    figures = app.state.figures
-    figures.watch(
-        "people", "People that can be shown.", lambda: float(len(system.world)) if system.status.ready.is_set() else 0.0
+    metrics: Metrics = app.state.metrics
+    metrics.watch(
+        "people", "People that can be shown.", lambda: float(len(system.serving_index)) if system.status.ready.is_set() else 0.0
     )
-    figures.watch("ready", "Whether requests are served.", lambda: float(not system.status.why()))
+    metrics.watch("ready", "Whether requests are served.", lambda: float(not system.status.not_ready_reason()))
     store = system.store
     if isinstance(store, SqlStore):
-        figures.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
+        metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
     return app

@@ -8,7 +8,7 @@ from typing import final
 
 import structlog
 
-from kaczmatch.api.edge import where
+from kaczmatch.api.middleware import error_location
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -52,4 +52,4 @@ class Background:
             job()
         except Exception as error:
             if not self._stopping.is_set():
-                log.error("job failed", job=name, error=type(error).__name__, where=where(error))
+                log.error("job failed", job=name, error=type(error).__name__, where=error_location(error))

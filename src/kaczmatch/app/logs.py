@@ -23,7 +23,7 @@ _MOST: Final = 100_000  # lines that wait, if nobody reads them
 
 
 @final
-class Lines:
+class LogWriter:
     """A logger for structlog that keeps lines until the thread has written them."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -67,8 +67,8 @@ def _rendered(_: Any, __: str, event: EventDict) -> str:
     return _encode(event)
 
 
-def set_up_logs(level: str = "info", to: TextIO | None = None) -> Lines:
-    lines = Lines(to or sys.stderr)
+def set_up_logs(level: str = "info", to: TextIO | None = None) -> LogWriter:
+    lines = LogWriter(to or sys.stderr)
     severity = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[_stamped, _rendered],

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from kaczmatch.api.guards import is_local
+from kaczmatch.api.authentication import is_local
 from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
 from kaczmatch.service.access.credentials import Caller
-from kaczmatch.web.arena import LAB, lab_router
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.console import CONSOLE, Console
-from kaczmatch.web.demo import SWIPE
+from kaczmatch.web.lab import LAB, lab_router
 from kaczmatch.web.pages import Site
-from kaczmatch.web.report import ReportPage
+from kaczmatch.web.reproduction_report import ReproductionReport
+from kaczmatch.web.swipe import SWIPE
 
 _CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 
 
 def pages_of(system: System) -> tuple[APIRouter, ...]:
-    settings, parts = system.settings, system.parts
-    report = ReportPage(settings.data)
+    settings = system.settings
+    report = ReproductionReport(settings.data)
     pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
     demo_key = settings.data / "demo-key" if settings.demo else None
     site = Site(pages, demo_key=demo_key)
 
     def admits(request: Request, caller: Caller) -> bool:
-        return caller.key not in parts.loopback_keys or is_local(request)
+        return caller.key not in system.process.loopback_keys or is_local(request)
 
     charts = Charts()
     system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
-    console = Console(site, ConsoleSessions(parts.access), charts, admits, is_local)
+    console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local)
     routers = (site.router(), console.router())
     return (*routers, lab_router(site, report, check_local)) if settings.demo else routers

@@ -1,4 +1,4 @@
-"""A running system: made by `compose`, started, ready after a moment, stopped in order."""
+"""A running process of the service: made by `compose`, started, ready after a moment, stopped in order."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import final
 
 import structlog
 
-from kaczmatch.api.edge import where
-from kaczmatch.api.parts import Parts
+from kaczmatch.api.dependencies import ProcessState
+from kaczmatch.api.middleware import error_location
 from kaczmatch.app.background import Background
-from kaczmatch.app.collecting import collect_rarely
-from kaczmatch.app.composing import access_of, context_of, deliverer_of, fresh_rng, now, scrubbing_of
-from kaczmatch.app.demo.key import demo_key, demo_keys, without_demo_keys
-from kaczmatch.app.refitting import Refitting
-from kaczmatch.app.warming import warm_up
+from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, now, scrubbing_of, webhook_delivery_of
+from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
+from kaczmatch.app.warm_up import freeze_garbage, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.use_cases import UseCases
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
-FOLLOW_SECONDS, UPKEEP_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
-LATE_SECONDS = 10.0  # without a look at the store that went well
-RESUME_SECONDS = 60.0  # building a model goes on if whoever began it has failed
+FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+LATE_SECONDS = 10.0  # without having followed the store
+RESUME_SECONDS = 60.0  # relearning goes on if the process that began it has failed
 
 log = structlog.stdlib.get_logger("kaczmatch")
 
@@ -36,18 +36,19 @@ log = structlog.stdlib.get_logger("kaczmatch")
 @final
 @dataclass(slots=True, eq=False)
 class System:
-    """Everything one process has."""
+    """Everything that one process has."""
 
     settings: Settings
     store: SqlStore | MemoryStore
     context: Context
-    world: ServingIndex
-    parts: Parts
+    serving_index: ServingIndex
+    use_cases: UseCases
     background: Background
-    status: Status
-    before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as inviting the demo's people
+    status: StartStatus
+    process: ProcessState
+    before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as adding the demo's people
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
-    closing: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
+    on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
 
     def start(self) -> None:
         """Get ready in the background; until then requests are told to come back."""
@@ -59,74 +60,77 @@ class System:
 
     def wait_ready(self, seconds: float = 120.0) -> None:
         if not self.status.ready.wait(seconds):
-            raise TimeoutError(f"the service is not ready: {self.status.why()}")
+            raise TimeoutError(f"the service is not ready: {self.status.not_ready_reason()}")
 
     def stop(self) -> None:
         """Finish what is in progress, then let go of the store."""
         self.status.stopping = True
         self.background.stop()
-        for close in self.closing:
+        for close in self.on_stop:
             close()
         self.store.close()
 
     def _prepare(self) -> None:
         try:
-            self.status.doing = "compiling kernels"
+            self.status.step = "compiling kernels"
             warm_up(self.settings)
-            self.status.doing = "loading everybody"
+            self.status.step = "loading everybody"
             for step in self.before_ready:
                 step()
-            self.world.load()
-            collect_rarely()
+            self.serving_index.load()
+            freeze_garbage()
         except Exception as error:
-            # Of what people said, settings can refuse only what they have no word for any more, such as a kind.
+            # A stored profile can only be refused where the settings have changed since, such as the list of kinds.
             why = (
-                f"the settings do not fit what people said: {error}" if isinstance(error, InvalidInput) else type(error).__name__
+                f"the settings do not fit the stored profiles: {error}"
+                if isinstance(error, InvalidInput)
+                else type(error).__name__
             )
-            self.status.doing = f"failed to start ({why}); see the log"
+            self.status.step = f"failed to start ({why}); see the log"
             self.status.started.set()
-            log.error("start failed", error=why, where=where(error))
+            log.error("start failed", error=why, where=error_location(error))
             raise
-        self.status.followed = time.monotonic()
+        self.status.last_followed = time.monotonic()
         self.status.ready.set()
         self.status.started.set()
-        log.info("ready", people=len(self.world))
-        refitting = Refitting(self.context, self.settings)
+        log.info("ready", people=len(self.serving_index))
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
-        self.background.every(UPKEEP_SECONDS, "upkeep", Maintenance(self.context).run)
-        self.background.every(UPKEEP_SECONDS, "erasures", self.parts.erasing.resume)
-        self.background.every(RESUME_SECONDS, "resume building", self.parts.models.resume)
+        self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
+        self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
+        self.background.every(RESUME_SECONDS, "resume relearning", self.use_cases.models.resume_relearning)
         if self.settings.refit:
-            self.background.every(REFIT_SECONDS, "refit", refitting.run_if_due)
+            refit = Refit(self.context)
+            every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
+            self.background.every(REFIT_SECONDS, "refit", lambda: refit.run_if_due(every=every, min_people=enough))
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 
     def _follow(self) -> None:
-        self.world.follow()
-        self.status.followed = time.monotonic()
+        self.serving_index.follow()
+        self.status.last_followed = time.monotonic()
 
 
 @final
 @dataclass(slots=True)
-class Status:
+class StartStatus:
     """How far the start has come, and whether memory keeps up with the store since."""
 
     ready: threading.Event = field(default_factory=threading.Event)
     started: threading.Event = field(default_factory=threading.Event)  # ready, or failed to become so
-    doing: str = "starting"
+    step: str = "starting"
     stopping: bool = False
-    followed: float = 0.0  # when memory last was as the store, by the monotonic clock
+    last_followed: float = 0.0  # when memory last was as the store, by the monotonic clock
 
-    def why(self) -> str:
+    def not_ready_reason(self) -> str:
         """Why requests cannot be served; empty: they can."""
         if self.stopping:
             return "stopping"
-        return "" if self.ready.is_set() else self.doing
+        return "" if self.ready.is_set() else self.step
 
-    def ails(self) -> str:
-        """Why others should be asked instead; empty: all is well. Requests are served all the same, as well as it goes."""
-        behind = time.monotonic() - self.followed
-        return self.why() or (f"has not kept up with the store for {behind:.0f} s" if behind > LATE_SECONDS else "")
+    def unhealthy_reason(self) -> str:
+        """Why another process should be asked instead; empty: all is well. Requests are still served."""
+        behind = time.monotonic() - self.last_followed
+        return self.not_ready_reason() or (f"has not kept up with the store for {behind:.0f} s" if behind > LATE_SECONDS else "")
 
 
 def compose(
@@ -135,21 +139,19 @@ def compose(
     *,
     clock: Callable[[], datetime] = now,
 ) -> System:
-    """Put the parts together over an open store; nothing runs yet."""
+    """Put everything together over an open store. Nothing runs yet."""
     context = context_of(settings, store, clock)
-    world, status = ServingIndex(context), Status()
-    scrubbing = scrubbing_of(context, store)
-    access = access_of(settings, context)
+    serving_index, status = ServingIndex(context), StartStatus()
+    credentials = credentials_of(settings, context)
     if settings.demo:
-        demo_key(access, settings.data / "demo-key")
+        demo_key(credentials, settings.data / "demo-key")
     else:
-        without_demo_keys(access)
-    parts = Parts.of(
-        context, world, access, fresh_rng, scrubbing, unready=status.why, ailing=status.ails, loopback_keys=demo_keys(access)
-    )
-    system = System(settings, store, context, world, parts, Background(), status)
+        revoke_demo_keys(credentials)
+    use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng)
+    process = ProcessState(status.not_ready_reason, status.unhealthy_reason, demo_key_ids(credentials))
+    system = System(settings, store, context, serving_index, use_cases, Background(), status, process)
     if settings.webhook_url is not None:
-        deliverer = deliverer_of(settings, context, parts.feed)
-        system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: deliverer.drain(lambda: system.background.stopping)))
-        system.closing.append(deliverer.close)
+        delivery = webhook_delivery_of(settings, context, use_cases.feed)
+        system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: delivery.deliver_due(lambda: system.background.stopping)))
+        system.on_stop.append(delivery.close)
     return system

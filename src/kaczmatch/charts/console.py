@@ -100,6 +100,6 @@ def _chart(description: str) -> alt.Chart:
 
 def _plain(chart: Chart) -> dict[str, Any]:
     """Without Altair's own looks: the page has its own."""
-    told: dict[str, Any] = chart.to_dict()
-    told["config"] = {}
-    return told
+    specification: dict[str, Any] = chart.to_dict()
+    specification["config"] = {}
+    return specification

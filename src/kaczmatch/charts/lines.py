@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-# One colour a learner in every figure, told apart by people who cannot tell red from green.
+# One colour per learner in every figure, told apart by people who cannot tell red from green.
 _COLOURS = {
     "tk": "#0072B2",
     "block-tk": "#E69F00",
@@ -69,7 +69,7 @@ def line_chart(
     width: int = 520,
     height: int = 300,
 ) -> alt.LayerChart | alt.FacetChart:
-    """A line a learner over `x`; where rows have `low` and `high`, a band from one to the other."""
+    """One line per learner over `x`; where rows have `low` and `high`, a band from one to the other."""
     base = alt.Chart({"values": list(rows)}).encode(
         x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)),
         color=alt.Color(

@@ -1,32 +1,32 @@
-"""A typed client of the HTTP API, to call at once (`Client`) or to await (`AsyncClient`)."""
+"""A typed client of the HTTP API: `Client` blocks, `AsyncClient` is awaited. Both return the models of `kaczmatch.schemas`."""
 
 from kaczmatch.client.clients import AsyncClient, Client
-from kaczmatch.client.problems import (
-    Changed,
-    Conflict,
-    Denied,
-    Forbidden,
-    Invalid,
-    NotFound,
-    Problem,
-    TooMany,
-    Unavailable,
-    Unreachable,
+from kaczmatch.client.errors import (
+    ApiError,
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+    PreconditionFailedError,
+    RateLimitError,
+    ServiceUnavailableError,
+    ServiceUnreachableError,
+    UnauthorizedError,
 )
-from kaczmatch.client.retrying import Patience
+from kaczmatch.client.retries import RetryPolicy
 
 __all__ = [
+    "ApiError",
     "AsyncClient",
-    "Changed",
     "Client",
-    "Conflict",
-    "Denied",
-    "Forbidden",
-    "Invalid",
-    "NotFound",
-    "Patience",
-    "Problem",
-    "TooMany",
-    "Unavailable",
-    "Unreachable",
+    "ConflictError",
+    "ForbiddenError",
+    "InvalidRequestError",
+    "NotFoundError",
+    "PreconditionFailedError",
+    "RateLimitError",
+    "RetryPolicy",
+    "ServiceUnavailableError",
+    "ServiceUnreachableError",
+    "UnauthorizedError",
 ]

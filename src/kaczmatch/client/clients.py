@@ -1,4 +1,4 @@
-"""The two clients: one list of calls each, and a way to make them."""
+"""The two clients: the same calls, made in two ways."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar, final
 import httpx
 
 from kaczmatch.client import service_calls, user_calls
-from kaczmatch.client.calling import Call
-from kaczmatch.client.problems import Problem
-from kaczmatch.client.retrying import Patience, given_up, said
+from kaczmatch.client.call import Call
+from kaczmatch.client.errors import ApiError
+from kaczmatch.client.retries import RetryPolicy, error_in, final_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @final
-class _Now(Generic[P, T]):
-    """A call as a method that waits for its answer."""
+class _SyncMethod(Generic[P, T]):
+    """A call as a method that waits for the response."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make
@@ -30,13 +30,13 @@ class _Now(Generic[P, T]):
     def __get__(self, client: Client, owner: type) -> Callable[P, T]:
         @wraps(self._make)
         def method(*values: P.args, **named: P.kwargs) -> T:
-            return client.do(self._make(*values, **named))
+            return client.send(self._make(*values, **named))
 
         return method
 
 
 @final
-class _Soon(Generic[P, T]):
+class _AsyncMethod(Generic[P, T]):
     """A call as a method to await."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
@@ -45,7 +45,7 @@ class _Soon(Generic[P, T]):
     def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[T]]:
         @wraps(self._make)
         def method(*values: P.args, **named: P.kwargs) -> Awaitable[T]:
-            return client.do(self._make(*values, **named))
+            return client.send(self._make(*values, **named))
 
         return method
 
@@ -56,28 +56,28 @@ def _options(url: str, key: str, timeout: float) -> dict[str, Any]:
 
 @final
 class Client:
-    """Talks to a service; `key` is a key of the app's back end or a user's token. To be closed, or used in a `with`."""
+    """Calls a service. `key` is a service key or a user token. Close it, or use it in a `with` statement."""
 
-    def __init__(self, url: str, key: str, *, timeout: float = 30.0, patience: Patience | None = None, **options: Any) -> None:
+    def __init__(self, url: str, key: str, *, timeout: float = 30.0, retries: RetryPolicy | None = None, **options: Any) -> None:
         self._http = httpx.Client(**_options(url, key, timeout), **options)
-        self._patience = patience or Patience()
+        self._retries = retries or RetryPolicy()
 
-    def do(self, call: Call[T]) -> T:
-        """Make a call, again where that is of use."""
+    def send(self, call: Call[T]) -> T:
+        """Make a call, and try it again by the policy."""
         attempt = 0
         while True:
             attempt += 1
-            error: Problem | httpx.TransportError | None
+            error: ApiError | httpx.TransportError | None
             try:
                 response = self._http.send(call.request(self._http))
-                error = said(response)
+                error = error_in(response)
             except httpx.TransportError as failure:
                 error = failure
             if error is None:
                 return call.read(response)
-            pause = self._patience.pause(attempt, error, repeatable=call.repeatable)
+            pause = self._retries.pause(attempt, error, repeatable=call.repeatable)
             if pause is None:
-                raise given_up(error)
+                raise final_error(error)
             time.sleep(pause)
 
     def close(self) -> None:
@@ -89,73 +89,75 @@ class Client:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    put_profile = _Now(user_calls.put_profile)
-    profile = _Now(user_calls.profile)
-    pause = _Now(user_calls.pause)
-    resume = _Now(user_calls.resume)
-    erase = _Now(user_calls.erase)
-    personal_data = _Now(user_calls.personal_data)
-    deck = _Now(user_calls.deck)
-    rank = _Now(user_calls.rank)
-    swipe = _Now(user_calls.swipe)
-    undo = _Now(user_calls.undo)
-    end_session = _Now(user_calls.end_session)
-    matches = _Now(user_calls.matches)
-    unmatch = _Now(user_calls.unmatch)
-    outcome = _Now(user_calls.outcome)
-    blocks = _Now(user_calls.blocks)
-    block = _Now(user_calls.block)
-    unblock = _Now(user_calls.unblock)
-    report = _Now(user_calls.report)
-    likes = _Now(user_calls.likes)
-    history = _Now(user_calls.history)
-    preference = _Now(user_calls.preference)
-    growth = _Now(user_calls.growth)
-    reset = _Now(user_calls.reset)
-    why = _Now(user_calls.why)
-    token = _Now(service_calls.token)
-    vocabulary = _Now(service_calls.vocabulary)
-    change_vocabulary = _Now(service_calls.change_vocabulary)
-    feed = _Now(service_calls.feed)
-    acknowledge = _Now(service_calls.acknowledge)
-    import_rows = _Now(service_calls.import_rows)
-    export_rows = _Now(service_calls.export_rows)
-    open_reports = _Now(service_calls.open_reports)
-    close_report = _Now(service_calls.close_report)
-    timeline = _Now(service_calls.timeline)
-    hold = _Now(service_calls.hold)
-    release = _Now(service_calls.release)
-    figures = _Now(service_calls.figures)
-    experiment = _Now(service_calls.experiment)
-    metrics = _Now(service_calls.metrics)
-    live = _Now(service_calls.live)
-    ready = _Now(service_calls.ready)
+    put_profile = _SyncMethod(user_calls.put_profile)
+    get_profile = _SyncMethod(user_calls.get_profile)
+    pause_profile = _SyncMethod(user_calls.pause_profile)
+    resume_profile = _SyncMethod(user_calls.resume_profile)
+    erase_person = _SyncMethod(user_calls.erase_person)
+    export_personal_data = _SyncMethod(user_calls.export_personal_data)
+    create_deck = _SyncMethod(user_calls.create_deck)
+    rank_candidates = _SyncMethod(user_calls.rank_candidates)
+    record_swipe = _SyncMethod(user_calls.record_swipe)
+    undo_swipe = _SyncMethod(user_calls.undo_swipe)
+    end_session = _SyncMethod(user_calls.end_session)
+    list_matches = _SyncMethod(user_calls.list_matches)
+    end_match = _SyncMethod(user_calls.end_match)
+    record_outcome = _SyncMethod(user_calls.record_outcome)
+    list_blocks = _SyncMethod(user_calls.list_blocks)
+    block_person = _SyncMethod(user_calls.block_person)
+    unblock_person = _SyncMethod(user_calls.unblock_person)
+    create_report = _SyncMethod(user_calls.create_report)
+    list_likes = _SyncMethod(user_calls.list_likes)
+    list_events = _SyncMethod(user_calls.list_events)
+    get_preference = _SyncMethod(user_calls.get_preference)
+    get_preference_history = _SyncMethod(user_calls.get_preference_history)
+    reset_preference = _SyncMethod(user_calls.reset_preference)
+    explain_candidate = _SyncMethod(user_calls.explain_candidate)
+    create_token = _SyncMethod(service_calls.create_token)
+    get_vocabulary = _SyncMethod(service_calls.get_vocabulary)
+    change_vocabulary = _SyncMethod(service_calls.change_vocabulary)
+    list_messages = _SyncMethod(service_calls.list_messages)
+    acknowledge_messages = _SyncMethod(service_calls.acknowledge_messages)
+    import_profiles = _SyncMethod(service_calls.import_profiles)
+    import_swipes = _SyncMethod(service_calls.import_swipes)
+    export_profiles = _SyncMethod(service_calls.export_profiles)
+    export_swipes = _SyncMethod(service_calls.export_swipes)
+    list_reports = _SyncMethod(service_calls.list_reports)
+    close_report = _SyncMethod(service_calls.close_report)
+    get_timeline = _SyncMethod(service_calls.get_timeline)
+    hold_person = _SyncMethod(service_calls.hold_person)
+    release_person = _SyncMethod(service_calls.release_person)
+    get_overview = _SyncMethod(service_calls.get_overview)
+    get_experiment = _SyncMethod(service_calls.get_experiment)
+    get_metrics = _SyncMethod(service_calls.get_metrics)
+    get_liveness = _SyncMethod(service_calls.get_liveness)
+    get_readiness = _SyncMethod(service_calls.get_readiness)
 
 
 @final
 class AsyncClient:
-    """The same, to await. To be closed, or used in an `async with`."""
+    """The same to await. Close it, or use it in an `async with` statement."""
 
-    def __init__(self, url: str, key: str, *, timeout: float = 30.0, patience: Patience | None = None, **options: Any) -> None:
+    def __init__(self, url: str, key: str, *, timeout: float = 30.0, retries: RetryPolicy | None = None, **options: Any) -> None:
         self._http = httpx.AsyncClient(**_options(url, key, timeout), **options)
-        self._patience = patience or Patience()
+        self._retries = retries or RetryPolicy()
 
-    async def do(self, call: Call[T]) -> T:
-        """Make a call, again where that is of use."""
+    async def send(self, call: Call[T]) -> T:
+        """Make a call, and try it again by the policy."""
         attempt = 0
         while True:
             attempt += 1
-            error: Problem | httpx.TransportError | None
+            error: ApiError | httpx.TransportError | None
             try:
                 response = await self._http.send(call.request(self._http))
-                error = said(response)
+                error = error_in(response)
             except httpx.TransportError as failure:
                 error = failure
             if error is None:
                 return call.read(response)
-            pause = self._patience.pause(attempt, error, repeatable=call.repeatable)
+            pause = self._retries.pause(attempt, error, repeatable=call.repeatable)
             if pause is None:
-                raise given_up(error)
+                raise final_error(error)
             await asyncio.sleep(pause)
 
     async def close(self) -> None:
@@ -167,44 +169,46 @@ class AsyncClient:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
 
-    put_profile = _Soon(user_calls.put_profile)
-    profile = _Soon(user_calls.profile)
-    pause = _Soon(user_calls.pause)
-    resume = _Soon(user_calls.resume)
-    erase = _Soon(user_calls.erase)
-    personal_data = _Soon(user_calls.personal_data)
-    deck = _Soon(user_calls.deck)
-    rank = _Soon(user_calls.rank)
-    swipe = _Soon(user_calls.swipe)
-    undo = _Soon(user_calls.undo)
-    end_session = _Soon(user_calls.end_session)
-    matches = _Soon(user_calls.matches)
-    unmatch = _Soon(user_calls.unmatch)
-    outcome = _Soon(user_calls.outcome)
-    blocks = _Soon(user_calls.blocks)
-    block = _Soon(user_calls.block)
-    unblock = _Soon(user_calls.unblock)
-    report = _Soon(user_calls.report)
-    likes = _Soon(user_calls.likes)
-    history = _Soon(user_calls.history)
-    preference = _Soon(user_calls.preference)
-    growth = _Soon(user_calls.growth)
-    reset = _Soon(user_calls.reset)
-    why = _Soon(user_calls.why)
-    token = _Soon(service_calls.token)
-    vocabulary = _Soon(service_calls.vocabulary)
-    change_vocabulary = _Soon(service_calls.change_vocabulary)
-    feed = _Soon(service_calls.feed)
-    acknowledge = _Soon(service_calls.acknowledge)
-    import_rows = _Soon(service_calls.import_rows)
-    export_rows = _Soon(service_calls.export_rows)
-    open_reports = _Soon(service_calls.open_reports)
-    close_report = _Soon(service_calls.close_report)
-    timeline = _Soon(service_calls.timeline)
-    hold = _Soon(service_calls.hold)
-    release = _Soon(service_calls.release)
-    figures = _Soon(service_calls.figures)
-    experiment = _Soon(service_calls.experiment)
-    metrics = _Soon(service_calls.metrics)
-    live = _Soon(service_calls.live)
-    ready = _Soon(service_calls.ready)
+    put_profile = _AsyncMethod(user_calls.put_profile)
+    get_profile = _AsyncMethod(user_calls.get_profile)
+    pause_profile = _AsyncMethod(user_calls.pause_profile)
+    resume_profile = _AsyncMethod(user_calls.resume_profile)
+    erase_person = _AsyncMethod(user_calls.erase_person)
+    export_personal_data = _AsyncMethod(user_calls.export_personal_data)
+    create_deck = _AsyncMethod(user_calls.create_deck)
+    rank_candidates = _AsyncMethod(user_calls.rank_candidates)
+    record_swipe = _AsyncMethod(user_calls.record_swipe)
+    undo_swipe = _AsyncMethod(user_calls.undo_swipe)
+    end_session = _AsyncMethod(user_calls.end_session)
+    list_matches = _AsyncMethod(user_calls.list_matches)
+    end_match = _AsyncMethod(user_calls.end_match)
+    record_outcome = _AsyncMethod(user_calls.record_outcome)
+    list_blocks = _AsyncMethod(user_calls.list_blocks)
+    block_person = _AsyncMethod(user_calls.block_person)
+    unblock_person = _AsyncMethod(user_calls.unblock_person)
+    create_report = _AsyncMethod(user_calls.create_report)
+    list_likes = _AsyncMethod(user_calls.list_likes)
+    list_events = _AsyncMethod(user_calls.list_events)
+    get_preference = _AsyncMethod(user_calls.get_preference)
+    get_preference_history = _AsyncMethod(user_calls.get_preference_history)
+    reset_preference = _AsyncMethod(user_calls.reset_preference)
+    explain_candidate = _AsyncMethod(user_calls.explain_candidate)
+    create_token = _AsyncMethod(service_calls.create_token)
+    get_vocabulary = _AsyncMethod(service_calls.get_vocabulary)
+    change_vocabulary = _AsyncMethod(service_calls.change_vocabulary)
+    list_messages = _AsyncMethod(service_calls.list_messages)
+    acknowledge_messages = _AsyncMethod(service_calls.acknowledge_messages)
+    import_profiles = _AsyncMethod(service_calls.import_profiles)
+    import_swipes = _AsyncMethod(service_calls.import_swipes)
+    export_profiles = _AsyncMethod(service_calls.export_profiles)
+    export_swipes = _AsyncMethod(service_calls.export_swipes)
+    list_reports = _AsyncMethod(service_calls.list_reports)
+    close_report = _AsyncMethod(service_calls.close_report)
+    get_timeline = _AsyncMethod(service_calls.get_timeline)
+    hold_person = _AsyncMethod(service_calls.hold_person)
+    release_person = _AsyncMethod(service_calls.release_person)
+    get_overview = _AsyncMethod(service_calls.get_overview)
+    get_experiment = _AsyncMethod(service_calls.get_experiment)
+    get_metrics = _AsyncMethod(service_calls.get_metrics)
+    get_liveness = _AsyncMethod(service_calls.get_liveness)
+    get_readiness = _AsyncMethod(service_calls.get_readiness)

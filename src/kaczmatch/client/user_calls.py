@@ -7,8 +7,13 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
-from kaczmatch.client import answers
-from kaczmatch.client.calling import Call, answer, given, nothing, path, plain
+from kaczmatch.client.call import Call, given, mapping, model, nothing, path
+from kaczmatch.schemas.decks import Deck, RankingResult
+from kaczmatch.schemas.matches import MatchOutcomes, MatchPage
+from kaczmatch.schemas.preferences import CandidateExplanation, EventPage, LikePage, Preference, PreferenceHistory
+from kaczmatch.schemas.profiles import Profile
+from kaczmatch.schemas.safety import BlockPage, ReportReceipt
+from kaczmatch.schemas.swipes import SessionEnd, SwipeResult
 
 
 def put_profile(
@@ -25,7 +30,7 @@ def put_profile(
     tags: Iterable[str] = (),
     features: Mapping[str, float] | None = None,
     if_version: int | None = None,
-) -> Call[answers.Profile]:
+) -> Call[Profile]:
     """Add or replace a profile; with `if_version`, only if that is still the version (0: only if there is none)."""
     body = {
         "name": name,
@@ -37,133 +42,128 @@ def put_profile(
         "within_km": within_km,
         "location": None if location is None else {"latitude": location[0], "longitude": location[1]},
     }
-    headers = {"If-None-Match": "*"} if if_version == 0 else given(**{"If-Match": if_version and f'"{if_version}"'})
     body |= given(youngest=youngest, oldest=oldest)
-    whole = path("/people/{user}", user=user)
-    return Call("PUT", whole, answer(answers.Profile), json=body, headers=headers, repeatable=if_version is None)
+    headers = {"If-None-Match": "*"} if if_version == 0 else given(**{"If-Match": if_version and f'"{if_version}"'})
+    route = path("/people/{user}", user=user)
+    return Call("PUT", route, model(Profile), json=body, headers=headers, repeatable=if_version is None)
 
 
-def profile(user: str) -> Call[answers.Profile]:
-    """Somebody's own profile."""
-    return Call("GET", path("/people/{user}", user=user), answer(answers.Profile))
+def get_profile(user: str) -> Call[Profile]:
+    """A user's own profile. `version` is what `if_version` of `put_profile` takes."""
+    return Call("GET", path("/people/{user}", user=user), model(Profile))
 
 
-def pause(user: str) -> Call[answers.Profile]:
-    """Shown to nobody, until resumed."""
-    return Call("POST", path("/people/{user}/pause", user=user), answer(answers.Profile))
+def pause_profile(user: str) -> Call[Profile]:
+    """Stop showing a person, until they resume."""
+    return Call("POST", path("/people/{user}/pause", user=user), model(Profile))
 
 
-def resume(user: str) -> Call[answers.Profile]:
-    """Take part again."""
-    return Call("POST", path("/people/{user}/resume", user=user), answer(answers.Profile))
+def resume_profile(user: str) -> Call[Profile]:
+    """End a pause."""
+    return Call("POST", path("/people/{user}/resume", user=user), model(Profile))
 
 
-def erase(user: str) -> Call[None]:
-    """Leave nothing of a person."""
+def erase_person(user: str) -> Call[None]:
+    """Remove a person, and every trace of them in other people's data."""
     return Call("DELETE", path("/people/{user}", user=user), nothing, repeatable=False)
 
 
-def personal_data(user: str) -> Call[dict[str, Any]]:
-    """All that is kept about somebody, for that person."""
-    return Call("GET", path("/people/{user}/export", user=user), plain)
+def export_personal_data(user: str) -> Call[dict[str, Any]]:
+    """Everything that is stored about a user, for that user."""
+    return Call("GET", path("/people/{user}/export", user=user), mapping)
 
 
-def deck(user: str, *, size: int | None = None) -> Call[answers.Deck]:
+def create_deck(user: str, *, size: int | None = None) -> Call[Deck]:
     """The open deck, or a new one."""
-    return Call("POST", path("/people/{user}/deck", user=user), answer(answers.Deck), json=given(size=size))
+    return Call("POST", path("/people/{user}/deck", user=user), model(Deck), json=given(size=size))
 
 
-def rank(user: str, candidates: Iterable[str]) -> Call[answers.Ranking]:
-    """People whom the app brings, in order."""
+def rank_candidates(user: str, candidates: Iterable[str]) -> Call[RankingResult]:
+    """Order candidates from the app's own search."""
     body = {"candidates": list(candidates)}
-    return Call("POST", path("/people/{user}/rank", user=user), answer(answers.Ranking), json=body)
+    return Call("POST", path("/people/{user}/rank", user=user), model(RankingResult), json=body)
 
 
-def swipe(user: str, candidate: str, decision: str, *, deck: str, id: str | None = None) -> Call[answers.Swiped]:
-    """Decide on a card: like, pass or skip. Tries share one id, so it has one effect however often it is sent."""
+def record_swipe(user: str, candidate: str, decision: str, *, deck: str, id: str | None = None) -> Call[SwipeResult]:
+    """Decide on a card: like, pass or skip. All attempts share one id, so the swipe has one effect however often it is sent."""
     body = {"candidate": candidate, "decision": decision, "deck": deck}
-    chosen = id or secrets.token_hex(16)
-    return Call("PUT", path("/people/{user}/swipes/{swipe}", user=user, swipe=chosen), answer(answers.Swiped), json=body)
+    route = path("/people/{user}/swipes/{swipe}", user=user, swipe=id or secrets.token_hex(16))
+    return Call("PUT", route, model(SwipeResult), json=body)
 
 
-def undo(user: str, swipe: str) -> Call[None]:
+def undo_swipe(user: str, swipe: str) -> Call[None]:
     """Take back the last swipe."""
     return Call("DELETE", path("/people/{user}/swipes/{swipe}", user=user, swipe=swipe), nothing)
 
 
-def end_session(user: str) -> Call[answers.Ended]:
-    """Learners that wait for the end of a session learn now."""
-    return Call("POST", path("/people/{user}/session/end", user=user), answer(answers.Ended))
+def end_session(user: str) -> Call[SessionEnd]:
+    """End the session, so that block rules learn now."""
+    return Call("POST", path("/people/{user}/session/end", user=user), model(SessionEnd))
 
 
-def matches(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[answers.Matches]:
+def list_matches(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[MatchPage]:
     """Matches that have not ended, the newest first."""
-    query = given(limit=limit, cursor=cursor)
-    return Call("GET", path("/people/{user}/matches", user=user), answer(answers.Matches), query)
+    return Call("GET", path("/people/{user}/matches", user=user), model(MatchPage), given(limit=limit, cursor=cursor))
 
 
-def unmatch(user: str, match: str) -> Call[None]:
-    """End a match for both."""
+def end_match(user: str, match: str) -> Call[None]:
+    """End a match for both sides."""
     return Call("DELETE", path("/people/{user}/matches/{match}", user=user, match=match), nothing)
 
 
-def outcome(user: str, match: str, what: str) -> Call[answers.Outcomes]:
-    """Tell what came of a match: message or met."""
-    whole = path("/people/{user}/matches/{match}/outcomes", user=user, match=match)
-    return Call("POST", whole, answer(answers.Outcomes), json={"outcome": what})
+def record_outcome(user: str, match: str, outcome: str) -> Call[MatchOutcomes]:
+    """Record what came of a match: message or met."""
+    route = path("/people/{user}/matches/{match}/outcomes", user=user, match=match)
+    return Call("POST", route, model(MatchOutcomes), json={"outcome": outcome})
 
 
-def blocks(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[answers.Others]:
-    """Whom somebody has blocked."""
-    query = given(limit=limit, cursor=cursor)
-    return Call("GET", path("/people/{user}/blocks", user=user), answer(answers.Others), query)
+def list_blocks(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[BlockPage]:
+    """The people whom the user has blocked, the newest first."""
+    return Call("GET", path("/people/{user}/blocks", user=user), model(BlockPage), given(limit=limit, cursor=cursor))
 
 
-def block(user: str, other: str) -> Call[None]:
+def block_person(user: str, other: str) -> Call[None]:
     """Keep two people apart."""
     return Call("PUT", path("/people/{user}/blocks/{other}", user=user, other=other), nothing)
 
 
-def unblock(user: str, other: str) -> Call[None]:
-    """Take one's own block back."""
+def unblock_person(user: str, other: str) -> Call[None]:
+    """Take the user's own block back."""
     return Call("DELETE", path("/people/{user}/blocks/{other}", user=user, other=other), nothing)
 
 
-def report(user: str, other: str, reason: str, words: str = "") -> Call[answers.Complained]:
-    """Tell an operator, and block."""
-    body = {"other": other, "reason": reason, "words": words}
-    whole = path("/people/{user}/reports", user=user)
-    return Call("POST", whole, answer(answers.Complained), json=body, repeatable=False)
+def create_report(user: str, other: str, reason: str, text: str = "") -> Call[ReportReceipt]:
+    """Report a person to the operators, and block them."""
+    body = {"other": other, "reason": reason, "text": text}
+    return Call("POST", path("/people/{user}/reports", user=user), model(ReportReceipt), json=body, repeatable=False)
 
 
-def likes(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[answers.Others]:
-    """Whom somebody likes, the newest first."""
-    query = given(limit=limit, cursor=cursor)
-    return Call("GET", path("/people/{user}/likes", user=user), answer(answers.Others), query)
+def list_likes(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[LikePage]:
+    """The candidates whom the user likes, the newest first."""
+    return Call("GET", path("/people/{user}/likes", user=user), model(LikePage), given(limit=limit, cursor=cursor))
 
 
-def history(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[answers.History]:
-    """Everything somebody did, the newest first."""
-    query = given(limit=limit, cursor=cursor)
-    return Call("GET", path("/people/{user}/history", user=user), answer(answers.History), query)
+def list_events(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[EventPage]:
+    """Everything that the user did, the newest first."""
+    return Call("GET", path("/people/{user}/events", user=user), model(EventPage), given(limit=limit, cursor=cursor))
 
 
-def preference(user: str, *, most: int | None = None) -> Call[answers.Preference]:
-    """What was learned, in words."""
-    return Call("GET", path("/people/{user}/preference", user=user), answer(answers.Preference), given(most=most))
+def get_preference(user: str, *, most: int | None = None) -> Call[Preference]:
+    """What was learned about the user, in words."""
+    return Call("GET", path("/people/{user}/preference", user=user), model(Preference), given(most=most))
 
 
-def growth(user: str, *, most: int | None = None, last: int | None = None) -> Call[answers.Growth]:
-    """How the preference grew, event by event."""
-    query = given(most=most, last=last)
-    return Call("GET", path("/people/{user}/preference/growth", user=user), answer(answers.Growth), query)
+def get_preference_history(user: str, *, most: int | None = None, last: int | None = None) -> Call[PreferenceHistory]:
+    """The preference after each of the last events."""
+    route = path("/people/{user}/preference/history", user=user)
+    return Call("GET", route, model(PreferenceHistory), given(most=most, last=last))
 
 
-def reset(user: str) -> Call[None]:
+def reset_preference(user: str) -> Call[None]:
     """Forget what was learned."""
     return Call("POST", path("/people/{user}/preference/reset", user=user), nothing)
 
 
-def why(user: str, other: str) -> Call[answers.Why]:
-    """Why somebody was shown."""
-    return Call("GET", path("/people/{user}/why/{other}", user=user, other=other), answer(answers.Why))
+def explain_candidate(user: str, candidate: str) -> Call[CandidateExplanation]:
+    """Why a candidate was shown."""
+    return Call("GET", path("/people/{user}/why/{candidate}", user=user, candidate=candidate), model(CandidateExplanation))

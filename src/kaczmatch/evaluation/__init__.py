@@ -1,1 +1,1 @@
-"""Proof on a real swipe log: learn on the first swipes, freeze, rank the rest, without looking ahead."""
+"""The evaluation of a swipe log: `evaluate` and `tune` return typed results, `reporting` shows them."""

@@ -1,1 +1,1 @@
-"""Swipe logs in and out: CSV, JSON Lines, Parquet."""
+"""Tables in and out: CSV, JSON Lines, Parquet. `columns` names them, `swipe_table` and `people_table` read them."""

@@ -1,6 +1,6 @@
-"""A table of any size, row by row: CSV, JSON Lines or Parquet. A row that cannot be read is a problem of that row only.
+"""A table of any size, row by row, for imports: CSV, JSON Lines or Parquet. A bad row is a problem of that row only.
 
-Rows are counted from 1, without a header; in JSON Lines they are lines.
+Rows are counted from 1, without a header; in JSON Lines they are lines. `tables` reads whole tables at once, and is much faster.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.cells import lively
 
 KINDS: Final = ("csv", "jsonl", "parquet")
 LONGEST_LINE: Final = 1 << 20
 _AT_ONCE = 10_000
-
-# What a spreadsheet takes for a formula. Such texts, and those that begin with the mark, get a mark in front.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
-_MARK = "'"
 
 
 @final
@@ -31,16 +28,6 @@ class Row:
     number: int
     values: Mapping[str, Any]
     problem: str = ""
-
-
-def inert(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return _MARK + text if text.startswith(_FORMULAS) else text
-
-
-def lively(text: str) -> str:
-    """The text that was made inert."""
-    return text[1:] if text.startswith(_MARK) and text[1:].startswith(_FORMULAS) else text
 
 
 def read_rows(path: Path, kind: str) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Somebody else's swipe log: two tables with columns of any name, checked, every user's swipes in their order."""
+"""A swipe log and its candidates, checked, every user's swipes in their order."""
 
 from __future__ import annotations
 
@@ -11,44 +11,34 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Column, Matrix, problem_with, usable_rows
+from kaczmatch.core.vectors import Column, Matrix
+from kaczmatch.formats.columns import DECISIONS, LIKE, SKIP, ColumnNames
+from kaczmatch.formats.people_table import read_people, require_column
 from kaczmatch.formats.tables import read_table
 
-_CLOCKS = ("timestamp", "time", "at")  # columns that are taken for the time where none is named
-_LIKES = {"like": True, "pass": False, "true": True, "false": False, "1": True, "0": False, "-1": False}
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnNames:
-    """What the columns are called. None: as usual where there is such a column, and without it where there is none."""
-
-    user: str = "user_id"
-    candidate: str = "candidate_id"
-    like: str = "like"
-    order: str | None = None  # each user's order; usually "seq"
-    time: str | None = None  # usually "timestamp", "time" or "at"
-    session: str | None = None  # usually "session"
-    candidates_key: str | None = None  # the candidates' identifier in their own table; usually what `candidate` says
+_ROW, _DECISION, _AT = "row of the file", "decision of it", "time of it"
+_NUMBERS = {float(text): decision for text, decision in DECISIONS.items() if text.lstrip("-").isdecimal()}
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SwipeTable:
-    """Swipes sorted by user, each user's in order; users and candidates by number, their names apart."""
+    """Likes and passes sorted by user, each user's in order. Users and candidates go by number."""
 
     users: Sequence[Any]
     candidates: Sequence[Any]
-    tags: Sequence[str]
+    tags: Sequence[str]  # and features: the columns of `features`
     features: Matrix  # candidates x tags
     user: NDArray[np.int64]
     candidate: NDArray[np.int64]
     like: NDArray[np.bool_]
-    time: NDArray[np.int64] | None = None  # microseconds
+    at: NDArray[np.int64] | None = None  # microseconds since 1970
     session: Column | None = None
     others: Mapping[str, Column] = field(default_factory=dict)  # further columns that were asked for
+    skips: int = 0  # rows that were left out, since a skip is neither a like nor a pass
+    unused: Sequence[str] = ()  # columns of the candidates that are neither tags nor features
 
     def __len__(self) -> int:
         return len(self.user)
@@ -67,88 +57,70 @@ class SwipeTable:
             candidates=self.features,
             label=np.where(self.like, 1, -1),
             session=self.session,
+            at=None if self.at is None else self.at.astype("datetime64[us]"),
         )
 
 
 def read_swipes(swipes: Path, candidates: Path, columns: ColumnNames | None = None, others: Sequence[str] = ()) -> SwipeTable:
-    """Both tables; what is wrong is said with the file and the row, counted from 1 without the header."""
+    """Both tables. What is wrong is said with the file and the row, counted from 1 without the header."""
     names = columns or ColumnNames()
-    log, people = read_table(swipes), read_table(candidates)
-    key = names.candidates_key or names.candidate
-    for name, frame, path in (("swipes", log, swipes), ("candidates", people, candidates)):
-        if frame.is_empty():
-            raise InvalidInput(name, f"{path.name} has no rows")
-    for name in (names.user, names.candidate, names.like, *others):
-        _require(log, name, swipes)
-    _require(people, key, candidates)
-    order = _usual(log, names.order, ("seq",), swipes)
-    clock = _usual(log, names.time, _CLOCKS, swipes)
-    session = _usual(log, names.session, ("session",), swipes)
-    log = log.with_row_index("row of the file")
-    like = _likes(log[names.like], swipes)
-    time = None if clock is None else _times(log[clock], swipes)
-    log = log.with_columns(pl.Series("liked or not", like))
-    if time is not None:
-        log = log.with_columns(pl.Series("time of it", time))
-    within = [order] if order is not None else ["time of it"] if time is not None else []
+    log = read_table(swipes)
+    if log.is_empty():
+        raise InvalidInput("swipes", f"{swipes.name} has no rows")
+    people = read_people(candidates, names)
+    for name in (names.user, names.candidate, names.decision, *others):
+        require_column(log, name, swipes)
+    seq, at, session = (_optional(log, getattr(names, field), field, swipes) for field in ("seq", "at", "session"))
+    log = log.with_row_index(_ROW)
+    log = log.with_columns(_decisions(log[names.decision], swipes).alias(_DECISION))
+    if at is not None:
+        log = log.with_columns(pl.Series(_AT, _times(log[at], swipes)))
+    skips = int((log[_DECISION] == SKIP).sum())
+    log = log.filter(pl.col(_DECISION) != SKIP)
+    if log.is_empty():
+        raise InvalidInput("swipes", f"{swipes.name} has nothing but skips; likes and passes are needed")
+    within = [seq] if seq is not None else [_AT] if at is not None else []
     log = log.sort(names.user, *within, maintain_order=True)
-    if time is not None:
-        time = log["time of it"].to_numpy()
-        back = (np.diff(time) < 0) & (log[names.user][1:] == log[names.user][:-1]).to_numpy()
-        if back.any():
-            row = int(log["row of the file"][int(np.argmax(back)) + 1]) + 1
-            raise InvalidInput(
-                str(clock), f"row {row} of {swipes.name} is earlier than the same user's swipe before it by {order!r}"
-            )
-    features, tags = _features(people.drop(key), candidates)
+    if at is not None:
+        _check_order(log, names.user, at, seq, swipes)
     return SwipeTable(
         users=log[names.user].unique().sort().to_list(),
-        candidates=people[key].to_list(),
-        tags=tags,
-        features=features,
+        candidates=people.ids.to_list(),
+        tags=people.terms,
+        features=people.features,
         user=(log[names.user].rank("dense") - 1).to_numpy().astype(np.int64),
-        candidate=_places(log, names.candidate, people[key], swipes, candidates),
-        like=log["liked or not"].to_numpy(),
-        time=time,
+        candidate=_places(log, names.candidate, people.ids, swipes, candidates),
+        like=(log[_DECISION] == LIKE).to_numpy(),
+        at=None if at is None else log[_AT].to_numpy(),
         session=None if session is None else log[session].to_numpy(),
         others={name: log[name].to_numpy() for name in others},
+        skips=skips,
+        unused=people.unused,
     )
 
 
-def _require(frame: pl.DataFrame, name: str, path: Path) -> None:
-    """The column is there, and full."""
-    if name not in frame.columns:
-        known = ", ".join(frame.columns) if len(frame.columns) <= 12 else did_you_mean(name, frame.columns)
-        raise InvalidInput(name, f"this column is missing from {path.name}, which has {known}")
-    if frame[name].null_count():
-        row = int(frame[name].is_null().arg_max() or 0) + 1
-        raise InvalidInput(name, f"row {row} of {path.name} is empty")
+def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path) -> str | None:
+    """The named column, or the usual one where it exists."""
+    if named is None and usual not in frame.columns:
+        return None
+    require_column(frame, named or usual, path)
+    return named or usual
 
 
-def _usual(frame: pl.DataFrame, named: str | None, usual: Sequence[str], path: Path) -> str | None:
-    """The named column, or the first of the usual ones that exists."""
-    if named is not None:
-        _require(frame, named, path)
-        return named
-    found = next((name for name in usual if name in frame.columns), None)
-    if found is not None:
-        _require(frame, found, path)
-    return found
-
-
-def _likes(column: pl.Series, path: Path) -> NDArray[np.bool_]:
+def _decisions(column: pl.Series, path: Path) -> pl.Series:
+    """`like`, `pass` or `skip`, from any of the ways in which people write them."""
     if column.dtype.is_numeric():
-        known = column.cast(pl.Float64).replace_strict(
-            {1.0: True, 0.0: False, -1.0: False}, default=None, return_dtype=pl.Boolean
-        )
+        known = column.cast(pl.Float64).replace_strict(_NUMBERS, default=None, return_dtype=pl.String)
     else:
-        known = column.cast(pl.String).str.to_lowercase().replace_strict(_LIKES, default=None, return_dtype=pl.Boolean)
+        texts = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+        known = texts.replace_strict(DECISIONS, default=None, return_dtype=pl.String)
     if known.null_count():
         row = int(known.is_null().arg_max() or 0)
         raise InvalidInput(
-            column.name, f"row {row + 1} of {path.name} must be 1 or 0 (or like/pass, true/false, 1/-1), got {column[row]!r}"
+            column.name,
+            f"row {row + 1} of {path.name} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}",
         )
-    return known.to_numpy()
+    return known
 
 
 def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
@@ -176,19 +148,12 @@ def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
 
 
-def _features(values: pl.DataFrame, path: Path) -> tuple[Matrix, list[str]]:
-    if not values.columns:
-        raise InvalidInput("candidates", f"{path.name} has no column beside the identifier: nothing to learn from")
-    for name, kind in values.schema.items():
-        if not kind.is_numeric() and kind != pl.Boolean:
-            raise InvalidInput(name, f"must be numbers in {path.name}, got {kind}; leave columns out that are not tags")
-        if values[name].null_count():
-            raise InvalidInput(name, f"row {int(values[name].is_null().arg_max() or 0) + 1} of {path.name} is empty")
-    features = np.ascontiguousarray(values.cast(pl.Float64).to_numpy())
-    bad = np.flatnonzero(~usable_rows(features))
-    if bad.size:
-        raise InvalidInput("candidates", f"row {bad[0] + 1} of {path.name}: {problem_with(features[bad[0]])}")
-    return features, values.columns
+def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: Path) -> None:
+    """Where `seq` says the order, times must agree with it."""
+    back = (np.diff(log[_AT].to_numpy()) < 0) & (log[user][1:] == log[user][:-1]).to_numpy()
+    if back.any():
+        row = int(log[_ROW][int(np.argmax(back)) + 1]) + 1
+        raise InvalidInput(at, f"row {row} of {path.name} is earlier than the same user's swipe before it by {seq!r}")
 
 
 def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path, candidates: Path) -> NDArray[np.int64]:
@@ -202,7 +167,7 @@ def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path, candidat
     known = pl.DataFrame({"key": key, "place": pl.Series(np.arange(len(key)))})
     found = pl.DataFrame({"key": wanted}).join(known, on="key", how="left", maintain_order="left")["place"]
     if found.null_count():
-        missing = log.filter(found.is_null()).sort("row of the file")
-        row = int(missing["row of the file"][0]) + 1
+        missing = log.filter(found.is_null()).sort(_ROW)
+        row = int(missing[_ROW][0]) + 1
         raise InvalidInput(name, f"{missing[name][0]!r} of {swipes.name} is not in {candidates.name} (row {row})")
     return found.to_numpy().astype(np.int64)

@@ -7,8 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.cells import MARK
 
 ENDINGS = (".csv", ".jsonl", ".parquet")
+
+# Marks on texts that a spreadsheet would take for formulas, as in `cells.inert` and `cells.lively`.
+_STARTS = r"=+\-@\t\r'"
+_FORMULA, _MARKED = f"^([{_STARTS}])", f"^{MARK}([{_STARTS}])"
 
 
 def check_ending(path: Path, field: str = "path") -> str:
@@ -22,7 +27,7 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
     ending = check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if ending == ".csv":
-        frame.write_csv(path)
+        frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, f"{MARK}${{1}}")).write_csv(path)
     elif ending == ".jsonl":
         frame.write_ndjson(path)
     else:
@@ -36,7 +41,8 @@ def read_table(path: Path) -> pl.DataFrame:
         raise InvalidInput("path", f"there is no file {path}")
     try:
         if ending == ".csv":
-            return pl.read_csv(path, infer_schema_length=None)  # a wrong value in any row is found, and named
+            frame = pl.read_csv(path, infer_schema_length=None)  # a wrong value in any row is found, and named
+            return frame.with_columns(pl.col(pl.String).str.replace(_MARKED, "${1}"))
         return pl.read_ndjson(path, infer_schema_length=None) if ending == ".jsonl" else pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InvalidInput("path", f"{path} cannot be read as {ending[1:]}: {error}") from None

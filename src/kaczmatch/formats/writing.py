@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import KINDS, inert
+from kaczmatch.formats.cells import inert, joined
+from kaczmatch.formats.rows import KINDS
 
 Batches = Iterable[Sequence[Mapping[str, Any]]]
 
-BETWEEN = "|"
 _PIECE = 1 << 18
 
 
@@ -50,12 +50,6 @@ def write_rows(batches: Batches, columns: Sequence[str], kind: str, path: Path) 
         Path(name).unlink(missing_ok=True)
         raise
     return written
-
-
-def joined(parts: Sequence[str]) -> str:
-    """A list in one cell: with | between, or as JSON where a part has one itself."""
-    plain = all(BETWEEN not in part and part == part.strip() for part in parts) and not (parts and parts[0].startswith("["))
-    return BETWEEN.join(parts) if plain else json.dumps(parts, ensure_ascii=False)
 
 
 def _csv(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from kaczmatch.core.vectors import Vector
 
 
-class IntervalEstimate(NamedTuple):
+class RatioEstimate(NamedTuple):
     """An estimate with its confidence interval (95 % unless said otherwise)."""
 
     value: float
@@ -22,7 +22,7 @@ class IntervalEstimate(NamedTuple):
         return self.low <= truth <= self.high
 
 
-def clustered_ratio(above: Vector, below: Vector, *, level: float = 0.95) -> IntervalEstimate:
+def clustered_ratio(above: Vector, below: Vector, *, level: float = 0.95) -> RatioEstimate:
     """Σ above / Σ below, one value per cluster each, with an interval from the jackknife over clusters.
 
     Leaving out the largest cluster may move the ratio a lot. The jackknife sees that; the usual sandwich estimator does not.
@@ -31,8 +31,8 @@ def clustered_ratio(above: Vector, below: Vector, *, level: float = 0.95) -> Int
     value = float(above.sum()) / total if total else math.nan
     without = total - below
     if clusters < 2 or not (without > 0.0).all():
-        return IntervalEstimate(value, -math.inf, math.inf)
+        return RatioEstimate(value, -math.inf, math.inf)
     left = (above.sum() - above) / without
     spread = math.sqrt((clusters - 1) / clusters * float(np.square(left - left.mean()).sum()))
     reach = float(stdtrit(clusters - 1, 0.5 + level / 2.0)) * spread
-    return IntervalEstimate(value, value - reach, value + reach)
+    return RatioEstimate(value, value - reach, value + reach)

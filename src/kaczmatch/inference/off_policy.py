@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
-from kaczmatch.inference.clustered import IntervalEstimate, clustered_ratio
+from kaczmatch.inference.clustered import RatioEstimate, clustered_ratio
 
 MIN_EFFECTIVE_PEOPLE = 30  # with fewer, an interval means little
 MIN_EFFECTIVE_CARDS = 100
@@ -56,11 +56,11 @@ class LoggedCards:
 class OffPolicyEstimate:
     """Likes per card: as logged, and of the target policy by three estimators. Each interval treats people as independent."""
 
-    logged: IntervalEstimate
-    ips: IntervalEstimate
-    snips: IntervalEstimate
-    doubly_robust: IntervalEstimate
-    mean_weight: IntervalEstimate  # close to 1 where propensities and log belong together
+    logged: RatioEstimate
+    ips: RatioEstimate
+    snips: RatioEstimate
+    doubly_robust: RatioEstimate
+    mean_weight: RatioEstimate  # close to 1 where propensities and log belong together
     people: int
     decks: int
     cards: int

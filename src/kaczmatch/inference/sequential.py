@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.inference.clustered import IntervalEstimate
+from kaczmatch.inference.clustered import RatioEstimate
 
 ALPHA: Final = 0.05
 PLANNED_UNITS: Final = 500  # the number of units at which intervals are narrowest
@@ -33,11 +33,11 @@ class ConfidenceSequence(NamedTuple):
     low: Vector
     high: Vector
 
-    def last(self) -> IntervalEstimate | None:
+    def last(self) -> RatioEstimate | None:
         """The latest estimate, or None."""
         if not len(self.value) or math.isnan(self.value[-1]):
             return None
-        return IntervalEstimate(float(self.value[-1]), float(self.low[-1]), float(self.high[-1]))
+        return RatioEstimate(float(self.value[-1]), float(self.low[-1]), float(self.high[-1]))
 
 
 def mean_sequence(values: Vector, *, alpha: float = ALPHA) -> ConfidenceSequence:

@@ -9,10 +9,10 @@ from kaczmatch.laboratory import published
 from kaczmatch.learners.logs.monitors import tikhonov_step_bound
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 
 
-def alpha_part() -> Part:
+def alpha_part() -> ReportPart:
     rng = np.random.default_rng(0)
     rows_ = unit_rows((rng.random((200, 60)) < 0.5).astype(float))
     log = {"user": np.zeros(200, int), "features": rows_, "label": rng.choice([-1, 1], 200)}
@@ -36,6 +36,6 @@ def alpha_part() -> Part:
         "The last column is what Proposition 2 should say for raw 0/1 tags: a step per unit of residual is at most max √m/(m + α), "
         "which exceeds 1/(1 + α) once α > √2."
     ]
-    return Part(
+    return ReportPart(
         "table-alpha", "The table of α", words, [Table("table-alpha", "Step fraction and equivalent gradient descent", rows)]
     )

@@ -9,12 +9,12 @@ import numpy as np
 
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.alpha_table import alpha_part
-from kaczmatch.laboratory.study import RULES, Laboratory, contestants, deviation
+from kaczmatch.laboratory.study import RULES, Laboratory, deviation, learners_by_name
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
 from kaczmatch.learners.rules.hinge import Hinge
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.world import world
 
@@ -23,7 +23,7 @@ REPRODUCED, MISLEADING, FALSE, CANNOT_TELL = "reproduced", "reproduced but misle
 Row = dict[str, str]
 
 
-def claims_part(laboratory: Laboratory) -> Part:
+def claims_part(laboratory: Laboratory) -> ReportPart:
     rows = [*_mathematics(), *_table_claims(laboratory), *_noise_claims(laboratory), *_sampling_claims(laboratory)]
     words = [
         "Each claim as we read it, the paper's contributions (i) to (v) marked, what we measured, and a verdict. “Reproduced but misleading” means that "
@@ -33,7 +33,11 @@ def claims_part(laboratory: Laboratory) -> Part:
     if not laboratory.study(PAPER).comparable:
         words.append("This run is smaller than the paper's: on its experiments it cannot tell, whatever the numbers.")
     numbered = [{"claim": n, **row} for n, row in enumerate(rows, 1)]
-    return Part("claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)])
+    false = sum(row["verdict"] == FALSE for row in rows)
+    headline = [(f"{false} of {len(rows)}", "claims examined are false")]
+    return ReportPart(
+        "claims", "The paper's claims", words, [Table("claims", "Claims and verdicts", numbered)], headline=headline
+    )
 
 
 def _row(where: str, says: str, measured: str, verdict: str, command: str) -> Row:
@@ -118,9 +122,9 @@ def _table_claims(laboratory: Laboratory) -> list[Row]:
 
 
 def _noise_claims(laboratory: Laboratory) -> list[Row]:
-    low, high = published.FLIPS[0], published.FLIPS[-1]
+    low, high = published.LABEL_NOISE[0], published.LABEL_NOISE[-1]
     sized = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 50))
-    finals = laboratory.finals(sized, contestants(RULES), (low, high))
+    finals = laboratory.finals(sized, learners_by_name(RULES), (low, high))
     ends = {name: (float(np.mean(finals[name, low])), float(np.mean(finals[name, high]))) for name in RULES}
     drops = {name: first - last for name, (first, last) in ends.items()}
     said = ", ".join(f"{name} {first:.3f} to {last:.3f}" for name, (first, last) in ends.items())
@@ -143,7 +147,7 @@ def _noise_claims(laboratory: Laboratory) -> list[Row]:
 def _sampling_claims(laboratory: Laboratory) -> list[Row]:
     """Sampling compared at equal block size: the paper's row-norm sessions have 32 cards, its adaptive ones 16."""
     half = replace(HONEST, deck=HONEST.deck // 2, sessions=2 * HONEST.sessions)
-    wrong = {"prior": "informed", "prior_flip": 0.8}
+    wrong = {"prior": "informed", "prior_noise": 0.8}
     early, late = 200, 3_000
     long, short, chosen = (_block_nk(laboratory, condition, (early, late)) for condition in (HONEST, half, HONEST_ADAPTIVE))
     lost, lost_chosen = (_block_nk(laboratory, replace(condition, **wrong), (early,)) for condition in (half, HONEST_ADAPTIVE))  # type: ignore[arg-type]
@@ -176,7 +180,7 @@ def _block_nk(
 ) -> tuple[dict[int, float], dict[int, float], list[float]]:
     """Mean and seed deviation of Block-NK's alignment after some swipes, and the like rates."""
     sized = laboratory.plan.sized(condition)
-    curves = laboratory.curves(sized, contestants(("block-nk",)))["block-nk"]
+    curves = laboratory.curves(sized, learners_by_name(("block-nk",)))["block-nk"]
     seeds = {t: [float(curve.mean[min(t, sized.swipes) - 1]) for curve in curves] for t in times}
     means, spreads = ({t: measure(values) for t, values in seeds.items()} for measure in (lambda v: float(np.mean(v)), deviation))
     return means, spreads, [curve.like_rate for curve in curves]

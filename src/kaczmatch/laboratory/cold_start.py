@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.charts.lines import line_chart
-from kaczmatch.laboratory.study import RULES, Laboratory, contestants
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.laboratory.study import RULES, Laboratory, learners_by_name
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
@@ -19,13 +19,13 @@ SWIPES = 50
 _NAMED = (*RULES, "probit", "probit-diag", "all-ones", "logistic", "rocchio")
 
 
-def cold_start_part(laboratory: Laboratory) -> Part:
+def cold_start_part(laboratory: Laboratory) -> ReportPart:
     """AUC on unseen candidates and alignment after each of the first fifty swipes, with 95 % bands over users."""
     sized = replace(
         laboratory.plan.sized(HONEST), sessions=5, deck=10
     )  # short sessions: block rules get their turn within fifty swipes
     times = list(range(1, SWIPES + 1))
-    named = contestants(_NAMED)
+    named = learners_by_name(_NAMED)
     found: dict[str, list[Any]] = {name: [] for name in named}
     for seed in range(laboratory.plan.seeds):
         here = world(sized, seed)
@@ -66,7 +66,7 @@ def cold_start_part(laboratory: Laboratory) -> Part:
         f"{flat['auc_at_20']:.3f}. After 20 swipes the best is {best['learner']} with {best['auc_at_20']:.3f}: from noisy swipes on random tags, "
         "twenty answers teach little about sixty unknowns, whatever the rule."
     ]
-    return Part(
+    return ReportPart(
         "cold-start",
         "Cold start",
         words,

@@ -11,23 +11,23 @@ import numpy as np
 
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, Condition
 from kaczmatch.simulation.trace import Trace, trace
 from kaczmatch.simulation.world import World, world
 
-FLIPS = (0.0, 0.1, 0.2, 0.3, 0.4)
+LABEL_NOISE = (0.0, 0.1, 0.2, 0.3, 0.4)
 SIZES = (4, 8, 16, 32, 48, 64, 128)
 ALPHAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 TAGS = (15, 30, 60, 120)
 SETTLED = 0.003  # change of the level from the fourth to the last fifth of the swipes
 
 
-def convergence_part(laboratory: Laboratory) -> Part:
+def convergence_part(laboratory: Laboratory) -> ReportPart:
     """One setting varied at a time around p = 0.2, k = 32, α = 1, d = 60."""
     base = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 25))
     cases: list[tuple[str, float, Condition, dict[str, Any]]] = []
-    cases += [("p_flip", flip, replace(base, flip=flip), {}) for flip in FLIPS]
+    cases += [("label_noise", noise, replace(base, label_noise=noise), {}) for noise in LABEL_NOISE]
     cases += [("k", k, replace(base, deck=k, sessions=base.swipes // k), {"k": k}) for k in SIZES]
     cases += [("alpha", alpha, base, {"alpha": alpha}) for alpha in ALPHAS]
     cases += [("d", d, replace(base, tags=d), {}) for d in TAGS]
@@ -68,16 +68,16 @@ def convergence_part(laboratory: Laboratory) -> Part:
     )
     chart = (
         alt.layer(panel.mark_line(color="#999999"), marks, data={"values": points})
-        .facet(facet=alt.Facet("varied:N", title=None, sort=["p_flip", "k", "alpha", "d"]), columns=2)
+        .facet(facet=alt.Facet("varied:N", title=None, sort=["label_noise", "k", "alpha", "d"]), columns=2)
         .resolve_scale(x="independent")
         .properties(title="Where Block-NK levels off, one setting varied at a time")
     )
-    return Part(
+    return ReportPart(
         "convergence",
         "Convergence of Block-NK under noise",
         words,
         [Table("convergence", "Plateau of Block-NK, honest labels", rows)],
-        [Figure("convergence", chart, "p_flip = 0.2, k = 32, α = 1, d = 60 where not varied")],
+        [Figure("convergence", chart, "label noise 0.2, k = 32, α = 1, d = 60 where not varied")],
     )
 
 
@@ -117,13 +117,13 @@ def _words(rows: list[dict[str, Any]], users: int) -> list[str]:
     def of(varied: str) -> dict[float, float]:
         return {row["value"]: row["plateau_centred"] for row in rows if row["varied"] == varied}
 
-    flips, sizes, tags = of("p_flip"), of("k"), of("d")
+    noises, sizes, tags = of("label_noise"), of("k"), of("d")
     at_rest = [row for row in rows if settled(row)]
     damped = {row["value"]: row["plateau_centred"] for row in at_rest if row["varied"] == "alpha"}
     worst_k, worst_d = min(sizes, key=lambda k: sizes[k]), min(tags, key=lambda d: tags[d])
     words = [
-        f"All levels here are with the all-ones direction removed, {users} users a seed. In the paper's setting Block-NK does not converge to the taste: it levels "
-        f"off at {flips[0.2]:.3f}. Noise: {flips[0.0]:.3f} without flips, {flips[0.4]:.3f} at p = 0.4. Block size: {sizes[4]:.3f} at k = 4, {sizes[32]:.3f} at k = 32, "
+        f"All levels here are with the all-ones direction removed, {users} users per seed. In the paper's setting Block-NK does not converge to the taste: it levels "
+        f"off at {noises[0.2]:.3f}. Noise: {noises[0.0]:.3f} without it, {noises[0.4]:.3f} at p = 0.4. Block size: {sizes[4]:.3f} at k = 4, {sizes[32]:.3f} at k = 32, "
         f"lowest at k = {worst_k:.0f} ({sizes[worst_k]:.3f}), {sizes[128]:.3f} at k = 128. Tags: lowest at d = {worst_d:.0f} ({tags[worst_d]:.3f}; k = 32). Damping, where "
         "it has settled: "
         + ", ".join(f"{level:.3f} at α = {alpha:g}" for alpha, level in damped.items())

@@ -11,10 +11,10 @@ import numpy as np
 from kaczmatch.charts.lines import line_chart
 from kaczmatch.core.vectors import Vector
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.study import RULES, Laboratory, LearningCurve, against, comparable, contestants
+from kaczmatch.laboratory.study import RULES, Laboratory, LearningCurve, comparable, compared_with_paper, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, PAPER_ADAPTIVE, Condition
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world
@@ -23,7 +23,7 @@ NK_START = published.NOISE["nk"][0]
 _BEYOND = ("probit", "probit-diag", "all-ones")
 
 
-def curves_part(condition: str, laboratory: Laboratory) -> Part:
+def curves_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """The left panel of the paper's alignment figure."""
     study = laboratory.study(PAPER if condition == "paper" else HONEST)
     curves = {name: study.curves[name] for name in _named(condition)}
@@ -38,7 +38,7 @@ def curves_part(condition: str, laboratory: Laboratory) -> Part:
     )
 
 
-def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
+def adaptive_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """The right panel: two-stage cosine subsampling."""
     sized = laboratory.plan.sized(PAPER_ADAPTIVE if condition == "paper" else HONEST_ADAPTIVE)
     curves = laboratory.curves(sized, _named(condition))
@@ -57,19 +57,19 @@ def adaptive_part(condition: str, laboratory: Laboratory) -> Part:
     return _part(f"adaptive-{condition}", f"Adaptive sampling, {condition} condition", words, curves, title, sized, printed)
 
 
-def noise_part(condition: str, laboratory: Laboratory) -> Part:
+def noise_part(condition: str, laboratory: Laboratory) -> ReportPart:
     """Final alignment over label noise."""
-    named = contestants(RULES) | ({} if condition == "paper" else contestants(("probit-diag",)))
+    named = learners_by_name(RULES) | ({} if condition == "paper" else learners_by_name(("probit-diag",)))
     users = laboratory.plan.users if condition == "paper" else min(laboratory.plan.users, 50)
     sized = replace(laboratory.plan.sized(PAPER if condition == "paper" else HONEST), users=users)
-    finals = laboratory.finals(sized, named, published.FLIPS)
+    finals = laboratory.finals(sized, named, published.LABEL_NOISE)
     rows: list[dict[str, Any]] = []
-    for (name, flip), values in finals.items():
+    for (name, noise), values in finals.items():
         mean, spread = float(np.mean(values)), float(np.mean(np.std(values, axis=1)))
         rows.append(
             {
                 "learner": name,
-                "flip": flip,
+                "label_noise": noise,
                 "final_alignment": mean,
                 "sd_users": spread,
                 "low": mean - spread,
@@ -77,7 +77,7 @@ def noise_part(condition: str, laboratory: Laboratory) -> Part:
             }
         )
     tables = [Table(f"noise-{condition}", "Final alignment over label noise", rows, in_report=False)]
-    words = [f"Final alignment as labels get noisier, {condition} condition, {users} users a seed."]
+    words = [f"Final alignment as labels get noisier, {condition} condition, {users} users per seed."]
     if condition == "paper":
         compared, tries = _noise_against_paper(finals, sized), _nk_tries(laboratory)
         tables = [compared, tries, *tables]
@@ -88,11 +88,11 @@ def noise_part(condition: str, laboratory: Laboratory) -> Part:
                 f"{nearest['final_alignment']:.3f} (direction {nearest['direction']}, η = {nearest['eta']}, {nearest['labels']} labels, {nearest['prior']} prior)."
             )
     chart = line_chart(
-        rows, x="flip", y="final_alignment", title=f"Final alignment over label noise, {condition} condition", names=list(named),
-        x_title="share of flipped labels", y_title="alignment after the last swipe",
+        rows, x="label_noise", y="final_alignment", title=f"Final alignment over label noise, {condition} condition", names=list(named),
+        x_title="label noise", y_title="alignment after the last swipe",
     )  # fmt: skip
     figure = Figure(f"noise-{condition}", chart, "± one standard deviation over users")
-    return Part(f"noise-{condition}", f"Label noise, {condition} condition", words, tables, [figure])
+    return ReportPart(f"noise-{condition}", f"Label noise, {condition} condition", words, tables, [figure])
 
 
 def _nk_tries(laboratory: Laboratory) -> Table:
@@ -105,7 +105,7 @@ def _nk_tries(laboratory: Laboratory) -> Table:
         ("cosine", "informed"),
         ("cosine", "ones"),
     ):
-        base = Condition(labels=labels, prior=prior, flip=published.FLIPS[0])  # type: ignore[arg-type]
+        base = Condition(labels=labels, prior=prior, label_noise=published.LABEL_NOISE[0])  # type: ignore[arg-type]
         here = world(replace(laboratory.plan.sized(base), users=min(laboratory.plan.users, 20)), 0)
         for direction in ("raw", "unit"):
             for eta in (0.1, 0.5, 0.9):
@@ -120,15 +120,19 @@ def _nk_tries(laboratory: Laboratory) -> Table:
 def _noise_against_paper(finals: Mapping[tuple[str, float], Sequence[Vector]], sized: Condition) -> Table:
     rows = []
     for name, ends in published.NOISE.items():
-        for flip, printed in zip((published.FLIPS[0], published.FLIPS[-1]), ends, strict=True):
+        for noise, printed in zip((published.LABEL_NOISE[0], published.LABEL_NOISE[-1]), ends, strict=True):
             if printed is not None:
-                means = [float(values.mean()) for values in finals[name, flip]]
-                rows.append(against({"learner": name, "flip": flip}, printed, means, 0.02, decides=comparable(sized)))
+                means = [float(values.mean()) for values in finals[name, noise]]
+                rows.append(
+                    compared_with_paper(
+                        {"learner": name, "label_noise": noise}, printed, means, 0.02, decides=comparable(sized)
+                    ).row()
+                )
     return Table("noise-against-paper", "Both ends of the paper's noise figure", rows, "Reproduced: within 0.02.")
 
 
 def _named(condition: str) -> dict[str, Learner]:
-    return contestants(RULES if condition == "paper" else (*RULES, *_BEYOND))
+    return learners_by_name(RULES if condition == "paper" else (*RULES, *_BEYOND))
 
 
 def curve_rows(curves: Mapping[str, Sequence[LearningCurve]], sized: Condition) -> list[dict[str, Any]]:
@@ -163,7 +167,7 @@ def _part(
     title: str,
     sized: Condition,
     printed: Mapping[str, tuple[float, Sequence[float]]],
-) -> Part:
+) -> ReportPart:
     rows = curve_rows(curves, sized)
     chart = line_chart(
         rows, x="swipe", y="alignment", title=title, names=list(curves), x_title="swipes", y_title="cosine to the hidden taste"
@@ -171,7 +175,8 @@ def _part(
     tables = [Table(name, title, rows, in_report=False)]
     if name.endswith("paper"):
         compared = [
-            against({"number": what}, value, means, 0.02, decides=comparable(sized)) for what, (value, means) in printed.items()
+            compared_with_paper({"number": what}, value, means, 0.02, decides=comparable(sized)).row()
+            for what, (value, means) in printed.items()
         ]
         tables.insert(0, Table(f"{name}-against", "Beside the paper", compared, "Reproduced: within 0.02."))
-    return Part(name, heading, words, tables, [Figure(name, chart, "± one standard deviation over users")])
+    return ReportPart(name, heading, words, tables, [Figure(name, chart, "± one standard deviation over users")])

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.laboratory.study import Laboratory, contestants
+from kaczmatch.laboratory.study import Laboratory, learners_by_name
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.monitors import tikhonov_step_bound
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import priors_of, trace
@@ -23,13 +23,13 @@ from kaczmatch.simulation.world import World, world
 EARLY = 15
 
 
-def desiderata_part(laboratory: Laboratory) -> Part:
+def desiderata_part(laboratory: Laboratory) -> ReportPart:
     study = laboratory.study(HONEST)
     sized = replace(study.condition, users=min(laboratory.plan.users, 50))
     early, two_sessions = world(replace(sized, deck=EARLY, sessions=1), 0), world(replace(sized, sessions=2), 0)
     flat = metrics.unseen_auc(np.ones_like(early.priors), early, EARLY).mean()
     rows, costs, crowds = [], [], _crowds()
-    for name, one in contestants().items():
+    for name, one in learners_by_name().items():
         laboratory.tick(name)
         area = metrics.unseen_auc(trace(one, early, (EARLY,)).weights(EARLY), early, EARLY).mean()
         first, last = _influence(one, two_sessions)
@@ -52,7 +52,7 @@ def desiderata_part(laboratory: Laboratory) -> Part:
         f"turns without one of the first ten and one of the last ten of {two_sessions.condition.swipes} swipes. D4: the norm at the start and after the last swipe. D5: how many "
         "numbers a rule has to be given (a hinge has two)."
     ]
-    return Part(
+    return ReportPart(
         "desiderata",
         "The five desiderata",
         words,
@@ -82,7 +82,7 @@ def _verdicts(rows: list[dict[str, Any]], costs: list[dict[str, Any]]) -> list[d
         return {"desideratum": name, "says": says, "measured": measured, "verdict": verdict, "command": command}
 
     return [
-        row("D1, real time", "O(d) a swipe, whatever the population",
+        row("D1, real time", "O(d) per swipe, whatever the population",
             f"a live TK swipe costs {wider:.1f} times as much at four times the tags and {larger:.1f} times as much at a hundred times the people",
             "reproduced" if quick else "cannot tell"),
         row("D2, cold start", "useful after about 15 swipes",

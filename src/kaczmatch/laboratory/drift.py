@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.laboratory.study import Laboratory
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.registry import learner
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.trace import trace
 from kaczmatch.simulation.world import world
@@ -20,7 +20,7 @@ from kaczmatch.simulation.world import world
 AFTER = (64, 100, 200, 400, 1_000)
 
 
-def drifters() -> dict[str, Learner]:
+def drift_learners() -> dict[str, Learner]:
     """Both belief learners with and without looking for change, and the best of the paper's six."""
     return {
         "probit": learner("probit"),
@@ -31,7 +31,7 @@ def drifters() -> dict[str, Learner]:
     }
 
 
-def drift_part(laboratory: Laboratory) -> Part:
+def drift_part(laboratory: Laboratory) -> ReportPart:
     """Every taste replaced at half of the swipes, beside the same swipes with nothing replaced."""
     still = replace(laboratory.plan.sized(HONEST), users=min(laboratory.plan.users, 50))
     moving = replace(still, drift_at=still.swipes // 2)
@@ -39,7 +39,7 @@ def drift_part(laboratory: Laboratory) -> Part:
     finals: dict[str, list[float]] = {}
     for seed in range(laboratory.plan.seeds):
         changed, unchanged = world(moving, seed), world(still, seed)
-        for name, one in drifters().items():
+        for name, one in drift_learners().items():
             laboratory.tick(f"{name}, seed {seed}")
             curves.setdefault(name, []).append(trace(one, changed).alignment.mean(axis=0))
             finals.setdefault(name, []).append(float(trace(one, unchanged, followed=False).alignment[:, -1].mean()))
@@ -60,7 +60,7 @@ def drift_part(laboratory: Laboratory) -> Part:
         points, x="swipe", y="alignment", title=f"Every taste replaced at swipe {at:,}", names=list(means),
         x_title="swipes", y_title="cosine to the taste of the moment",
     )  # fmt: skip
-    return Part(
+    return ReportPart(
         "drift",
         "A changed taste",
         _words(rows, still.users),
@@ -77,9 +77,9 @@ def _words(rows: list[dict[str, Any]], users: int) -> list[str]:
     looking, blind = by_name["probit"], by_name["probit, not looking"]
     last = [key for key in looking if key.startswith("after_")][-1]
     soon = "after_400" if "after_400" in looking else last
-    rate = drifters()["probit"].parameters[1]
+    rate = drift_learners()["probit"].parameters[1]
     return [
-        f"Honest labels, all-ones prior, {users} users a seed. A belief that has seen thousands of swipes hardly moves: {soon[6:]} swipes after the change a probit that "
+        f"Honest labels, all-ones prior, {users} users per seed. A belief that has seen thousands of swipes hardly moves: {soon[6:]} swipes after the change a probit that "
         f"does not look for change is at {blind[soon]:.3f}. The learner's own surprise shows it: a CUSUM of how much better the user's like rate alone foresees "
         f"the answers reaches {rate:.1f} at most once in e^{rate:.1f} = {np.exp(rate):,.0f} swipes where the belief is right, and then the belief starts anew from the prior: "
         f"{looking[soon]:.3f} after as many swipes.",

@@ -1,4 +1,4 @@
-"""Policies beside each other in a market where both sides choose."""
+"""Policies compared in a market where both sides choose."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
-from kaczmatch.report.results import Figure, Part, Table
+from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
@@ -22,8 +22,8 @@ TIMES_PAPER, OF_GREEDY, MOST_GINI = 3.0, 0.95, 0.50
 
 @final
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """What came of each policy, by its name, one outcome a seed."""
+class MarketComparison:
+    """What came of each policy, by its name, one outcome per seed."""
 
     population: str
     census: Census
@@ -44,7 +44,7 @@ class Comparison:
         return self.mean(policy, "matches_per_100") / below if below > 0.0 else np.nan
 
 
-def chosen(names: Sequence[str]) -> list[MarketPolicy]:
+def policies_named(names: Sequence[str]) -> list[MarketPolicy]:
     """The policies of these names, or all."""
     known = {arm.name: arm for arm in market_policies()}
     for name in names:
@@ -53,9 +53,9 @@ def chosen(names: Sequence[str]) -> list[MarketPolicy]:
     return [known[name] for name in names] if names else list(known.values())
 
 
-def compared(
+def compare_policies(
     population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[MarketPolicy], tick: Callable[[str], None]
-) -> Comparison:
+) -> MarketComparison:
     """Every policy in the same towns."""
     outcomes: dict[str, list[MarketOutcome]] = {arm.name: [] for arm in policies}
     for seed in range(check_integer("seeds", seeds, low=1, high=10_000)):
@@ -63,10 +63,10 @@ def compared(
         for arm in policies:
             tick(f"{arm.name}, seed {seed}")
             outcomes[arm.name].append(outcome(arm.play(here, pace), here))
-    return Comparison(population, census, pace, outcomes)
+    return MarketComparison(population, census, pace, outcomes)
 
 
-def market_part(found: Comparison) -> Part:
+def market_part(found: MarketComparison) -> ReportPart:
     rows = [_row(found, name) for name in found.outcomes]
     note = (
         f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. "
@@ -85,10 +85,10 @@ def market_part(found: Comparison) -> Part:
     tables.append(Table(f"market-{found.population}-seeds", "Every seed", seeds, in_report=False))
     chart = market_chart(rows, title=f"Matches and fairness: {found.population}")
     caption = "Up is more matches, left is more equal exposure. Diamonds have both the admirer quota and the exposure cap."
-    return Part(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
+    return ReportPart(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
 
 
-def _row(found: Comparison, name: str) -> dict[str, Any]:
+def _row(found: MarketComparison, name: str) -> dict[str, Any]:
     values = [one.matches_per_100 for one in found.outcomes[name]]
     error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
     return {
@@ -105,7 +105,7 @@ def _row(found: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _asked(found: Comparison) -> list[dict[str, Any]]:
+def _asked(found: MarketComparison) -> list[dict[str, Any]]:
     """Beside the mean, the least favourable seed."""
 
     def row(what: str, measured: float, limit: float, each: Sequence[float], *, at_least: bool) -> dict[str, Any]:
@@ -124,11 +124,11 @@ def _asked(found: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _words(found: Comparison) -> list[str]:
+def _words(found: MarketComparison) -> list[str]:
     census, pace = found.census, found.pace
     words = [
         f"{ABOUT[found.population]} {census.side} people a side, everybody learning; {pace.rounds} decks of {pace.deck} cards each, a day between them; "
-        f"{census.flip:.0%} of answers say the opposite of what is felt."
+        f"{census.label_noise:.0%} of answers say the opposite of what is felt."
     ]
     if pace.rounds * pace.deck >= census.side:
         words.append(

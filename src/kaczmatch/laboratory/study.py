@@ -16,7 +16,7 @@ from kaczmatch.learners.rules.block import BlockLearner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
-from kaczmatch.simulation.world import World, with_flips, world
+from kaczmatch.simulation.world import World, with_label_noise, world
 
 RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)
@@ -25,7 +25,7 @@ LOSSES = (200,)  # and at the end
 Tick = Callable[[str], None]
 
 
-def contestants(slugs: Sequence[str] = tuple(LEARNERS)) -> dict[str, Learner]:
+def learners_by_name(slugs: Sequence[str] = tuple(LEARNERS)) -> dict[str, Learner]:
     """Learners under the names they have in tables; NK along the unit vector where NK is wanted with everybody else."""
     named = {slug: learner(slug) for slug in slugs}
     if set(slugs) > set(RULES):
@@ -64,7 +64,7 @@ class LearningCurve:
 @final
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Numbers by learner and metric: one row a seed, one column a user; and a curve by learner for each seed."""
+    """Numbers by learner and metric: one row per seed, one column per user; and a curve by learner for each seed."""
 
     condition: Condition
     numbers: Mapping[str, Mapping[str, Matrix]]
@@ -98,22 +98,41 @@ def deviation(means: Sequence[float] | Vector) -> float:
     return float(np.std(means, ddof=1)) if len(means) > 1 else float("nan")
 
 
-def against(
+@final
+@dataclass(frozen=True, slots=True)
+class PaperComparison:
+    """A number of the paper and our mean over seeds and users."""
+
+    what: Mapping[str, object]  # what it is about, by name
+    paper: float
+    ours: float
+    seed_deviation: float
+    near: float  # a difference up to this one is none
+    decides: bool  # whether the run has the paper's sizes
+
+    @property
+    def reproduced(self) -> bool:
+        return self.decides and abs(self.ours - self.paper) <= self.near
+
+    def row(self) -> dict[str, Any]:
+        difference = self.ours - self.paper
+        verdict = "reproduced" if self.reproduced else "not reproduced" if self.decides else "cannot tell"
+        return {
+            **self.what,
+            "paper": self.paper,
+            "ours": self.ours,
+            "difference": difference,
+            "verdict": verdict,
+            "seed_deviation": self.seed_deviation,
+            "difference_in_seed_deviations": difference / self.seed_deviation if self.seed_deviation > 0.0 else float("nan"),
+        }
+
+
+def compared_with_paper(
     what: Mapping[str, object], printed: float, means: Sequence[float] | Vector, near: float, *, decides: bool
-) -> dict[str, Any]:
-    """A number of the paper beside our means over users, one a seed."""
-    ours, spread = float(np.mean(means)), deviation(means)
-    difference = ours - printed
-    verdict = ("reproduced" if abs(difference) <= near else "not reproduced") if decides else "cannot tell"
-    return {
-        **what,
-        "paper": printed,
-        "ours": ours,
-        "difference": difference,
-        "verdict": verdict,
-        "seed_deviation": spread,
-        "difference_in_seed_deviations": difference / spread if spread > 0.0 else float("nan"),
-    }
+) -> PaperComparison:
+    """`means` over users, one per seed."""
+    return PaperComparison(what, printed, float(np.mean(means)), deviation(means), near, decides)
 
 
 @final
@@ -138,18 +157,18 @@ class Laboratory:
         return {name: self._curves[sized, name] for name in named}
 
     def finals(
-        self, sized: Condition, named: Mapping[str, Learner], flips: Sequence[float]
+        self, sized: Condition, named: Mapping[str, Learner], noise_levels: Sequence[float]
     ) -> dict[tuple[str, float], list[Vector]]:
-        """Every user's alignment after the last swipe, by learner and flip ratio, a vector a seed."""
-        wanted = {(name, flip): replace(sized, flip=flip) for flip in flips for name in named}
+        """Every user's alignment after the last swipe, by learner and label noise, one vector per seed."""
+        wanted = {(name, noise): replace(sized, label_noise=noise) for noise in noise_levels for name in named}
         missing = {key: condition for key, condition in wanted.items() if (condition, key[0]) not in self._finals}
         for seed in range(self.plan.seeds if missing else 0):
             here = world(sized, seed)
-            for flip in flips:
-                noisy = with_flips(here, flip, seed)
+            for noise in noise_levels:
+                noisy = with_label_noise(here, noise, seed)
                 for name, one in named.items():
-                    if (name, flip) in missing:
-                        self.tick(f"{name}, p = {flip:.2f}, seed {seed}")
+                    if (name, noise) in missing:
+                        self.tick(f"{name}, p = {noise:.2f}, seed {seed}")
                         final = trace(one, noisy, followed=False).alignment[:, -1]
                         self._finals.setdefault((noisy.condition, name), []).append(final)
         return {key: self._finals[condition, key[0]] for key, condition in wanted.items()}
@@ -161,7 +180,7 @@ class Laboratory:
         """
         sized = self.plan.sized(condition)
         if sized not in self._studies:
-            found = self.run(sized, contestants(), paper_reading=condition == PAPER)
+            found = self.run(sized, learners_by_name(), paper_reading=condition == PAPER)
             self._studies[sized] = found
             for name, curves in found.curves.items():
                 self._curves[sized, name] = list(curves)
@@ -188,7 +207,7 @@ class Laboratory:
                     kappa = _kappa(found, here)
                 collect(name, {**_numbers(found, here, times, paper_reading=paper_reading), "kappa": kappa})
                 curves.setdefault(name, []).append(LearningCurve.of(found))
-            collect("random", _standing(np.random.default_rng([seed, 6]).normal(size=here.priors.shape), here, times))
+            collect("random", _constant_numbers(np.random.default_rng([seed, 6]).normal(size=here.priors.shape), here, times))
         numbers = {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()}
         return Study(condition, numbers, curves)
 
@@ -216,7 +235,7 @@ def _kappa(found: Trace, here: World) -> Vector:
     return np.array([monitors.gram_condition(rows, alpha=1.0) for rows in first])
 
 
-def _standing(weights: Matrix, here: World, times: Sequence[int]) -> dict[str, Vector]:
+def _constant_numbers(weights: Matrix, here: World, times: Sequence[int]) -> dict[str, Vector]:
     """The numbers of a vector that learns nothing."""
     numbers = {"delta_s": np.ones(len(weights)), "norm": np.asarray(np.linalg.norm(weights, axis=1))}
     for t in times:

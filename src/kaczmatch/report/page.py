@@ -12,12 +12,12 @@ from typing import Any, final
 import jinja2
 from markupsafe import Markup
 
-from kaczmatch.report.results import Part, Table
+from kaczmatch.report.results import ReportPart, Table
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ResultsPage:
     """What stands around the parts of a report."""
 
     title: str
@@ -30,7 +30,7 @@ class Page:
         default_factory=lambda: MappingProxyType({})
     )  # how a verdict looks: good, half, bad, open
 
-    def write(self, parts: Sequence[Part], folder: Path) -> Path:
+    def write(self, parts: Sequence[ReportPart], folder: Path) -> Path:
         """`report.html` in `folder`."""
         template = jinja2.Template((Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8"), autoescape=True)
         page = template.render(

@@ -70,7 +70,7 @@ class Figure:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """One section of the report."""
 
     name: str
@@ -78,6 +78,7 @@ class Part:
     words: Sequence[str]
     tables: Sequence[Table] = field(default=())
     figures: Sequence[Figure] = field(default=())
+    headline: Sequence[tuple[str, str]] = ()  # numbers to take home, and what each says
 
     def write(self, folder: Path) -> list[Path]:
         """Every number as CSV and JSON, every figure as SVG and PNG."""

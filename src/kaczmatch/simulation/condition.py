@@ -20,7 +20,7 @@ class Condition:
 
     ``labels``: ``raw-dot`` likes where g·a ≥ θ (the paper as run), ``cosine`` where cos(g, a) ≥ θ (the paper as written),
     ``calibrated`` where the cosine is in the upper `like_rate` of the population's. ``prior``: ``informed`` is the taste with a
-    share `prior_flip` of its bits turned over. ``sampling``: ``row-norm`` shows candidates in proportion to their number of
+    share `prior_noise` of its bits turned over. ``sampling``: ``row-norm`` shows candidates in proportion to their number of
     tags, ``cosine`` draws a pool and shows half of it in proportion to max(0, cos(v, a)), in twice as many sessions.
     """
 
@@ -28,10 +28,10 @@ class Condition:
     prior: PriorKind = "ones"
     sampling: Sampling = "row-norm"
     population: str = "uniform"
-    flip: float = 0.2  # share of swipes that say the opposite
+    label_noise: float = 0.2  # share of swipes that say the opposite
     theta: float = 0.52
     like_rate: float = 0.4
-    prior_flip: float = 0.3
+    prior_noise: float = 0.3
     drift_at: int = 0  # swipe from which everybody has another taste; 0 for never
     fatigue: float = 0.0  # chance that the last like of a session becomes a pass; it grows over the session
     people: int = 2_000
@@ -48,7 +48,7 @@ class Condition:
                 )
         if self.population not in POPULATIONS:
             raise InvalidInput("population", f"there is no {self.population!r}; {did_you_mean(self.population, POPULATIONS)}")
-        for name in ("flip", "like_rate", "prior_flip", "fatigue"):
+        for name in ("label_noise", "like_rate", "prior_noise", "fatigue"):
             check_number(name, getattr(self, name), low=0.0, high=1.0)
         for name, low in (("people", 2), ("tags", 2), ("users", 1), ("sessions", 1), ("deck", 2)):
             check_number(name, getattr(self, name), low=low)

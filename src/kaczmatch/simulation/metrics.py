@@ -36,15 +36,15 @@ def unseen_auc(weights: Matrix, world: World, t: int) -> Vector:
 
 
 def log_loss(trace: Trace, world: World, checkpoint: int) -> Vector | None:
-    """Nats a swipe on unseen candidates, flips included; None where the learner says no probability."""
+    """Nats a swipe on unseen candidates, label noise included; None where the learner says no probability."""
     learner = trace.learner
     if not isinstance(learner, ProbabilisticLearner):
         return None
-    flip = world.condition.flip
+    noise = world.condition.label_noise
     losses = []
     for user, state in enumerate(trace.states(checkpoint, priors_of(learner, world))):
         likely = np.clip(learner.probability(state, world.unseen), 1e-12, 1.0 - 1e-12)
-        truth = np.where(world.unseen_likes[world.phase(checkpoint - 1), user], 1.0 - flip, flip)
+        truth = np.where(world.unseen_likes[world.phase(checkpoint - 1), user], 1.0 - noise, noise)
         losses.append(-np.mean(truth * np.log(likely) + (1.0 - truth) * np.log(1.0 - likely)))
     return np.array(losses)
 

@@ -61,9 +61,9 @@ def world(condition: Condition, seed: int) -> World:
     )
 
 
-def with_flips(one: World, flip: float, seed: int) -> World:
-    """The same world with another share of flipped swipes."""
-    condition = replace(one.condition, flip=flip)
+def with_label_noise(one: World, noise: float, seed: int) -> World:
+    """The same world with another label noise."""
+    condition = replace(one.condition, label_noise=noise)
     return replace(one, condition=condition, turned=_turned(condition, np.random.default_rng([seed, 3])))
 
 
@@ -85,7 +85,7 @@ def _likes(condition: Condition, tastes: Matrix, tags: Matrix) -> NDArray[np.boo
 
 def _priors(condition: Condition, own: Matrix, tastes: Matrix, rng: np.random.Generator) -> Matrix:
     if condition.prior == "informed":
-        return unit_rows(np.abs(tastes - (rng.random(tastes.shape) < condition.prior_flip)))
+        return unit_rows(np.abs(tastes - (rng.random(tastes.shape) < condition.prior_noise)))
     return unit_rows(own if condition.prior == "own-tags" else np.ones_like(own))
 
 
@@ -122,7 +122,7 @@ def _repeated(pools: NDArray[np.int64], active: NDArray[np.int64]) -> NDArray[np
 
 def _turned(condition: Condition, rng: np.random.Generator) -> NDArray[np.int8]:
     shape = (condition.users, condition.swipes)
-    turned = (rng.random(shape) < condition.flip).astype(np.int8)
+    turned = (rng.random(shape) < condition.label_noise).astype(np.int8)
     if condition.fatigue:
         place = np.arange(condition.swipes) % condition.cards / max(condition.cards - 1, 1)
         turned[rng.random(shape) < condition.fatigue * place] = 2

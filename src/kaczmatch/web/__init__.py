@@ -1,1 +1,1 @@
-"""Pages: templates, styles and small ES modules that call the HTTP API like any client. They hold no data of their own."""
+"""Web pages: templates, styles and small ES modules that call the HTTP API as any client does. They hold no data of their own."""

@@ -1,4 +1,4 @@
-"""Styles, modules and pictures of the pages, read once and served from memory under an address that names their content."""
+"""Styles, modules and pictures of the pages. They are read once and served from memory, under an address with a digest."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 @final
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """Every file by its path below the folder. The version is a digest of all of them: modules import each other by relative
-    addresses, so all must change their address when one changes."""
+    """Every file by its path below the folder.
+
+    The version is a digest of all files. Modules import each other by relative addresses, so all addresses change with any file.
+    """
 
     files: Mapping[str, bytes]
     version: str
@@ -43,7 +45,7 @@ class Assets:
         return cls(files, digest.hexdigest()[:12])
 
     def address(self, name: str) -> str:
-        """Where a page finds a file."""
+        """The address of a file."""
         if name not in self.files:
             raise KeyError(f"no such file: {name}")
         return f"{PREFIX}/{self.version}/{name}"

@@ -1,7 +1,7 @@
-"""The operators' console: a login with a key, a session in a cookie, and a page that calls the API like any client.
+"""The operators' console: a login with a service key, a session in a cookie, and a page that calls the API as any client does.
 
-The cookie opens the page and lends it short-lived tokens, nothing else: the API itself never looks at cookies, so no other site
-can make a browser act for an operator.
+The cookie only opens the page and gets it short-lived tokens. The API never reads cookies, so no other site can make a browser
+act for an operator.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from starlette.concurrency import run_in_threadpool
 from kaczmatch.service.access.console_sessions import LIFE, ConsoleSessions
 from kaczmatch.service.access.credentials import Caller, Unauthenticated
 from kaczmatch.web.charts import Charts
-from kaczmatch.web.pages import STRICT, Page, Site, headers_of
+from kaczmatch.web.pages import STRICT, Site, SitePage, headers_of
 
 _FORMS: Final = {**STRICT, "form-action": "'self'"}
 PATH: Final = "/console"
-CONSOLE: Final = Page(PATH, "console.html.j2", "Console", policy=_FORMS, fixed=False)
-LOGIN: Final = Page(PATH, "login.html.j2", policy=_FORMS)
+CONSOLE: Final = SitePage(PATH, "console.html.j2", "Console", policy=_FORMS, cached=False)
+LOGIN: Final = SitePage(PATH, "login.html.j2", policy=_FORMS)
 COOKIE: Final = "kaczmatch-console"
 _LONGEST: Final = 1_000  # characters of a form
 
@@ -31,21 +31,24 @@ _LONGEST: Final = 1_000  # characters of a form
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Console:
-    """`admits` says whether a key may be used from where a request comes from; `local` whether one comes straight
-    from this machine: from elsewhere the cookie travels by HTTPS alone."""
+    """The console over its sessions.
+
+    `admitted` says whether a key may be used from where a request comes from. `is_local` says whether a request comes straight
+    from this machine: elsewhere the cookie is sent over HTTPS only.
+    """
 
     site: Site
     sessions: ConsoleSessions
     charts: Charts
-    admits: Callable[[Request, Caller], bool]
-    local: Callable[[Request], bool]
+    admitted: Callable[[Request, Caller], bool]
+    is_local: Callable[[Request], bool]
 
     def router(self) -> APIRouter:
         router = APIRouter(prefix=PATH, include_in_schema=False)
         for path, method, act in (
             ("", "GET", self.page),
             ("/login", "POST", self.login),
-            ("/login", "GET", self.entrance),
+            ("/login", "GET", self.login_address),
             ("/logout", "POST", self.logout),
             ("/token", "POST", self.token),
             ("/charts.json", "GET", self.specifications),
@@ -55,43 +58,43 @@ class Console:
         return router
 
     async def page(self, request: Request) -> Response:
-        self.charts.begin()  # while a key is looked for
-        return self._login() if await self._caller(request) is None else self._shown(CONSOLE)
+        self.charts.prepare()  # while the operator logs in
+        return self._login() if await self._caller(request) is None else self._rendered(CONSOLE)
 
-    async def entrance(self) -> Response:
-        """Where one comes from the address bar after a wrong key."""
+    async def login_address(self) -> Response:
+        """The address that the browser shows after a wrong key."""
         return Response(status_code=303, headers={"Location": PATH})
 
     async def login(self, request: Request) -> Response:
-        _own(request)
+        _check_same_site(request)
         form = parse_qs((await request.body())[:_LONGEST].decode("utf-8", "replace"))
         try:
             secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
         except Unauthenticated:
             return self._login("That is not a valid key with the operator's scope.", 403)
-        if not self.admits(request, caller):
+        if not self.admitted(request, caller):
             await run_in_threadpool(self.sessions.end, secret)
             return self._login("That key works on the machine of the service only.", 403)
         answer = Response(status_code=303, headers={"Location": PATH})
-        age, secure = int(LIFE.total_seconds()), not self.local(request)
+        age, secure = int(LIFE.total_seconds()), not self.is_local(request)
         answer.set_cookie(COOKIE, secret, max_age=age, path=PATH, secure=secure, httponly=True, samesite="strict")
         return answer
 
     async def logout(self, request: Request) -> Response:
-        _own(request)
+        _check_same_site(request)
         await run_in_threadpool(self.sessions.end, request.cookies.get(COOKIE, ""))
         answer = Response(status_code=303, headers={"Location": PATH})
-        answer.delete_cookie(COOKIE, path=PATH, secure=not self.local(request), httponly=True, samesite="strict")
+        answer.delete_cookie(COOKIE, path=PATH, secure=not self.is_local(request), httponly=True, samesite="strict")
         return answer
 
     async def token(self, request: Request) -> Response:
-        """What the page asks the API with; it keeps it in memory alone."""
-        _own(request)
+        """A token for the page's calls to the API, which the page keeps in memory only."""
+        _check_same_site(request)
         if await self._caller(request) is None:
             raise HTTPException(401)
         token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
-        told = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
-        return Response(json.dumps(told), media_type="application/json")
+        content = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
+        return Response(json.dumps(content), media_type="application/json")
 
     async def specifications(self, request: Request) -> Response:
         if await self._caller(request) is None:
@@ -110,19 +113,19 @@ class Console:
     async def _caller(self, request: Request) -> Caller | None:
         secret = request.cookies.get(COOKIE, "")
         caller = await run_in_threadpool(self.sessions.caller, secret) if secret else None
-        return caller if caller is not None and self.admits(request, caller) else None
+        return caller if caller is not None and self.admitted(request, caller) else None
 
     def _login(self, wrong: str = "", status: int = 200) -> Response:
-        return self._shown(LOGIN, status, wrong=wrong)
+        return self._rendered(LOGIN, status, wrong=wrong)
 
-    def _shown(self, page: Page, status: int = 200, **values: str) -> Response:
-        # Without its referrer a browser would not say which site a form is of.
+    def _rendered(self, page: SitePage, status: int = 200, **values: str) -> Response:
+        # Without a referrer, a browser would not say which site a form comes from.
         headers = headers_of(page) | {"Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
         return Response(self.site.render(page, **values), status, headers, "text/html; charset=utf-8")
 
 
-def _own(request: Request) -> None:
-    """Only a page of this site may send it; browsers say so by one of two headers."""
+def _check_same_site(request: Request) -> None:
+    """Refuse requests that another site's page sends. Browsers say so in one of two headers."""
     sent_from, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     host = request.headers.get("host", "")
     if sent_from not in (None, "same-origin") or (origin is not None and origin.partition("://")[2] != host):

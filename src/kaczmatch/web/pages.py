@@ -1,4 +1,4 @@
-"""Pages as an application serves them: rendered once, with a strict Content-Security-Policy."""
+"""Pages, rendered once and served with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ STRICT: Final[Mapping[str, str]] = MappingProxyType(
 
 @final
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A template at a path. `title` is its name in the navigation; a page without one is not listed there."""
+class SitePage:
+    """A template at a path. `title` is its name in the navigation, where a page without one is not listed."""
 
     path: str
     template: str
     title: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, str] = field(default_factory=lambda: STRICT)
-    fixed: bool = True  # the same for everybody; another is answered by routes of its own
+    cached: bool = True  # rendered once, the same for everybody; other pages have routes of their own
 
 
 @final
 class Site:
-    """Some pages that link to each other, and what they are made of."""
+    """Pages that link to each other, with their templates and assets."""
 
-    def __init__(self, pages: Sequence[Page], assets: Assets | None = None, **shared: Any) -> None:
-        """`shared` are values that every template may use."""
+    def __init__(self, pages: Sequence[SitePage], assets: Assets | None = None, **shared: Any) -> None:
+        """`shared` are values for every template."""
         self.pages = tuple(pages)
         self.assets = assets or Assets.read()
         self._templates = jinja2.Environment(
@@ -64,33 +64,33 @@ class Site:
         self._templates.globals.update(shared, asset=self.assets.address)
 
     def router(self) -> APIRouter:
-        """The pages and their files, at their own addresses (no prefix)."""
+        """The routes of cached pages and of assets."""
         router = APIRouter(include_in_schema=False)
         for page in self.pages:
-            if not page.fixed:
+            if not page.cached:
                 continue
-            router.add_api_route(page.path, self._answering(page), methods=["GET", "HEAD"], response_class=Response)
+            router.add_api_route(page.path, self._cached_response(page), methods=["GET", "HEAD"], response_class=Response)
         router.include_router(self.assets.router())
         return router
 
-    def render(self, page: Page, **values: Any) -> str:
-        """With values of the page and of this moment."""
-        listed = [(one.path, one.title) for one in self.pages if one.title]
+    def render(self, page: SitePage, **values: Any) -> str:
+        """Render a page with its own values and these."""
+        listed = [(listed.path, listed.title) for listed in self.pages if listed.title]
         return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
 
-    def _answering(self, page: Page) -> Any:
+    def _cached_response(self, page: SitePage) -> Any:
         content = self.render(page).encode()
         etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
         headers = headers_of(page) | {"ETag": etag}
 
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             if request.headers.get("if-none-match") == etag:
                 return Response(status_code=304, headers=headers)
             return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
-        return answer
+        return respond
 
 
-def headers_of(page: Page) -> dict[str, str]:
+def headers_of(page: SitePage) -> dict[str, str]:
     policy = "; ".join(f"{name} {value}" for name, value in page.policy.items())
     return {"Cache-Control": "no-cache", "Content-Security-Policy": policy}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from kaczmatch.schemas.operators import SuspiciousAccount
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.meeting.swipes import Swipe
-from kaczmatch.service.operations.overview import SuspiciousAccount
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import TAGS, Town, about
@@ -23,7 +23,7 @@ def swiped_through(town: Town, bot: str, decision: str) -> None:
     for place in range(SWIPES):
         town.wait(seconds=1)
         swipe = Swipe(user=bot, id=f"b{place}", candidate=f"w{place % 40}", decision=decision, deck="")
-        town.swiping.imported(swipe, town.now).result()
+        town.swiping.import_swipe(swipe, town.now).result()
 
 
 def crowd() -> Town:
@@ -54,10 +54,12 @@ def test_a_bot_is_listed_among_the_operators_figures() -> None:
     for place in range(SWIPES):
         if place and place % 40 == 0:
             town.wait(days=15)
-        card, person = town.deck("bot", 40).cards[0]
-        town.swipe("bot", person.id, "like", deck=card.deck)
+        card = town.deck("bot", 40).cards[0]
+        town.swipe("bot", card.person.id, "like", deck=card.impression.deck)
     town.swipe("fussy", "w1", "pass")
-    assert OperatorActions(town.context).overview().like_everybody == (SuspiciousAccount("bot", SWIPES, SWIPES),)
+    assert OperatorActions(town.context).overview().like_everybody == (
+        SuspiciousAccount(user="bot", swipes=SWIPES, likes=SWIPES),
+    )
 
 
 def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> None:
@@ -72,8 +74,8 @@ def test_stuffed_tags_buy_no_more_than_the_cap_and_no_tags_are_still_shown() -> 
     for _ in range(12):
         for place in range(30):
             decks += 1
-            for _, person in town.deck(f"m{place}").cards:
-                shown[person.id] = shown.get(person.id, 0) + 1
+            for card in town.deck(f"m{place}").cards:
+                shown[card.person.id] = shown.get(card.person.id, 0) + 1
         town.wait(hours=2)
     average = sum(shown.values()) / 62
     assert shown["stuffed"] <= town.context.config.exposure_cap * (average + 1.0) + math.sqrt(average)

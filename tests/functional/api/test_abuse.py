@@ -32,7 +32,7 @@ def crowd(service: Service, men: int, **more: Any) -> tuple[str, list[str]]:
 
 def test_parallel_swipes_at_a_quota_of_five_are_exactly_five(limited: Service) -> None:
     me, others = crowd(limited, 12)
-    deck, barrier = limited.deck(me)["deck"], Barrier(12)
+    deck, barrier = limited.deck(me)["id"], Barrier(12)
 
     def swipe(place: int) -> int:
         barrier.wait(30)
@@ -41,7 +41,7 @@ def test_parallel_swipes_at_a_quota_of_five_are_exactly_five(limited: Service) -
 
     with ThreadPoolExecutor(12) as pool:
         assert sorted(pool.map(swipe, range(12))) == [200] * 5 + [429] * 7
-    assert len(limited.ok("GET", f"/people/{me}/history")["items"]) == 5
+    assert len(limited.ok("GET", f"/people/{me}/events")["items"]) == 5
 
 
 def test_decks_beyond_the_quota_are_refused(limited: Service) -> None:
@@ -49,8 +49,8 @@ def test_decks_beyond_the_quota_are_refused(limited: Service) -> None:
     decks = []
     for other in others[:3]:
         deck = limited.deck(me, json={"size": 1})
-        decks.append(deck["deck"])
-        body = {"candidate": deck["cards"][0]["id"], "decision": "pass", "deck": deck["deck"]}
+        decks.append(deck["id"])
+        body = {"candidate": deck["cards"][0]["id"], "decision": "pass", "deck": deck["id"]}
         assert limited.call("PUT", f"/people/{me}/swipes/{other}", json=body).status_code == 200
     assert len(set(decks)) == 3
     refused = limited.call("POST", f"/people/{me}/deck")
@@ -60,15 +60,15 @@ def test_decks_beyond_the_quota_are_refused(limited: Service) -> None:
 def test_a_clients_clock_does_not_shorten_the_cooldown(one_service: Service) -> None:
     me, (other, another) = crowd(one_service, 2)
     old = "Wed, 01 Jan 2020 00:00:00 GMT"
-    body = {"candidate": other, "decision": "pass", "deck": one_service.deck(me)["deck"]}
+    body = {"candidate": other, "decision": "pass", "deck": one_service.deck(me)["id"]}
     for field in ("at", "decided", "timestamp"):
         told = one_service.call("PUT", f"/people/{me}/swipes/s1", json=body | {field: "2020-01-01T00:00:00Z"})
         assert told.status_code == 422, "times are not the client's to tell"
     before = datetime.now(UTC)
     assert one_service.call("PUT", f"/people/{me}/swipes/s1", json=body, headers={"Date": old}).status_code == 200
-    (line,) = one_service.ok("GET", f"/people/{me}/history")["items"]
+    (line,) = one_service.ok("GET", f"/people/{me}/events")["items"]
     assert before - timedelta(seconds=1) <= datetime.fromisoformat(line["at"]) <= datetime.now(UTC) + timedelta(seconds=1)
-    body = {"candidate": another, "decision": "pass", "deck": one_service.deck(me)["deck"]}
+    body = {"candidate": another, "decision": "pass", "deck": one_service.deck(me)["id"]}
     one_service.call("PUT", f"/people/{me}/swipes/s2", json=body, headers={"Date": old})
     again = one_service.deck(me, json={"size": 1}, headers={"Date": "Fri, 01 Jan 2100 00:00:00 GMT"})
     assert [card["reason"] for card in again["cards"]] == ["relaxed"]  # nobody is left: only then, and it says so
@@ -92,7 +92,7 @@ def test_the_minimum_age_counts_birthdays(
         *before, _, known = values
         return new_person(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
 
-    monkeypatch.setattr("kaczmatch.service.meeting.profiles.made", made_then)
+    monkeypatch.setattr("kaczmatch.service.meeting.profiles.new_person", made_then)
     body = {"name": "Ada", "born": born, "i_am": ["woman"], "i_look_for": ["man"]}
     assert one_service.call("PUT", f"/people/age-{next(NUMBERS)}", json=body).status_code == status
 
@@ -123,7 +123,7 @@ def test_erasing_during_a_session_brings_nothing_back(service: Service) -> None:
             return status
         if place > 6:
             gone.wait(30)
-        body = {"candidate": others[place], "decision": "like", "deck": deck["deck"]}
+        body = {"candidate": others[place], "decision": "like", "deck": deck["id"]}
         return service.call("PUT", f"/people/{me}/swipes/s{place}", json=body, by=token).status_code
 
     with ThreadPoolExecutor(12) as pool:
@@ -131,10 +131,10 @@ def test_erasing_during_a_session_brings_nothing_back(service: Service) -> None:
     assert statuses[6] == 204
     assert set(statuses[:6]) <= {200, 404}
     assert set(statuses[7:]) == {404}
-    for method, path in (("POST", "/deck"), ("POST", "/session/end"), ("GET", "/history"), ("POST", "/preference/reset")):
+    for method, path in (("POST", "/deck"), ("POST", "/session/end"), ("GET", "/events"), ("POST", "/preference/reset")):
         assert service.call(method, f"/people/{me}{path}", by=token).status_code == 404
-    service.system.world.follow()
-    assert me not in service.system.world.recommender.index
+    service.system.serving_index.follow()
+    assert me not in service.system.serving_index.recommender.index
     with service.system.store.read() as reader:
         left = {kind for kind in RECORDS for record in reader.find(kind) if f"'{me}'" in repr(record)}
     assert left <= {Change, OutboxMessage}  # for a minute, and until the app has heard of it

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kaczmatch.app.document import openapi_of_a_fresh_service
+from kaczmatch.app.openapi_document import openapi_of_fresh_service
 from kaczmatch.service.access.credentials import Caller
 from worlds.clock import Clock
 from worlds.served import NUMBERS, Service
@@ -15,7 +15,11 @@ from worlds.served import NUMBERS, Service
 from .conftest import Opened
 
 OPEN = {"/v1/health/live", "/v1/health/ready"}
-OF_DATA = {"/v1/feed", "/v1/feed/ack", "/v1/import/{what}", "/v1/export/{what}"}
+OF_DATA = {
+    "/v1/feed",
+    "/v1/feed/ack",
+    *(f"/v1/{way}/{table}" for way in ("import", "export") for table in ("profiles", "swipes")),
+}
 OF_BACK_ENDS = {"/v1/tokens", "/v1/people/{user}/rank", *OF_DATA}
 OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}")}
 ANYBODY = {("GET", "/v1/vocabulary")}
@@ -28,7 +32,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/people/{user}/reports"): {"other": "x", "reason": "spam"},
     ("PATCH", "/v1/vocabulary"): {},
     ("POST", "/v1/tokens"): {"user": "x"},
-    ("POST", "/v1/feed/ack"): {"upto": 0},
+    ("POST", "/v1/feed/ack"): {"up_to": 0},
     ("POST", "/v1/operator/reports/{report}/close"): {"resolution": ""},
 }
 
@@ -38,14 +42,14 @@ class Route(NamedTuple):
     path: str
 
     def of(self, user: str) -> str:
-        return re.sub(r"\{\w+\}", "x1", self.path.replace("{user}", user).replace("{what}", "profiles")).removeprefix("/v1")
+        return re.sub(r"\{\w+\}", "x1", self.path.replace("{user}", user)).removeprefix("/v1")
 
     @property
     def body(self) -> dict[str, Any]:
         return {"json": BODIES[self]} if self in BODIES else {}
 
 
-ROUTES = [Route(method.upper(), path) for path, methods in openapi_of_a_fresh_service()["paths"].items() for method in methods]
+ROUTES = [Route(method.upper(), path) for path, methods in openapi_of_fresh_service()["paths"].items() for method in methods]
 GUARDED = [route for route in ROUTES if route.path not in OPEN]
 OF_USERS = [
     route for route in GUARDED if "{user}" in route.path and route.path not in OF_BACK_ENDS and "operator" not in route.path
@@ -66,9 +70,9 @@ def test_the_document_knows_the_routes() -> None:
 
 @pytest.mark.parametrize("route", GUARDED, ids=named)
 def test_without_a_valid_credential_nothing_is_answered(one_service: Service, route: Route) -> None:
-    access = one_service.system.parts.access
+    access = one_service.system.use_cases.credentials
     key, revoked = access.create("test", ["app", "tokens", "operator", "data"])
-    token, _ = access.mint(Caller(key.id, frozenset()), "x1")
+    token, _ = access.create_user_token(Caller(key.id, frozenset()), "x1")
     access.revoke(key.id).result()
     user, _ = one_service.key.rsplit("_", 1)
     unsigned = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4MSIsImtpZCI6IngiLCJleHAiOjk5OTk5OTk5OTl9."
@@ -155,10 +159,10 @@ def test_a_token_serves_its_own_user(one_service: Service) -> None:
 
 
 def test_revoking_a_key_ends_it_and_its_tokens_within_two_seconds(timed: Service, clock: Clock) -> None:
-    access = timed.system.parts.access
+    access = timed.system.use_cases.credentials
     key, text = access.create("test", ["app", "tokens"])
     one, _ = timed.couple()
-    token, _ = access.mint(Caller(key.id, frozenset()), one)
+    token, _ = access.create_user_token(Caller(key.id, frozenset()), one)
     for credential in (text, token):
         assert timed.call("GET", f"/people/{one}", by=credential).status_code == 200
     access.revoke(key.id).result()
@@ -168,7 +172,7 @@ def test_revoking_a_key_ends_it_and_its_tokens_within_two_seconds(timed: Service
 
 
 def test_a_clock_that_was_set_back_makes_no_revoked_key_last(timed: Service, clock: Clock) -> None:
-    access = timed.system.parts.access
+    access = timed.system.use_cases.credentials
     key, text = access.create("test", ["app"])
     assert timed.call("GET", "/vocabulary", by=text).status_code == 200
     access.revoke(key.id).result()
@@ -178,4 +182,4 @@ def test_a_clock_that_was_set_back_makes_no_revoked_key_last(timed: Service, clo
 
 def _anonymous(problem: dict[str, Any]) -> dict[str, Any]:
     detail = re.sub(r"'[^']*'", "'…'", problem["detail"])
-    return problem | {"detail": detail, "request": ""}
+    return problem | {"detail": detail, "request_id": ""}

@@ -11,10 +11,10 @@ import httpx
 import numpy as np
 import pytest
 
-from kaczmatch.app.composing import open_store
-from kaczmatch.app.demo.population import invent
+from kaczmatch.app.composition import open_store
+from kaczmatch.app.demo.population import draw_population
+from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.app.system import compose
-from kaczmatch.app.vocabulary import GENERAL
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
 from worlds.served import Service
@@ -32,7 +32,7 @@ def demo_key(service: Service) -> str:
 
 
 def test_the_same_seed_invents_the_same_people() -> None:
-    one, two, other = (invent(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
+    one, two, other = (draw_population(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
     assert one.people == two.people
     np.testing.assert_array_equal(one.tastes, two.tastes)
     assert one.people != other.people
@@ -66,9 +66,9 @@ def test_invented_people_are_found_by_name_and_tag_page_by_page(demo: Service) -
 
 
 def test_an_operator_finds_something_to_look_at_from_the_start(demo: Service) -> None:
-    figures = demo.ok("GET", "/operator/figures")
-    assert len(figures["stability"]) > 20  # people have finished sessions
-    assert max(figures["stability"]) > 0.5
+    overview = demo.ok("GET", "/operator/overview")
+    assert len(overview["stability"]) > 20  # people have finished sessions
+    assert max(overview["stability"]) > 0.5
     reports = demo.ok("GET", "/operator/reports")["items"]
     assert {report["reason"] for report in reports} == {"spam", "rude", "fake"}
     assert len({report["user"] for report in reports}) == len(reports)
@@ -78,13 +78,13 @@ def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
     me = {"name": "Newcomer", "born": "1993-01-01", "i_am": ["woman"], "i_look_for": ["man", "woman", "non-binary"]}
     place = {"location": {"latitude": 48.1, "longitude": 11.6}, "tags": ["jazz", "climbing", "cooking", "dogs"]}
     demo.ok("PUT", "/people/newcomer", json=me | place)
-    crowd = next(job for _, name, job in demo.system.jobs if name == "crowd")
+    replies = next(job for _, name, job in demo.system.jobs if name == "demo replies")
     for deck in range(3):
         cards = demo.deck("newcomer", json={"size": 20})
         for place_, card in enumerate(cards["cards"]):
-            body = {"candidate": card["id"], "decision": "like", "deck": cards["deck"]}
+            body = {"candidate": card["id"], "decision": "like", "deck": cards["id"]}
             demo.ok("PUT", f"/people/newcomer/swipes/s{deck}-{place_}", json=body)
-        crowd()
+        replies()
     assert demo.ok("GET", "/people/newcomer/matches")["items"]
 
 
@@ -115,7 +115,7 @@ def test_without_the_demo_its_key_ends(opened: Opened) -> None:
     data = service.system.settings.data
     system = compose(Settings(data=data), service.system.store)
     with pytest.raises(Unauthenticated):
-        system.parts.access.caller(key)
+        system.use_cases.credentials.caller(key)
 
 
 def test_the_demo_works_again_after_the_service_ran_without_it(opened: Opened, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 
-from kaczmatch.app.document import openapi_of_a_fresh_service
+from kaczmatch.app.openapi_document import openapi_of_fresh_service
 from worlds.served import Service
 
 
@@ -18,7 +18,7 @@ def as_it_is(ctx: object, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode(errors="replace")
 
 
-DOCUMENT = openapi_of_a_fresh_service()
+DOCUMENT = openapi_of_fresh_service()
 ANSWERED: Counter[str] = Counter()  # requests of each operation that were not turned away
 schema = schemathesis.openapi.from_dict(DOCUMENT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kaczmatch.api.problems import MEDIA
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from worlds.served import NUMBERS, Service
 
 from .test_limits import PROFILE
@@ -14,7 +14,7 @@ from .test_limits import PROFILE
 def test_a_condition_on_a_profile_that_is_not_there_never_holds(one_service: Service, condition: str) -> None:
     user = f"nobody-{next(NUMBERS)}"
     answer = one_service.call("PUT", f"/people/{user}", json=PROFILE, headers={"If-Match": condition})
-    assert (answer.status_code, answer.headers["Content-Type"]) == (412, MEDIA)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (412, PROBLEM_MEDIA_TYPE)
     assert one_service.call("GET", f"/people/{user}").status_code == 404
 
 
@@ -52,7 +52,7 @@ def test_the_address_with_a_slash_too_many_is_another_address(one_service: Servi
     one, _ = one_service.couple()
     for method, path in (("GET", f"/people/{one}/"), ("PUT", f"/people/{one}/"), ("GET", "/vocabulary/"), ("GET", "/feed/")):
         answer = one_service.call(method, path, json=PROFILE if method == "PUT" else None, follow_redirects=False)
-        assert (answer.status_code, answer.headers["Content-Type"]) == (404, MEDIA)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (404, PROBLEM_MEDIA_TYPE)
         assert answer.json()["code"] == "not-found"
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.api.problems import MEDIA
+from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
 from kaczmatch.api.routes import transfer
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
+from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.transfer.importing import ImportResult
 from worlds.served import NUMBERS, Service
 
 from .conftest import Opened
@@ -63,9 +64,9 @@ def test_what_cannot_be_read_is_refused_in_one_shape(
 ) -> None:
     answer = one_service.call(method, path, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == status, answer.text
-    assert answer.headers["Content-Type"] == MEDIA
+    assert answer.headers["Content-Type"] == PROBLEM_MEDIA_TYPE
     told = answer.json()
-    assert (told["status"], told["request"]) == (status, answer.headers["X-Request-ID"])
+    assert (told["status"], told["request_id"]) == (status, answer.headers["X-Request-ID"])
     assert told["code"]
     assert told["detail"]
 
@@ -90,7 +91,7 @@ def test_a_body_without_a_length_is_cut_off_at_the_limit(one_service: Service) -
         {"i_am": ["martian"]},
         {"i_am": []},
         {"tags": ["no such tag"]},
-        {"tags": ["jazz"] * 501},
+        {"tags": [f"tag {number}" for number in range(501)]},
         {"tags": ["ja\0zz"]},
         {"features": {"height": 1e300}},
         {"features": {"no such feature": 1.0}},
@@ -114,7 +115,7 @@ def test_a_profile_that_cannot_be_is_refused(service: Service, change: dict[str,
 def test_a_store_that_cannot_be_reached_asks_to_come_back(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service = opened("memory")
     one, two = service.couple()
-    deck = service.deck(one)["deck"]
+    deck = service.deck(one)["id"]
 
     def unavailable(*_: object, **__: object) -> None:
         raise StoreUnavailable("disk full at /secret/place")
@@ -132,7 +133,7 @@ def test_a_store_that_cannot_be_reached_asks_to_come_back(opened: Opened, monkey
 def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service = opened("memory")
     one, two = service.couple()
-    body = {"candidate": two, "decision": "like", "deck": service.deck(one)["deck"]}
+    body = {"candidate": two, "decision": "like", "deck": service.deck(one)["id"]}
 
     def lost(*_: object, **__: object) -> None:
         raise OutcomeUnknown("the connection to /secret/place was lost while committing")
@@ -140,7 +141,7 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
     with monkeypatch.context() as broken:
         broken.setattr(service.system.store, "write", lost)
         answer = service.call("PUT", f"/people/{one}/swipes/s1", json=body)
-    assert (answer.status_code, answer.headers["Retry-After"], answer.json()["code"]) == (503, "1", "uncertain")
+    assert (answer.status_code, answer.headers["Retry-After"], answer.json()["code"]) == (503, "1", "outcome-unknown")
     assert "same id" in answer.json()["detail"]
     assert "secret" not in answer.text
     assert service.call("PUT", f"/people/{one}/swipes/s1", json=body).is_success
@@ -149,13 +150,13 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
 def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service, free = opened("memory", deck_limit=2), Event()
     one, _ = service.couple()
-    usual = type(service.system.parts.decks).deck
+    usual = type(service.system.use_cases.decks).deck
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
         return usual(*values, **named)
 
-    monkeypatch.setattr(type(service.system.parts.decks), "deck", slow)
+    monkeypatch.setattr(type(service.system.use_cases.decks), "deck", slow)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(service.call, "POST", f"/people/{one}/deck") for _ in range(6)]
         turned_away = list(islice(as_completed(asked, timeout=25), 4))
@@ -185,7 +186,7 @@ def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: py
         imports = [pool.submit(service.call, "POST", "/import/profiles", **csv) for _ in range(4)]
         exports = [pool.submit(service.call, "GET", "/export/profiles") for _ in range(4)]
         try:
-            assert all(under_way.acquire(timeout=25) for _ in range(transfer.AT_ONCE))
+            assert all(under_way.acquire(timeout=25) for _ in range(TRANSFER_THREADS))
             fresh = service.key_with("app")  # which has to be looked up
             assert service.call("GET", "/vocabulary", by=fresh, timeout=5).is_success
             assert service.call("PUT", "/people/eve", by=fresh, json=PROFILE, timeout=5).is_success
@@ -200,11 +201,11 @@ def test_a_failure_tells_nothing_but_the_id_of_its_request(opened: Opened, monke
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of ada-1")
 
-    monkeypatch.setattr(type(service.system.parts.people), "get", fail)
+    monkeypatch.setattr(type(service.system.use_cases.profiles), "get", fail)
     answer = service.call("GET", "/people/ada-1")
-    assert (answer.status_code, answer.headers["Content-Type"]) == (500, MEDIA)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (500, PROBLEM_MEDIA_TYPE)
     assert "secret" not in answer.text
-    assert answer.json()["request"] == answer.headers["X-Request-ID"]
+    assert answer.json()["request_id"] == answer.headers["X-Request-ID"]
 
 
 def test_headers_keep_browsers_out_of_trouble(one_service: Service) -> None:
@@ -254,14 +255,14 @@ def test_an_upload_is_cut_off_at_its_own_limit(opened: Opened) -> None:
     service = opened("memory", upload_limit=100_000)
     for content in (b"x" * 100_001, (b"x" * 50_000 for _ in range(3))):
         answer = service.call("POST", "/import/profiles", content=content, headers={"Content-Type": "text/csv"})
-        assert (answer.status_code, answer.headers["Content-Type"]) == (413, MEDIA)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (413, PROBLEM_MEDIA_TYPE)
 
 
 def test_ids_cannot_be_guessed(one_service: Service) -> None:
     """96 random bits: those of decks, matches and reports tell nothing of each other."""
     one, two, match = one_service.matched()
-    ids = [match, *(one_service.deck(user)["deck"] for user in one_service.couple())]
-    ids.append(one_service.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": "rude"})["report"])
+    ids = [match, *(one_service.deck(user)["id"] for user in one_service.couple())]
+    ids.append(one_service.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": "rude"})["id"])
     assert all(re.fullmatch(r"[0-9a-f]{24}", one) for one in ids)
     bits = [int(one, 16) for one in ids]
     assert min(abs(a - b) for a in bits for b in bits if a != b) > 2**64

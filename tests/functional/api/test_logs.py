@@ -24,7 +24,7 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
         service.person(two, "man", "woman", name="Canary Bo")
         service.swipe(one, two, swipe="canary-swipe")
         token = service.token(one)
-        service.call("GET", f"/people/{one}/history", by=token, params={"cursor": "canary-cursor"})
+        service.call("GET", f"/people/{one}/events", by=token, params={"cursor": "canary-cursor"})
         service.call("GET", f"/people/{two}", by=token)
         service.call("GET", "/canary-path", headers={"X-Request-ID": "canary-id"})
         service.call("PUT", f"/people/{one}", json={"name": "canary\0"})
@@ -32,7 +32,7 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
         def fail(*_: object, **__: object) -> None:
             raise RuntimeError("canary in an error")
 
-        monkeypatch.setattr(type(service.system.parts.people), "get", fail)
+        monkeypatch.setattr(type(service.system.use_cases.profiles), "get", fail)
         failed = service.call("GET", f"/people/{one}")
         lines_written.flush()
         text = stream.getvalue()
@@ -45,5 +45,5 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
     assert service.key.rsplit("_", 1)[1] not in text
     assert {"/v1/people/{user}", "/v1/people/{user}/swipes/{swipe}"} <= {line.get("route") for line in lines}
     (failure,) = [line for line in lines if line["event"] == "failure"]
-    assert (failure["error"], failure["request_id"]) == ("RuntimeError", failed.json()["request"])
+    assert (failure["error"], failure["request_id"]) == ("RuntimeError", failed.json()["request_id"])
     assert failure["where"]

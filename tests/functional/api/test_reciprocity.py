@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.api.words import told_reason
 from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.service.meeting.card_reasons import disclosed_reason
 from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
 from worlds.served import NUMBERS, Service
@@ -20,12 +20,12 @@ from .conftest import Opened
 ANSWERS = (
     ("GET", ""),
     ("POST", "/deck"),
-    ("GET", "/history"),
+    ("GET", "/events"),
     ("GET", "/likes"),
     ("GET", "/matches"),
     ("GET", "/blocks"),
     ("GET", "/preference"),
-    ("GET", "/preference/growth"),
+    ("GET", "/preference/history"),
     ("GET", "/export"),
     ("POST", "/session/end"),
 )
@@ -45,7 +45,7 @@ def opened_twice(opened: Opened) -> tuple[Service, Service]:
 def seen_by(service: Service, me: str, other: str, decision: str) -> dict[str, tuple[int, list[str], str]]:
     """Everything that can be asked as `me` after `other` has decided: status, headers, body without times and random ids."""
     assert service.swipe(other, me, decision).status_code == 200
-    service.system.world.follow()
+    service.system.serving_index.follow()
     token, told = service.token(me), {}
     for method, path in (*ANSWERS, ("GET", f"/why/{other}"), ("GET", f"/people-of/{other}")):
         answer = service.call(method, f"/people/{me}{path}", by=token)
@@ -55,10 +55,10 @@ def seen_by(service: Service, me: str, other: str, decision: str) -> dict[str, t
 
 def _settled(told: dict[str, Any]) -> dict[str, Any]:
     """Without the id of the request and the order of cards, which is random among equals."""
-    told.pop("request", None)
+    told.pop("request_id", None)
     told["cards"] = sorted(told.get("cards", ()), key=lambda card: str(card["id"]))
     shown = [card | {"position": 0} for card in told.get("cards_shown", ())]
-    return told | {"cards_shown": sorted(shown, key=lambda card: str(card["other"]))}
+    return told | {"cards_shown": sorted(shown, key=lambda card: str(card["candidate"]))}
 
 
 @pytest.mark.parametrize("decision", ["pass", "skip"])
@@ -88,8 +88,8 @@ def test_a_refused_swipe_back_is_answered_alike(opened_twice: tuple[Service, Ser
 
 def test_who_was_drawn_at_random_looks_like_everybody_else(town: Town) -> None:
     """Otherwise such a card would say that its person has not liked the viewer: admirers come first."""
-    assert told_reason(Reason.EXPLORED) == told_reason(Reason.SAMPLED) == "sampled"
-    assert told_reason(Reason.RELAXED) == "relaxed"
+    assert disclosed_reason(Reason.EXPLORED) == disclosed_reason(Reason.SAMPLED) == "sampled"
+    assert disclosed_reason(Reason.RELAXED) == "relaxed"
     town.couples(6)
     town.deck("w0")
     assert all({"propensity", "score", "reason"}.isdisjoint(card) for card in export(town.context, "w0")["cards_shown"])

@@ -12,12 +12,13 @@ import httpx
 import pytest
 
 from kaczmatch.app.asgi import app_of
-from kaczmatch.app.composing import context_of, kept_secret, open_store
-from kaczmatch.app.serving import check, free_port, serve
+from kaczmatch.app.composition import context_of, open_store, read_or_create_secret
+from kaczmatch.app.server import check, free_port, serve
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.credentials import Credentials
-from kaczmatch.service.meeting.profiles import ProfileInput, Profiles
+from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 from worlds.served import Service
@@ -70,9 +71,9 @@ def test_several_processes_need_postgresql(tmp_path: Path) -> None:
 
 def test_the_secret_is_made_once_and_kept_private(tmp_path: Path) -> None:
     file = tmp_path / "data" / "token-secret"
-    first = kept_secret(file)
+    first = read_or_create_secret(file)
     assert len(first) == 64
-    assert kept_secret(file) == first
+    assert read_or_create_secret(file) == first
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [found.name for found in file.parent.iterdir()] == ["token-secret"]
 
@@ -106,9 +107,9 @@ def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     system = compose(fewer, open_store(fewer))
     system.start()
     system.wait_started()
-    why = system.status.why()
+    why = system.status.not_ready_reason()
     system.stop()
-    assert "the settings do not fit what people said: i_am: there is no 'woman'" in why
+    assert "the settings do not fit the stored profiles: i_am: there is no 'woman'" in why
     assert "ann" not in why
 
 

@@ -51,12 +51,12 @@ def test_a_reload_returns_the_open_deck(service: Service) -> None:
 
 def test_parallel_requests_for_a_deck_get_one_deck(service: Service) -> None:
     one, _ = service.couple()
-    service.system.world.follow()
+    service.system.serving_index.follow()
     barrier = Barrier(8)
 
     def ask(_: int) -> str:
         barrier.wait()
-        return str(service.ok("POST", f"/people/{one}/deck", json={"size": 5})["deck"])
+        return str(service.ok("POST", f"/people/{one}/deck", json={"size": 5})["id"])
 
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(8)))) == 1
@@ -68,19 +68,19 @@ def test_an_empty_deck_says_what_would_help(service: Service) -> None:
     kept = ("name", "born", "i_am", "i_look_for", "location", "within_km", "tags")
     service.ok("PUT", f"/people/{one}", json={name: known[name] for name in kept} | {"youngest": 100, "oldest": 120})
     told = service.deck(one)
-    assert (told["deck"], told["cards"]) == (None, [])
+    assert (told["id"], told["cards"]) == (None, [])
     assert told["empty"]
-    assert told["openings"][0]["filter"] == "age"
+    assert told["hints"][0]["filter"] == "age"
 
 
 def test_a_swipe_sent_twice_has_one_effect_and_one_answer(service: Service) -> None:
     one, two = service.couple()
-    deck = service.deck(one)["deck"]
+    deck = service.deck(one)["id"]
     path, body = f"/people/{one}/swipes/mine", {"candidate": two, "decision": "like", "deck": deck}
     first, again = (service.call("PUT", path, json=body) for _ in range(2))
     assert (first.status_code, first.content) == (again.status_code, again.content)
     assert service.call("PUT", path, json=body | {"decision": "pass"}).json()["code"] == "id-reused"
-    assert len(service.ok("GET", f"/people/{one}/history")["items"]) == 1
+    assert len(service.ok("GET", f"/people/{one}/events")["items"]) == 1
 
 
 def test_two_likes_make_a_match_and_unmatching_ends_it_for_both(service: Service) -> None:
@@ -117,21 +117,21 @@ def test_what_was_learned_is_told_step_by_step_and_forgotten_on_demand(service: 
     one, two = service.couple()
     service.swipe(one, two, swipe="s1")
     told = service.ok("GET", f"/people/{one}/preference")
-    assert {tag["name"] for tag in told["liked"]} == {"climbing", "jazz"}
-    (step,) = service.ok("GET", f"/people/{one}/preference/growth")["steps"]
+    assert {weight["term"] for weight in told["liked"]} == {"climbing", "jazz"}
+    (step,) = service.ok("GET", f"/people/{one}/preference/history")["steps"]
     assert (step["event"]["id"], step["preference"]) == ("s1", told)
     why = service.ok("GET", f"/people/{one}/why/{two}")
-    assert [part["name"] for part in why["fits"]] == ["climbing", "jazz"]
+    assert [part["term"] for part in why["fits"]] == ["climbing", "jazz"]
     assert service.ok("POST", f"/people/{one}/session/end") == {"ended": True}
     assert service.ok("POST", f"/people/{one}/session/end") == {"ended": False}
     service.ok("POST", f"/people/{one}/preference/reset")
     assert service.ok("GET", f"/people/{one}/preference")["swipes"] == 0
-    assert [like["other"] for like in service.ok("GET", f"/people/{one}/likes")["items"]] == [two]
+    assert [like["candidate"] for like in service.ok("GET", f"/people/{one}/likes")["items"]] == [two]
 
 
 def test_a_block_looks_like_nobody_to_the_other_side(service: Service) -> None:
     one, two = service.couple()
-    deck = service.deck(two)["deck"]
+    deck = service.deck(two)["id"]
     service.ok("PUT", f"/people/{one}/blocks/{two}")
     assert [block["other"] for block in service.ok("GET", f"/people/{one}/blocks")["items"]] == [two]
     assert service.ok("GET", f"/people/{two}/blocks")["items"] == []
@@ -147,9 +147,7 @@ def test_a_block_looks_like_nobody_to_the_other_side(service: Service) -> None:
 
 def test_a_report_reaches_operators_and_is_closed(service: Service) -> None:
     one, two = service.couple()
-    report = service.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": "spam", "words": "sells things"})[
-        "report"
-    ]
+    report = service.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": "spam", "text": "sells things"})["id"]
     queue = service.ok("GET", "/operator/reports", params={"limit": 200})["items"]
     assert [found["other"] for found in queue if found["id"] == report] == [two]
     service.ok("POST", f"/operator/reports/{report}/close", json={"resolution": "warned"})
@@ -160,9 +158,9 @@ def test_every_look_at_a_timeline_is_written_down(service: Service) -> None:
     one, two = service.couple()
     service.swipe(one, two)
     for looks in (1, 2):
-        moments = service.ok("GET", f"/operator/people/{one}/timeline")["moments"]
-        assert sum(moment["what"] == "looked at timeline" for moment in moments) == looks
-    assert any(moment["what"] == "like" and moment["other"] == two for moment in moments)
+        entries = service.ok("GET", f"/operator/people/{one}/timeline")["entries"]
+        assert sum(entry["kind"] == "looked at timeline" for entry in entries) == looks
+    assert any(entry["kind"] == "like" and entry["other"] == two for entry in entries)
 
 
 def test_pages_follow_each_other_without_gap_or_repetition(service: Service) -> None:
@@ -170,17 +168,17 @@ def test_pages_follow_each_other_without_gap_or_repetition(service: Service) -> 
     for number in range(5):
         service.swipe(one, two, "skip", swipe=f"s{number}")
         service.ok("DELETE", f"/people/{one}/swipes/s{number}")
-    whole = [line["id"] for line in service.ok("GET", f"/people/{one}/history")["items"]]
+    whole = [line["id"] for line in service.ok("GET", f"/people/{one}/events")["items"]]
     pages: list[str] = []
     cursor = ""
     while cursor is not None:
-        page = service.ok("GET", f"/people/{one}/history", params={"limit": 3, "cursor": cursor})
+        page = service.ok("GET", f"/people/{one}/events", params={"limit": 3, "cursor": cursor})
         pages += [line["id"] for line in page["items"]]
         cursor = page["next"]
     assert pages == whole
     assert len(whole) == 10
     for bad in ("x", "WzFd", "W10", "bnVsbA"):
-        assert service.call("GET", f"/people/{one}/history", params={"cursor": bad}).status_code == 422
+        assert service.call("GET", f"/people/{one}/events", params={"cursor": bad}).status_code == 422
         assert service.call("GET", f"/people/{one}/likes", params={"cursor": bad}).status_code == 422
 
 
@@ -208,26 +206,26 @@ def test_rank_orders_the_apps_own_candidates(service: Service) -> None:
     one, two = service.couple()
     three, _ = service.couple()
     told = service.ok("POST", f"/people/{one}/rank", json={"candidates": [two, three, "nobody-at-all"]})
-    assert [found["id"] for found in told["ranked"]] == [two]
-    assert {found["id"]: found["reasons"][-1] for found in told["left_out"]}["nobody-at-all"] == "not found"
+    assert [found["candidate"] for found in told["ranked"]] == [two]
+    assert {found["candidate"]: found["reasons"][-1] for found in told["excluded"]}["nobody-at-all"] == "not found"
 
 
 def test_the_vocabulary_grows_under_everybody(service: Service) -> None:
     before = service.ok("GET", "/vocabulary")
     new = f"tag-{next(NUMBERS)}"
     after = service.ok("PATCH", "/vocabulary", json={"add_tags": [new]})
-    assert (after["version"], after["names"][-1]["name"]) == (before["version"] + 1, new)
+    assert (after["version"], after["terms"][-1]["name"]) == (before["version"] + 1, new)
     one, two = service.couple()
     service.swipe(one, two)
     renamed = service.ok("PATCH", "/vocabulary", json={"rename": [{"old": new, "new": f"{new}-2"}], "retire": [f"{new}-2"]})
-    assert renamed["names"][-1] == {"name": f"{new}-2", "is_tag": True, "retired": True}
+    assert renamed["terms"][-1] == {"name": f"{new}-2", "is_tag": True, "retired": True}
     assert service.call("PATCH", "/vocabulary", json={"retire": ["no such tag"]}).status_code == 422
     assert service.swipe(two, one).json()["match"]
 
 
-def test_figures_count_what_happened(service: Service) -> None:
+def test_the_overview_counts_what_happened(service: Service) -> None:
     service.matched()
-    told = service.ok("GET", "/operator/figures")
+    told = service.ok("GET", "/operator/overview")
     assert told["people"] >= 2
     assert told["matches"] >= 1
     assert sum(minute["swipes"] for minute in told["minutes"]) >= 2

@@ -15,13 +15,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from kaczmatch.app.composing import access_of, context_of
+from kaczmatch.app.composition import context_of, credentials_of
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 from worlds.ports import free_port
 from worlds.postgres import Server
 
-COMMAND = [sys.executable, "-c", "from kaczmatch.cli.start import main; main()"]
+COMMAND = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 AT_ONCE = 16
 
 
@@ -89,7 +89,7 @@ def test_several_processes_serve_one_store(tmp_path: Path, postgres_url: str) ->
     """Nobody is sent to one that still starts: neither at first, nor when one has died and another takes its place."""
     settings = Settings.model_validate({"data": tmp_path, "database": postgres_url})
     store = SqlStore(postgres_url)
-    _, key = access_of(settings, context_of(settings, store)).create("app", ["app", "operator"])
+    _, key = credentials_of(settings, context_of(settings, store)).create("app", ["app", "operator"])
     store.close()
     port, headers = free_port(), {"Authorization": f"Bearer {key}"}
     address = f"http://127.0.0.1:{port}/v1"

@@ -54,7 +54,7 @@ class Site:
             "tags": ["jazz", "chess"],
         }
         self.ok("PUT", f"/people/{user}", json=body | more)
-        self.system.world.follow()
+        self.system.serving_index.follow()
         return user
 
     def couple(self, one: str = "Ada", two: str = "Bo") -> tuple[str, str]:
@@ -65,7 +65,7 @@ class Site:
         return first, self.person(two, i_am=["man"], i_look_for=["woman"], **place)
 
     def like(self, user: str, other: str) -> str | None:
-        deck = self.ok("POST", f"/people/{user}/deck")["deck"]
+        deck = self.ok("POST", f"/people/{user}/deck")["id"]
         body = {"candidate": other, "decision": "like", "deck": deck}
         match: str | None = self.ok("PUT", f"/people/{user}/swipes/liked", json=body)["match"]
         return match

@@ -20,7 +20,7 @@ NUMBERS = itertools.count()
 
 
 def key_with(site: Site, *scopes: str) -> str:
-    return site.system.parts.access.create("test", scopes)[1]
+    return site.system.use_cases.credentials.create("test", scopes)[1]
 
 
 def operating(visitor: Visitor) -> Visitor:
@@ -36,7 +36,7 @@ def operating(visitor: Visitor) -> Visitor:
 
 def complain(site: Site, name: str = "Bo", words: str = "words") -> tuple[str, str]:
     one, two = site.couple("Ada", name)
-    site.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": f"reason {next(NUMBERS)}", "words": words})
+    site.ok("POST", f"/people/{one}/reports", json={"other": two, "reason": f"reason {next(NUMBERS)}", "text": words})
     return one, two
 
 
@@ -87,13 +87,13 @@ def test_other_sites_and_other_machines_get_nothing_by_a_cookie(site: Site) -> N
     given = httpx.post(login, data={"key": key}, headers={"X-Forwarded-For": "10.0.0.1"}).headers["set-cookie"]
     assert "Secure" in given  # beyond this machine by HTTPS alone
     cookie = {"Cookie": given.partition(";")[0]}
-    assert httpx.get(f"{site.address}/v1/operator/figures", headers=cookie).status_code == 401  # the API knows no cookies
+    assert httpx.get(f"{site.address}/v1/operator/overview", headers=cookie).status_code == 401  # the API knows no cookies
     token = httpx.post(f"{site.address}/console/token", headers=cookie).json()
     assert token["scopes"] == ["operator"]
     bearer = {"Authorization": f"Bearer {token['token']}"}
-    assert httpx.get(f"{site.address}/v1/operator/figures", headers=bearer).status_code == 200
+    assert httpx.get(f"{site.address}/v1/operator/overview", headers=bearer).status_code == 200
     assert httpx.get(f"{site.address}/v1/export/profiles", headers=bearer).status_code == 403
-    site.system.parts.access.revoke(key.split("_")[1]).result()
+    site.system.use_cases.credentials.revoke(key.split("_")[1]).result()
     assert httpx.post(f"{site.address}/console/token", headers=cookie).status_code == 401  # the session ends with its key
     for path in ("charts.json", "vega.js"):
         assert httpx.get(f"{site.address}/console/{path}").status_code == 401
@@ -140,10 +140,10 @@ def test_every_look_at_a_person_leaves_a_line(visitor: Visitor, site: Site) -> N
     page = operating(visitor).page
     assert looks(site, two) == []
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
-    expect(page.locator("#moments")).to_contain_text("was reported by")
+    expect(page.locator("#entries")).to_contain_text("was reported by")
     assert looks(site, two) == ["looked at timeline"]
     page.get_by_role("button", name="Show timeline").click()
-    expect(page.locator("#moments tr", has_text="looked at timeline")).to_have_count(2)
+    expect(page.locator("#entries tr", has_text="looked at timeline")).to_have_count(2)
 
 
 def test_what_people_wrote_is_text_in_the_console(visitor: Visitor, site: Site) -> None:
@@ -166,7 +166,7 @@ def test_figures_are_shown_drawn_and_said(visitor: Visitor, site: Site) -> None:
     for chart in ("minutes", "policies", "lorenz", "conditions", "stability"):
         expect(page.locator(f"#chart-{chart} svg")).to_be_visible()
     expect(page.locator("#told-lorenz")).to_contain_text("Gini")
-    figures = site.ok("GET", "/operator/figures")
+    figures = site.ok("GET", "/operator/overview")
     cards, people = figures["sample"]["cards"], figures["people"]
     least = f"cannot be below {1 - cards / people:.2f}" if cards < people else "cards."
     expect(page.locator("#told-lorenz")).to_contain_text(least)
@@ -192,7 +192,7 @@ def test_axe_finds_nothing_serious_in_the_console(visiting: Visiting, site: Site
     check(page)
     operating(visitor)
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").click()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
     check(page)
     page.locator("#person-acts").get_by_role("button", name="Erase").click()
     check(page)
@@ -221,7 +221,7 @@ def test_on_a_phone_the_console_fits_and_charts_can_be_read(visiting: Visiting, 
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     operating(visitor)
     page.locator(".report", has_text=two).get_by_role("button", name="Timeline").tap()
-    expect(page.locator("#moments tr").first).to_be_visible()
+    expect(page.locator("#entries tr").first).to_be_visible()
     assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
     page.locator("#person-acts").get_by_role("button", name="Erase").tap()
     expect(page.get_by_role("dialog")).to_be_in_viewport(ratio=1)

@@ -75,9 +75,9 @@ def running(site: Site) -> Iterator[Context]:
                 transaction.drop(Impression, f"past-{place}", "d", f"{card}")
 
     context.store.write(work).result()
-    object.__setattr__(context, "rules", rules)
+    object.__setattr__(context, "config", rules)
     yield context
-    object.__setattr__(context, "rules", replace(rules, experiment=None))
+    object.__setattr__(context, "config", replace(rules, experiment=None))
     context.store.write(clear).result()
 
 

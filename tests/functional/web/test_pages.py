@@ -15,8 +15,8 @@ from kaczmatch.app.system import compose
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 from kaczmatch.web.assets import Assets
-from kaczmatch.web.pages import Page
 from kaczmatch.web.pages import Site as Pages
+from kaczmatch.web.pages import SitePage
 
 from .conftest import Site
 
@@ -80,7 +80,7 @@ def test_a_changed_file_has_another_address() -> None:
 
 
 def test_text_in_a_template_is_escaped() -> None:
-    assert "<b>" not in Pages([]).render(Page("/x", "swipe.html.j2", "<b>"))
+    assert "<b>" not in Pages([]).render(SitePage("/x", "swipe.html.j2", "<b>"))
 
 
 @pytest.mark.parametrize("path", ["/", "/lab", "/console"])

@@ -261,7 +261,7 @@ def test_a_name_is_text_wherever_it_is_shown(visitor: Visitor, site: Site) -> No
 def test_somebody_of_many_tags_has_a_card_to_scroll(visiting: Visiting, site: Site) -> None:
     visitor = visiting(viewport={"width": 320, "height": 640})
     place = {"location": {"latitude": 73.0, "longitude": 20.0}, "within_km": 20}
-    names = [name["name"] for name in site.ok("GET", "/vocabulary")["names"]]
+    names = [term["name"] for term in site.ok("GET", "/vocabulary")["terms"]]
     one = site.person("Ada", i_look_for=["man"], **place)
     two = site.person("Bo", i_am=["man"], i_look_for=["woman"], tags=names, **place)
     page = visitor.be(one).page

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kaczmatch.adapters.addresses import public
+from kaczmatch.adapters.addresses import is_public
 
 
 @pytest.mark.parametrize("address", ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
 def test_public(address: str) -> None:
-    assert public(address)
+    assert is_public(address)
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_public(address: str) -> None:
     ],
 )
 def test_not_public(address: str) -> None:
-    assert not public(address)
+    assert not is_public(address)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kaczmatch.cli.serve import check
+from kaczmatch.cli.operate.serve import check
 from kaczmatch.settings.model import PREFIX
 
 
@@ -34,7 +34,7 @@ def test_what_is_in_force_is_printed_without_secrets(monkeypatch: pytest.MonkeyP
         ("WORKERS", "2", "needs PostgreSQL"),
         ("LEARNER", "probbit", "did you mean 'probit'"),
         ("LEARNER_SETTINGS", '{"alfa": 1}', "did you mean 'alpha'"),
-        ("POLICY_SETTINGS", '{"uniform_flor": 1}', "did you mean 'floor'"),
+        ("POLICY_SETTINGS", '{"uniform_flor": 1}', "did you mean 'uniform_floor'"),
         ("PORT", "x", "port"),
         ("KINDS", "a,a", "different texts"),
         ("VOCABULARY", "no/such/file", "cannot read"),

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kaczmatch.evaluation.contenders import Contender, contenders
-from kaczmatch.evaluation.frozen import rankings
-from kaczmatch.evaluation.mutual import Pairs, mutual
-from kaczmatch.evaluation.shuffled import shuffled_trial
-from kaczmatch.evaluation.trial import Protocol, Trial
+from kaczmatch.evaluation.measures.holdout_ranking import ranked_holdouts
+from kaczmatch.evaluation.measures.match_pairs import MutualSwipes, match_pairs
+from kaczmatch.evaluation.measures.shuffled_labels import shuffled_trial
+from kaczmatch.evaluation.protocol.contenders import Contender, contenders
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.formats.swipe_table import SwipeTable
 from worlds.logs import mutual_table, small_table
+
+pytestmark = pytest.mark.slow  # a whole evaluation per example
 
 T = 5
 WAYS = [{}, {"appeal_at": "first"}, {"appeal_from": "fit"}, {"appeal_from": "fit", "appeal_at": "first"}]
@@ -32,7 +34,7 @@ def compared(trial: Trial) -> list[Contender]:
 
 def scores(trial: Trial, among: list[Contender], t: int) -> dict[int, np.ndarray]:
     """Every user's scores of the rest after t swipes, but for those at random."""
-    found = rankings(trial, among, [t], np.flatnonzero(~trial.fit), advance=lambda _: None)
+    found = ranked_holdouts(trial, among, [t], np.flatnonzero(~trial.fit), advance=lambda _: None)
     return {one.user: one.scores[:-1] for _, one in found}
 
 
@@ -68,9 +70,11 @@ def test_a_users_own_swipes_never_enter_the_appeal_they_see(seed: int) -> None:
     for user in (1, 3):
         mine = table.user == user
         other = trial_of(relabelled(table, mine, np.random.default_rng(seed)))
-        assert trial.seen[mine] == pytest.approx(other.seen[mine], abs=1e-12)  # up to rounding: it is added and taken out
-        rest = trial.rest_rows(np.array([user]), T)
-        assert trial.ranked_appeal(rest, T) == pytest.approx(other.ranked_appeal(rest, T), abs=1e-12)
+        assert trial.appeal_when_swiped[mine] == pytest.approx(
+            other.appeal_when_swiped[mine], abs=1e-12
+        )  # up to rounding: it is added and taken out
+        rest = trial.holdout_rows(np.array([user]), T)
+        assert trial.appeal_when_ranked(rest, T) == pytest.approx(other.appeal_when_ranked(rest, T), abs=1e-12)
 
 
 @settings(max_examples=10)
@@ -86,15 +90,15 @@ def test_tested_users_do_not_enter_the_population(seed: int) -> None:
 
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000))
-def test_matches_are_foretold_before_either_side_has_decided(seed: int) -> None:
+def test_matches_are_predicted_before_either_side_has_decided(seed: int) -> None:
     table = mutual_table(seed)
     trial = trial_of(table)
     among = compared(trial)
-    before = mutual(trial, among, T, advance=lambda _: None)
+    before = match_pairs(trial, among, T, advance=lambda _: None)
     for user in np.unique(before.viewer)[:2]:
         moment = trial.clock[trial.begin[user] + T]
         later = trial.clock >= moment
-        after = mutual(trial_of(relabelled(table, later, np.random.default_rng(seed))), among, T, advance=lambda _: None)
+        after = match_pairs(trial_of(relabelled(table, later, np.random.default_rng(seed))), among, T, advance=lambda _: None)
         here, there = before.viewer == user, after.viewer == user
         assert np.array_equal(before.forward[:-1, here], after.forward[:-1, there])
         assert np.array_equal(before.backward[:-1, here], after.backward[:-1, there])
@@ -112,14 +116,14 @@ def test_shuffling_keeps_every_users_likes_and_nothing_else() -> None:
 
 def test_a_pair_that_one_side_has_decided_already_is_not_ranked() -> None:
     table = mutual_table(0)
-    early = table.time.copy() if table.time is not None else np.empty(0)
+    early = table.at.copy() if table.at is not None else np.empty(0)
     early[table.user == 0] = 0  # user 0 decides about everybody before anything else happens
-    trial = trial_of(replace(table, time=early))
-    found = mutual(trial, [], T, advance=lambda _: None)
-    answers = Pairs(trial).answer
+    trial = trial_of(replace(table, at=early))
+    found = match_pairs(trial, [], T, advance=lambda _: None)
+    answers = MutualSwipes(trial).answer
     assert (answers >= 0).all()
     for user in np.unique(found.viewer):
-        rows = trial.rest_rows(np.array([user]), T)
+        rows = trial.holdout_rows(np.array([user]), T)
         moment = trial.clock[trial.begin[user] + T]
         open_ones = int((trial.clock[answers[rows]] >= moment).sum())
         assert int((found.viewer == user).sum()) == open_ones

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kaczmatch.evaluation.bootstrap import Resamples
-from kaczmatch.evaluation.calibration import calibration_error, losses, reliability
+from kaczmatch.evaluation.measures.bootstrap import Resamples
+from kaczmatch.evaluation.measures.calibration import calibration_error, losses, reliability
 
 SAID = st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=40)
 

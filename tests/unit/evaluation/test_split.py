@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.evaluation.split import fit_users
+from kaczmatch.evaluation.protocol.split import fit_users
 from worlds.logs import small_table
 
 

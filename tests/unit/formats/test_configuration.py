@@ -29,7 +29,7 @@ def test_what_is_written_is_read_and_makes_the_learner(tmp_path: Path) -> None:
         ("[learner]\nalpha = 1", "must name the learner"),
         ("[learner]\nslug = 'probt'", "did you mean 'probit'"),
         ("[learner]\nslug = 'probit'\nlabel_nois = 1", "did you mean 'label_noise'"),
-        ("[learner]\nslug = 'probit'\nepsilon = 2", "at most 0.499"),
+        ("[learner]\nslug = 'probit'\nlabel_noise = 2", "at most 0.499"),
         ("[learner]\nslug = 'probit'\n[appeal]\nhalf_life = 2", "did you mean 'half_life_days'"),
     ],
 )

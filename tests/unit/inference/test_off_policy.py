@@ -131,7 +131,7 @@ def test_people_count_not_cards() -> None:
 def test_a_log_that_cannot_tell_is_refused() -> None:
     dealt, _ = study(np.random.default_rng(2))
     with pytest.raises(InvalidInput, match=r"1 of 360 decks were dealt .* no chance at all"):
-        estimate_off_policy(replace(dealt, least=np.append(0.0, dealt.min_propensity[1:])))
+        estimate_off_policy(replace(dealt, min_propensity=np.append(0.0, dealt.min_propensity[1:])))
     with pytest.raises(InvalidInput, match="hardly shown"):
         estimate_off_policy(replace(dealt, weight=np.where(np.arange(len(dealt.weight)) < 40, dealt.weight, 1e-9)))
     with pytest.raises(InvalidInput, match="hardly shown"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.laboratory.market import Comparison, chosen, compared, market_part
+from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_part, policies_named
 from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
@@ -31,8 +31,10 @@ def made_up(matches: float, gini: float = 0.3) -> MarketOutcome:
     )
 
 
-def comparison(**matches: list[float]) -> Comparison:
-    return Comparison("archetypes", Census(), Pace(), {name: [made_up(one) for one in each] for name, each in matches.items()})
+def comparison(**matches: list[float]) -> MarketComparison:
+    return MarketComparison(
+        "archetypes", Census(), Pace(), {name: [made_up(one) for one in each] for name, each in matches.items()}
+    )
 
 
 def test_every_sampler_is_compared_with_and_without_each_safeguard() -> None:
@@ -52,8 +54,8 @@ def test_every_sampler_is_compared_with_and_without_each_safeguard() -> None:
 
 def test_an_unknown_policy_is_told_the_nearest() -> None:
     with pytest.raises(InvalidInput, match="greedy"):
-        chosen(["greddy"])
-    assert [arm.name for arm in chosen(["paper", "default"])] == ["paper", "default"]
+        policies_named(["greddy"])
+    assert [arm.name for arm in policies_named(["paper", "default"])] == ["paper", "default"]
 
 
 def test_ratios_are_of_means_and_the_worst_seed_stands_beside_them() -> None:
@@ -77,15 +79,15 @@ def test_what_is_not_reached_is_said() -> None:
 
 def test_a_market_in_which_everybody_meets_everybody_says_that_it_compares_nothing() -> None:
     outcomes = {"default": [made_up(1.0)]}
-    small = Comparison("archetypes", Census(side=60), Pace(rounds=6, deck=10), outcomes)
+    small = MarketComparison("archetypes", Census(side=60), Pace(rounds=6, deck=10), outcomes)
     assert "60 cards show everybody to everybody" in " ".join(market_part(small).words)
-    larger = Comparison("archetypes", Census(side=61), Pace(rounds=6, deck=10), outcomes)
+    larger = MarketComparison("archetypes", Census(side=61), Pace(rounds=6, deck=10), outcomes)
     assert "everybody to everybody" not in " ".join(market_part(larger).words)
 
 
 def test_a_run_of_few_policies_has_no_verdict_and_nothing_but_numbers() -> None:
-    found = compared(
-        "popularity", Census(side=8, tags=6), Pace(rounds=2, deck=3), 2, chosen(["uniform", "popularity"]), lambda _: None
+    found = compare_policies(
+        "popularity", Census(side=8, tags=6), Pace(rounds=2, deck=3), 2, policies_named(["uniform", "popularity"]), lambda _: None
     )
     part = market_part(found)
     assert [table.name for table in part.tables] == ["market-popularity", "market-popularity-seeds"]

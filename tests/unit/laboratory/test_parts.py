@@ -10,21 +10,23 @@ import pytest
 
 import kaczmatch
 from kaczmatch import InvalidInput
-from kaczmatch.cli.reproduce import parts_of
+from kaczmatch.cli.research.reproduce import parts_of
 from kaczmatch.laboratory.simulated import simulated_part
-from kaczmatch.laboratory.study import Laboratory, Plan, against, contestants
-from kaczmatch.report.results import Part, Table
+from kaczmatch.laboratory.study import Laboratory, Plan, compared_with_paper, learners_by_name
+from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.world import world
 
+pytestmark = pytest.mark.slow  # a run of the whole laboratory
+
 
 @pytest.fixture(scope="module")
-def tiny() -> dict[str, Part]:
+def tiny() -> dict[str, ReportPart]:
     laboratory = Laboratory(Plan(seeds=1, users=3, quick=True), lambda _: None)
     return {name: make(laboratory) for name, make in [*parts_of("all", None), *parts_of("beyond", None)]}
 
 
-def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, Part]) -> None:
+def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dict[str, ReportPart]) -> None:
     assert len(tiny) == 17
     for part in tiny.values():
         assert part.words
@@ -42,13 +44,13 @@ def test_a_tiny_run_has_every_part_and_decides_nothing_about_the_paper(tiny: dic
 
 
 def test_a_number_beside_the_papers() -> None:
-    row = against({"learner": "tk"}, 0.70, [0.70, 0.73], 0.02, decides=True)
+    row = compared_with_paper({"learner": "tk"}, 0.70, [0.70, 0.73], 0.02, decides=True).row()
     assert row["verdict"] == "reproduced"
     assert row["difference"] == pytest.approx(0.015)
     assert row["difference_in_seed_deviations"] == pytest.approx(0.015 / np.std([0.70, 0.73], ddof=1))
-    assert against({}, 0.7, [0.8], 0.02, decides=True)["verdict"] == "not reproduced"
-    assert against({}, 0.7, [0.7], 0.02, decides=False)["verdict"] == "cannot tell"
-    assert math.isnan(against({}, 0.7, [0.7], 0.02, decides=True)["difference_in_seed_deviations"])
+    assert compared_with_paper({}, 0.7, [0.8], 0.02, decides=True).row()["verdict"] == "not reproduced"
+    assert compared_with_paper({}, 0.7, [0.7], 0.02, decides=False).row()["verdict"] == "cannot tell"
+    assert math.isnan(compared_with_paper({}, 0.7, [0.7], 0.02, decides=True).row()["difference_in_seed_deviations"])
 
 
 @pytest.mark.parametrize(
@@ -57,14 +59,14 @@ def test_a_number_beside_the_papers() -> None:
         {"sessions": 1, "deck": 4, "users": 1},
         {"sessions": 3, "deck": 5, "users": 2, "tags": 2, "people": 12},
         {"sessions": 2, "deck": 39, "users": 3, "people": 40},
-        {"sessions": 4, "deck": 8, "users": 3, "labels": "raw-dot", "flip": 0.0},
+        {"sessions": 4, "deck": 8, "users": 3, "labels": "raw-dot", "label_noise": 0.0},
         {"sessions": 4, "deck": 8, "users": 3, "sampling": "cosine", "population": "archetypes"},
     ],
 )
 def test_simulations_of_any_size(settings: dict[str, object]) -> None:
     condition = replace(HONEST, **settings)  # type: ignore[arg-type]
     part = simulated_part(
-        condition, contestants(("tk", "block-nk", "probit")), Laboratory(Plan(1, condition.users), lambda _: None)
+        condition, learners_by_name(("tk", "block-nk", "probit")), Laboratory(Plan(1, condition.users), lambda _: None)
     )
     assert {row["learner"] for row in part.tables[0].rows} == {"tk", "block-nk", "probit", "random"}
 
@@ -88,8 +90,8 @@ def test_parts_share_what_they_have_in_common() -> None:
     laboratory.study(PAPER)
     count = len(ticks)
     sized = laboratory.plan.sized(PAPER)
-    laboratory.curves(sized, contestants(("tk",)))
-    found = laboratory.finals(sized, contestants(("tk",)), (0.2,))
+    laboratory.curves(sized, learners_by_name(("tk",)))
+    found = laboratory.finals(sized, learners_by_name(("tk",)), (0.2,))
     assert len(ticks) == count
     assert np.array_equal(found["tk", 0.2][0], laboratory.study(PAPER).numbers["tk"]["final_alignment"][0])
 

@@ -223,6 +223,7 @@ def test_appeal_has_a_value_for_each_candidate_or_for_all() -> None:
         learner.coordinates([np.nan, 1.0])
 
 
+@pytest.mark.slow
 def test_probabilities_match_what_happens_when_the_model_is_right() -> None:
     """Users drawn from the prior and swiping by the model: within two points in each tenth."""
     rng = np.random.default_rng(0)

@@ -91,6 +91,7 @@ def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) ->
     assert all(opening.people > 0 for opening in deck.hints)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
 def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], slug: str) -> None:
     """Floor, admirer quota and cap are in it: frequencies over many decks against the mean stated probability."""
@@ -123,6 +124,7 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     assert min(counts.values()) > 0  # the floor reaches everybody
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["uniform", "row-norm", "cosine", "greedy", "thompson", "mutual"])
 def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callable[..., Any], slug: str) -> None:
     """Asked about everybody before every deal: the mean answer is how often each is dealt, and 0 where one may not be."""
@@ -150,6 +152,7 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
         assert least == pytest.approx(6 / (len(pool) - 1) if slug == "uniform" else 0.0)
 
 
+@pytest.mark.slow
 def test_uniform_frequencies_pass_a_chi_square(crowd: Callable[..., Any]) -> None:
     small = crowd(40, seed=3)
     viewer = max(small.profiles, key=lambda identifier: len(allowed_ids(small, identifier)))
@@ -185,6 +188,7 @@ def test_admirers_are_there_and_unmarked(people: Any) -> None:
     assert {(card.reason, card.why) for deck in shown for card in deck.cards} == {(Reason.SAMPLED, "drawn at random")}
 
 
+@pytest.mark.slow
 def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[..., Any]) -> None:
     """Tag stuffing buys what the cap allows; no tags at all are still shown, by the floor."""
     people = crowd(200, seed=6, reals=0)
@@ -208,6 +212,7 @@ def test_a_capped_profile_is_hardly_shown_and_a_bare_one_is(crowd: Callable[...,
     assert counts["bare"] > 0
 
 
+@pytest.mark.slow
 def test_the_cap_holds_where_the_whole_shortlist_is_popular() -> None:
     """More people have what everybody likes than a shortlist holds: still nobody gets far beyond the cap."""
     rng = np.random.default_rng(0)
@@ -259,6 +264,7 @@ def test_states_may_be_looked_up_by_somebody_who_changes_the_index(people: Any) 
         too_few.deck(people.viewer(3), 5, **arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["greedy", "uniform", "row-norm", "cosine"])
 @pytest.mark.parametrize(("people_in_pool", "size"), [(4, 3), (7, 2), (12, 5)])
 def test_small_pools_with_quota_and_floor_state_true_probabilities(slug: str, people_in_pool: int, size: int) -> None:

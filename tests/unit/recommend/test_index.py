@@ -131,6 +131,7 @@ def test_many_who_score_nothing_do_not_push_out_the_best(crowd: Callable[..., An
             assert best == pytest.approx(np.sort(score)[::-1][:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
 def test_the_shortlist_holds_the_exact_best(slug: str) -> None:
     """Recall of the best 32 of everybody, scored exactly from the states, in a shortlist of 1,000 of 20,000."""
@@ -237,6 +238,7 @@ class Changes(RuleBasedStateMachine):
 Changes.TestCase.settings = settings(max_examples=40, stateful_step_count=20)
 
 
+@pytest.mark.slow
 class TestChanges(Changes.TestCase):  # type: ignore[misc,name-defined]
     pass
 

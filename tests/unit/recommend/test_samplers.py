@@ -149,7 +149,7 @@ def test_mutual_without_a_draw_is_greedy_however_unsure_the_belief(seed: int) ->
         capped = np.zeros(12, np.bool_)
         appeal = np.zeros(12)
         backward = others
-        score = rule.probability(state, features) * others
+        mutual = rule.probability(state, features) * others
 
         class viewer:  # noqa: N801
             learner = rule
@@ -163,7 +163,7 @@ def test_mutual_without_a_draw_is_greedy_however_unsure_the_belief(seed: int) ->
     pool: Any = Some()
     found = sampler("mutual", temper=0.0).draw(pool, 12, rng).rows
     best = sampler("greedy").draw(pool, 12, rng).rows
-    np.testing.assert_allclose(pool.score[found], pool.score[best], atol=2e-6)
+    np.testing.assert_allclose(pool.mutual[found], pool.mutual[best], atol=2e-6)
 
 
 @given(st.integers(1, 12), st.integers(0, 14), st.integers(0, 99))

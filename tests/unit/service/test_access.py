@@ -55,7 +55,7 @@ def test_a_key_with_another_secret_is_denied(access: Credentials) -> None:
 
 def test_a_revoked_key_ends_with_its_tokens(access: Credentials) -> None:
     key, text = access.create("app", [APP, TOKENS])
-    token, _ = access.mint(access.caller(text), "ann")
+    token, _ = access.create_user_token(access.caller(text), "ann")
     assert access.caller(token) == Caller(key.id, frozenset(), "ann")
     access.revoke(key.id).result()
     for credential in (text, token):
@@ -95,7 +95,7 @@ def test_a_key_expires(access: Credentials, town: Town) -> None:
 
 def test_a_token_is_for_one_user_and_a_short_while(access: Credentials, town: Town) -> None:
     _, text = access.create("app", [TOKENS])
-    token, expires = access.mint(access.caller(text), "ann", timedelta(minutes=5))
+    token, expires = access.create_user_token(access.caller(text), "ann", timedelta(minutes=5))
     caller = access.caller(token)
     assert caller.may_act_for("ann")
     assert not caller.may_act_for("bob")
@@ -130,7 +130,7 @@ def test_scopes_and_lives_that_make_no_sense_are_refused(access: Credentials) ->
         access.create("x", [])
     _, text = access.create("app", [TOKENS])
     with pytest.raises(InvalidInput, match="seconds"):
-        access.mint(access.caller(text), "ann", timedelta(days=2))
+        access.create_user_token(access.caller(text), "ann", timedelta(days=2))
 
 
 def test_a_key_that_has_ended_is_not_rotated(access: Credentials, town: Town) -> None:
@@ -146,18 +146,18 @@ def test_a_key_that_has_ended_is_not_rotated(access: Credentials, town: Town) ->
 def test_a_token_ends_with_its_person_and_a_later_one_is_another(access: Credentials, town: Town) -> None:
     _, text = access.create("app", [TOKENS])
     town.couples(2)
-    old, other = access.mint(access.caller(text), "m0")[0], access.mint(access.caller(text), "m1")[0]
-    erasing = Erasure(town.context, Scrubbing(town.context), access.farewells)
+    old, other = access.create_user_token(access.caller(text), "m0")[0], access.create_user_token(access.caller(text), "m1")[0]
+    erasing = Erasure(town.context, Scrubbing(town.context), access.erased_tokens)
     assert access.caller(old).may_act_for("m0")
     erasing.erase("m0")
     town.wait(seconds=1)
-    with pytest.raises(Unauthenticated, match="left"):
+    with pytest.raises(Unauthenticated, match="erased"):
         access.caller(old)
     with pytest.raises(Unauthenticated):
         Credentials(town.context, SECRET).caller(old)
     assert access.caller(other).user == "m1"
     town.move_in("m0", man=True)
-    new = access.mint(access.caller(text), "m0")[0]
+    new = access.create_user_token(access.caller(text), "m0")[0]
     assert access.caller(new).user == "m0"
     with pytest.raises(Unauthenticated):
         access.caller(old)
@@ -165,7 +165,7 @@ def test_a_token_ends_with_its_person_and_a_later_one_is_another(access: Credent
 
 def test_what_is_kept_of_somebody_who_left_says_nothing_and_goes_after_a_day(access: Credentials, town: Town) -> None:
     town.couples(1)
-    Erasure(town.context, Scrubbing(town.context), access.farewells).erase("m0")
+    Erasure(town.context, Scrubbing(town.context), access.erased_tokens).erase("m0")
     [erased] = town.find(ErasedUser)
     assert "m0" not in repr(erased)
     assert hashlib.sha256(b"m0").hexdigest() not in erased.user_hash  # nobody without the secret can try names

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Impression, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
 
 
 def ids(town: Town, user: str, size: int | None = None) -> list[str]:
-    return [person.id for _, person in town.deck(user, size).cards]
+    return [card.person.id for card in town.deck(user, size).cards]
+
+
+def overtaken(town: Town, happens: Callable[[], object]) -> Decks:
+    """Decks of a process in which something happens each time between reading the store and writing to it."""
+    store = town.context.store
+
+    class Overtaken:
+        read = staticmethod(store.read)
+
+        def write(self, work: Callable[[Transaction], Any], **options: Any) -> Any:
+            happens()
+            return store.write(work, **options)
+
+    return Decks(replace(town.context, store=Overtaken()), town.world, lambda: town.rng)
 
 
 def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
@@ -22,7 +41,7 @@ def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
     hand = town.deck("w0")
     assert hand.deck is not None
     logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.position)
-    assert [card.candidate for card in logged] == [person.id for _, person in hand.cards]
+    assert [card.candidate for card in logged] == [card.person.id for card in hand.cards]
     assert all(0.0 < card.propensity <= 1.0 for card in logged)
     [deck] = town.find(StoredDeck)
     assert (deck.policy, deck.sampler, deck.eligible) == ("mutual", "mutual", 8)
@@ -35,7 +54,7 @@ def test_a_reload_costs_nothing(town: Town) -> None:
     town.wait(minutes=5)
     again = town.deck("w0")
     assert again.deck == first.deck
-    assert [card for card, _ in again.cards] == [card for card, _ in first.cards]
+    assert [card.impression for card in again.cards] == [card.impression for card in first.cards]
     assert len(town.find(StoredDeck)) == 1
 
 
@@ -43,13 +62,13 @@ def test_answered_cards_leave_the_deck_and_a_new_one_follows(town: Town) -> None
     town.couples(8)
     hand = town.deck("w0")
     assert hand.deck is not None
-    seen = [person.id for _, person in hand.cards]
+    seen = [card.person.id for card in hand.cards]
     for left in range(len(seen), 0, -1):
         assert len(town.deck("w0").cards) == left
         town.swipe("w0", seen[-left], "pass", deck=hand.deck.id)
     after = town.deck("w0")
     assert after.deck != hand.deck
-    assert set(seen).isdisjoint(person.id for _, person in after.cards)
+    assert set(seen).isdisjoint(card.person.id for card in after.cards)
 
 
 def test_a_deck_expires(town: Town) -> None:
@@ -79,6 +98,62 @@ def test_who_is_gone_from_the_store_is_in_no_deck_though_memory_still_has_them(t
     town.people.put("m2", about("M2", man=True, i_look_for=frozenset({"man"}))).result()
     assert "m0" in town.world.recommender.index  # it has not followed yet
     assert ids(town, "w0") == ["m3"]
+
+
+def test_who_is_erased_while_a_deck_is_stored_is_neither_in_the_log_nor_in_the_deck(town: Town) -> None:
+    town.couples(3)
+    hand = overtaken(town, lambda: town.erasing.erase("m0")).deck("w0", 3)
+    assert {card.person.id for card in hand.cards} == {"m1", "m2"}
+    assert {card.candidate for card in town.find(Impression, user="w0")} == {"m1", "m2"}
+
+
+def test_a_deck_in_which_everybody_was_erased_costs_no_quota() -> None:
+    town = Town(MemoryStore(), decks=QuotaLimit(1, timedelta(days=1)))
+    town.couples(1)
+    hand = overtaken(town, lambda: town.erasing.erase("m0")).deck("w0")
+    assert (hand.deck, hand.cards) == (None, ())
+    assert town.find(StoredDeck) == []
+    town.move_in("m1", man=True)
+    assert ids(town, "w0") == ["m1"]
+
+
+def test_a_deck_that_is_overtaken_again_and_again_is_refused_with_the_advice_to_try_again(town: Town) -> None:
+    town.couples(4)
+
+    def another_deck() -> None:
+        town.deck("w0")
+        town.wait(hours=2)
+
+    with pytest.raises(Conflict, match="try again"):
+        overtaken(town, another_deck).deck("w0")
+
+
+def test_a_model_that_changes_again_and_again_is_refused_with_the_advice_to_try_again(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town.couples(2)
+    monkeypatch.setattr(town.world, "serving", lambda _: None)
+    with pytest.raises(Conflict, match="try again"):
+        town.deck("w0")
+
+
+def test_a_deck_with_its_reasons_comes_from_one_snapshot(town: Town) -> None:
+    town.couples(3)
+    store, opened = town.context.store, 0
+
+    class Counted:
+        write = staticmethod(store.write)
+
+        def read(self) -> Any:
+            nonlocal opened
+            opened += 1
+            return store.read()
+
+    decks = Decks(replace(town.context, store=Counted()), town.world, lambda: town.rng)
+    for _ in ("new", "open"):
+        opened = 0
+        assert all(card.reason.text and card.tags for card in decks.deck("w0").cards)
+        assert opened == 1
 
 
 def test_memory_follows_the_store(town: Town) -> None:
@@ -201,11 +276,11 @@ def test_why_names_my_tags_and_my_swipes(town: Town) -> None:
 def test_a_preference_in_words(town: Town) -> None:
     town.couples(12)
     for _ in range(3):
-        for card, person in town.deck("w0").cards:
-            jazz = person.features[:2] == b"\x00\x00"  # the first name
-            town.swipe("w0", person.id, "like" if jazz else "pass", deck=card.deck)
+        for card in town.deck("w0").cards:
+            jazz = card.person.features[:2] == b"\x00\x00"  # the first name
+            town.swipe("w0", card.person.id, "like" if jazz else "pass", deck=card.impression.deck)
     told = town.preferences.of("w0")
-    assert told.liked[0].name == "jazz"
+    assert told.liked[0].term == "jazz"
     assert told.liked[0].confidence is not None
     assert 0.5 < told.liked[0].confidence <= 1.0
     assert told.certainty is not None

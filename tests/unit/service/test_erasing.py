@@ -206,7 +206,7 @@ def test_nobodys_appeal_keeps_what_came_late(town: Town) -> None:
 
 def bring(town: Town, user: str, candidate: str, *, days: float) -> None:
     swipe = Swipe(user=user, id=f"{user}.{candidate}", candidate=candidate, decision="like", deck="")
-    town.swiping.imported(swipe, town.now - timedelta(days=days)).result()
+    town.swiping.import_swipe(swipe, town.now - timedelta(days=days)).result()
 
 
 def test_memory_forgets_what_the_person_taught_and_thought(town: Town) -> None:

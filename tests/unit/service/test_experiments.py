@@ -11,9 +11,10 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy
+from kaczmatch.schemas.experiments import ExperimentReport, IntervalEstimate
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.records import Person, StoredDeck
-from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReport, ExperimentReports
+from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReports
 from kaczmatch.storage import MemoryStore
 from worlds.clock import NOON
 from worlds.simulated import SimulatedTown
@@ -108,7 +109,7 @@ def test_a_study_of_two_policies_finds_the_better_one(unlike: SimulatedTown) -> 
     early = report(unlike)
     assert [arm.units for arm in early.arms] == [0, 0]
     assert sum(arm.waiting for arm in early.arms) == 80
-    assert all(one is None for arm in early.arms for one in arm.outcomes)  # nothing is said of a few
+    assert all(outcome.mean is None for arm in early.arms for outcome in arm.outcomes)  # nothing is said of a few
     unlike.wait(days=7)
     found = report(unlike)
     assert sum(arm.units for arm in found.arms) == 80
@@ -117,13 +118,14 @@ def test_a_study_of_two_policies_finds_the_better_one(unlike: SimulatedTown) -> 
     assert (likes.outcome, matches.outcome) == OUTCOMES
     assert likes.difference is not None
     assert likes.difference.low > 0.0
-    assert likes.course[-1][1:] == pytest.approx(likes.difference)
+    last = likes.course[-1]
+    assert IntervalEstimate(value=last.value, low=last.low, high=last.high) == likes.difference
     assert found.balance is not None
     assert found.balance > 0.01
     by_hand = outcomes(unlike)
     for arm in found.arms:
-        assert arm.outcomes[0] is not None
-        assert arm.outcomes[0].value == pytest.approx(by_hand[arm.name])
+        assert arm.outcomes[0].mean is not None
+        assert arm.outcomes[0].mean.value == pytest.approx(by_hand[arm.name])
 
 
 def outcomes(town: SimulatedTown) -> dict[str, float]:
@@ -141,7 +143,7 @@ def test_a_study_of_one_policy_under_two_names_finds_nothing() -> None:
     town.wait(days=7)
     for one in report(town).contrasts:
         assert one.difference is not None
-        assert one.difference.covers(0.0)
+        assert one.difference.low <= 0.0 <= one.difference.high
 
 
 def test_erasing_somebody_erases_their_exposure_and_outcomes(unlike: SimulatedTown) -> None:
@@ -185,7 +187,7 @@ def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> 
 
     def answer(place: int) -> None:
         for user, hand in hands.items():
-            card, person = hand.cards[place]
+            card, person = hand.cards[place].impression, hand.cards[place].person
             town.swipe(user, person.id, "like" if town.tags[person.id][0] else "pass", deck=card.deck)
 
     answer(0)
@@ -193,9 +195,9 @@ def test_an_answer_that_comes_when_a_unit_has_been_counted_changes_nothing() -> 
     answer(1)
     town.wait(hours=1)
     before = report(town)
-    assert all(arm.outcomes[0] is not None for arm in before.arms)
+    assert all(arm.outcomes[0].mean is not None for arm in before.arms)
     swipes = [event for user in town.ids for event in town.events(user) if event.decision == "like"]
-    counted = sum(arm.units * arm.outcomes[0].value * 6 for arm in before.arms if arm.outcomes[0] is not None)
+    counted = sum(arm.units * arm.outcomes[0].mean.value * 6 for arm in before.arms if arm.outcomes[0].mean is not None)
     assert counted == pytest.approx(len(swipes))
     answer(2)
     assert report(town) == before

@@ -17,7 +17,7 @@ from worlds.town import Town
 
 def imported(town: Town, user: str, candidate: str, id: str, decision: str = "like") -> None:
     swipe = Swipe(user=user, id=id, candidate=candidate, decision=decision, deck="")
-    town.swiping.imported(swipe, town.now).result()
+    town.swiping.import_swipe(swipe, town.now).result()
 
 
 def test_where_nothing_has_happened_rates_are_unknown(town: Town) -> None:
@@ -73,8 +73,8 @@ def test_policies_say_what_decided_every_deck(town: Town) -> None:
     for user in ("w0", "w1", "m0"):
         town.deck(user)
     told = overview(town.context).policies
-    assert sum(decks for *_, decks in told) == 3
-    assert all(policy and sampler and reason for policy, sampler, reason, _ in told)
+    assert sum(use.decks for use in told) == 3
+    assert all(use.policy and use.sampler and use.reason for use in told)
 
 
 def test_the_lorenz_curve_and_gini_agree(town: Town) -> None:

@@ -14,8 +14,9 @@ from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
-from kaczmatch.service.meeting.decks import OpenDeck, ViewerContext, load_viewer
-from kaczmatch.service.meeting.swipes import Swipe, Swiping
+from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
+from kaczmatch.service.meeting.viewer_context import ViewerContext, ViewerState, load_viewer_context, load_viewer_state
 from worlds.simulated import SimulatedTown, logged
 
 
@@ -24,14 +25,15 @@ class Watched(SimulatedTown):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.seen: dict[str, ViewerContext] = {}
+        self.seen: dict[str, tuple[ViewerState, ViewerContext]] = {}
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         with self.context.store.read() as reader:
-            sight = load_viewer(reader, self.context, user, self.now)
+            known = load_viewer_state(reader, self.context, user)
+            around = load_viewer_context(reader, self.context, known, self.now)
         hand = super().deck(user, size)
         if hand.deck is not None:
-            self.seen.setdefault(hand.deck.id, sight)
+            self.seen.setdefault(hand.deck.id, (known, around))
         return hand
 
 
@@ -51,13 +53,13 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     town.day()
     town.safety.block("w0", "m1").result()
-    other = {"appeal": True, "label_noise": 0.1}
-    town.models.change("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
+    other = {"appeal": True, "epsilon": 0.1}
+    town.models.relearn("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()
     hand = town.deck("w0")
     assert hand.deck is not None
-    swipe = town.swipe("w0", hand.cards[0][1].id, "pass", deck=hand.deck.id).event
+    swipe = town.swipe("w0", hand.cards[0].person.id, "pass", deck=hand.deck.id).event
     town.undoing.undo("w0", swipe.id).result()
     town.wait(hours=2)
     town.day()
@@ -65,14 +67,18 @@ def test_hindsight_is_what_was_seen_then() -> None:
         met = list(Hindsight(town.context, reader, MutualPolicy()).past_decks())
     assert [one.deck.id for one in met] == [deck.id for deck in town.find(StoredDeck)]
     for one in met:
-        then = town.seen[one.deck.id]
+        known, then = town.seen[one.deck.id]
         assert one.viewer.state == then.viewer.state
         assert one.viewer.learner == then.viewer.learner
         assert one.viewer.appeal == pytest.approx(then.viewer.appeal)
-        assert (one.blocked, one.recent, one.admirers) == (then.excluded, then.last_decided, then.admirers)
-        assert one.experience.swipes == then.tracked.swipes
+        assert (one.matched_or_blocked, one.last_decided, one.admirers) == (
+            then.matched_or_blocked,
+            then.last_decided,
+            then.admirers,
+        )
+        assert one.experience.swipes == known.tracked.swipes
     assert any(one.admirers for one in met)
-    assert any(one.blocked for one in met)
+    assert any(one.matched_or_blocked for one in met)
     assert {one.deck.model for one in met} == {1, 2}
 
 
@@ -82,7 +88,7 @@ def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     town.deck("w0")
     town.wait(days=2)
     swipe = Swipe(user="w0", id="i", candidate="m1", decision="like", deck="")
-    Swiping(town.context).imported(swipe, town.now - timedelta(days=1)).result()
+    Swipes(town.context).import_swipe(swipe, town.now - timedelta(days=1)).result()
     town.deck("w0")
     with town.context.store.read() as reader:
         swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).past_decks()]

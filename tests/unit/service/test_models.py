@@ -23,8 +23,9 @@ def current(town: Town) -> ActiveVersions:
 
 def some_swipes(town: Town, people: int = 3) -> None:
     for user in range(people):
-        for card, person in town.deck(f"w{user}").cards[:3]:
-            town.swipe(f"w{user}", person.id, "like" if person.features[:1] == b"\x00" else "pass", deck=card.deck)
+        for card in town.deck(f"w{user}").cards[:3]:
+            person = card.person
+            town.swipe(f"w{user}", person.id, "like" if person.features[:1] == b"\x00" else "pass", deck=card.impression.deck)
 
 
 def test_setting_up_twice_changes_nothing(town: Town) -> None:
@@ -40,7 +41,7 @@ def test_a_new_model_learns_the_whole_log_and_takes_over(town: Town) -> None:
     town.couples(6)
     some_swipes(town)
     steps: list[tuple[int, int]] = []
-    number = town.models.change(
+    number = town.models.relearn(
         "probit", {}, neutral_prior(town.world.recommender.index.learner, 6), lambda *at: steps.append(at)
     )
     assert current(town) == ActiveVersions(model=number, building=0, vocabulary=1)
@@ -64,7 +65,7 @@ def test_swipes_that_come_while_a_model_is_built_are_learned_by_both(town: Town)
             some_swipes(town, people=5)
             assert verify(town.context).problems == ()
 
-    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
     assert verify(town.context).problems == ()
 
 
@@ -76,24 +77,24 @@ def test_a_model_that_was_interrupted_is_finished_later(town: Town) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
+        town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
     assert current(town) == ActiveVersions(model=1, building=2, vocabulary=1)
     assert verify(town.context).problems == ()
-    assert town.models.resume() == 2
+    assert town.models.resume_relearning() == 2
     assert current(town) == ActiveVersions(model=2, building=0, vocabulary=1)
     assert verify(town.context).problems == ()
-    assert town.models.resume() == 0
+    assert town.models.resume_relearning() == 0
 
 
 def test_decks_go_on_right_after_a_switch(town: Town) -> None:
     town.couples(3)
-    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6))
+    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6))
     assert len(town.deck("w0").cards) == 3  # memory had not followed
 
 
 def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
     with pytest.raises(InvalidInput, match="mutual"):
-        town.models.change("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
+        town.models.relearn("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
     assert current(town) == ActiveVersions(model=1, building=0, vocabulary=1)
 
 
@@ -105,7 +106,7 @@ def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -
     prior = town.models.fit_prior("probit-diag", {"appeal": True})
     assert prior is not None
     assert prior.weights[0] == prior.weights.max()  # everybody likes the first tag
-    town.models.change("probit-diag", {"appeal": True}, prior)
+    town.models.relearn("probit-diag", {"appeal": True}, prior)
     town.world.follow()
     assert np.array_equal(town.world.recommender.index.prior.weights, prior.weights)
 
@@ -114,7 +115,7 @@ def test_words_are_added_renamed_and_retired_under_existing_states(town: Town) -
     town.couples(4)
     some_swipes(town)
     before = {user: town.learned(user) for user in ("w0", "w1")}
-    words = town.models.change_words(lambda words: words.add(tags=["opera"]).rename("jazz", "bebop").retire("chess"))
+    words = town.models.change_vocabulary(lambda words: words.add(tags=["opera"]).rename("jazz", "bebop").retire("chess"))
     assert (words.version, words.dimensions) == (2, 7)
     assert {user: town.learned(user) for user in ("w0", "w1")} == before
     assert verify(town.context).problems == ()
@@ -125,8 +126,8 @@ def test_words_are_added_renamed_and_retired_under_existing_states(town: Town) -
     for user in ("w0", "w2"):
         town.swipe(user, "m9")
     assert verify(town.context).problems == ()
-    assert "opera" in {one.name for one in town.preferences.of("w0").liked}
-    assert "chess" not in {one.name for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}
+    assert "opera" in {one.term for one in town.preferences.of("w0").liked}
+    assert "chess" not in {one.term for one in (*town.preferences.of("w0").liked, *town.preferences.of("w0").disliked)}
 
 
 def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: Town) -> None:
@@ -139,7 +140,7 @@ def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: To
             town.move_in("a")  # before everybody who was passed already
             town.swipe("a", "m0")
 
-    town.models.change("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
     assert verify(town.context).problems == ()
     assert town.learned("a") is not None
 
@@ -147,12 +148,12 @@ def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: To
 def test_a_build_that_another_process_has_finished_switches_nothing(town: Town) -> None:
     town.couples(2)
     prior = neutral_prior(town.world.recommender.index.learner, 6)
-    first = town.models.change("probit", {}, prior)
+    first = town.models.relearn("probit", {}, prior)
 
     def meanwhile(*_: Any) -> None:
         town.models._build(first, None)  # as the other process, which was slower
 
-    assert town.models.change("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
+    assert town.models.relearn("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
     assert current(town) == ActiveVersions(model=first + 1, building=0, vocabulary=1)
     assert verify(town.context).problems == ()
 
@@ -165,7 +166,7 @@ def test_a_deck_that_began_before_the_vocabulary_grew_is_dealt_with_the_new_one(
 
     def slowly(world: ServingIndex, wanted: ActiveVersions) -> Any:
         if not grew:
-            grew.append(town.models.change_words(lambda words: words.add(["sailing"])))
+            grew.append(town.models.change_vocabulary(lambda words: words.add(["sailing"])))
             world.follow()
         return serving(world, wanted)
 

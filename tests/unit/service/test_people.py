@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kaczmatch import InvalidInput
-from kaczmatch.app.composing import rules_of
+from kaczmatch.app.composition import service_config_of
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -38,9 +38,9 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"name": ""}, "characters"),
+        ({"name": " "}, "characters"),
         ({"name": "x" * 81}, "characters"),
-        ({"name": "nul\x00"}, "control"),
+        ({"name": "bell\x07"}, "control"),
         ({"name": "evil\u202egnp.exe"}, "direction"),
         ({"name": "A\u200dda"}, "invisible"),
         ({"name": "\u3164"}, "invisible"),
@@ -49,9 +49,7 @@ def test_a_place_is_forgotten_but_for_its_grid_cell(town: Town) -> None:
         ({"born": date(2008, 11, 16)}, "18"),
         ({"tags": frozenset({"jaz"})}, "did you mean 'jazz'"),
         ({"i_am": frozenset({"womann"})}, "woman"),
-        ({"i_look_for": frozenset()}, "at least one"),
         ({"youngest": 40, "oldest": 30}, "younger"),
-        ({"latitude": 48.0}, "both"),
         ({"within_km": 10.0}, "location"),
     ],
 )
@@ -110,7 +108,7 @@ def test_an_unmatch_ends_it_for_both_and_tells_both(town: Town) -> None:
     town.swipe("w0", "m0")
     match = town.swipe("m0", "w0").match
     assert match is not None
-    assert town.matching.outcome("w0", match, "message").result().outcomes == ("message",)
+    assert town.matching.record_outcome("w0", match, "message").result().outcomes == ("message",)
     with pytest.raises(NotFound):
         town.matching.unmatch("w1", match).result()
     town.matching.unmatch("w0", match).result()
@@ -119,7 +117,7 @@ def test_an_unmatch_ends_it_for_both_and_tells_both(town: Town) -> None:
     assert all(one.ended is not None for one in town.find(MatchSide))
     assert [one.topic for one in town.find(OutboxMessage)].count("match.ended") == 2
     with pytest.raises(Conflict):
-        town.matching.outcome("w0", match, "met").result()
+        town.matching.record_outcome("w0", match, "met").result()
 
 
 def test_a_block_ends_a_match_and_an_unblock_does_not_bring_it_back(town: Town) -> None:
@@ -171,7 +169,7 @@ def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
     ],
 )
 def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[Record], ...]) -> None:
-    rules = rules_of(Settings(**{setting: 3}))
+    rules = service_config_of(Settings(**{setting: 3}))
     kept = {name: getattr(rules, name) for name in ("keep_impressions", "keep_audit", "keep_messages")}
     town = Town(MemoryStore(), **kept)
     town.couples(1)

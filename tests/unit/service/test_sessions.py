@@ -19,7 +19,7 @@ def sessions(town: Town) -> ConsoleSessions:
 
 def begun(sessions: ConsoleSessions, *scopes: str) -> tuple[str, str]:
     """A session's secret, and the id of its key."""
-    key, text = sessions.access.create("console", scopes or (OPERATOR, DATA))
+    key, text = sessions.credentials.create("console", scopes or (OPERATOR, DATA))
     return sessions.begin(text)[0], key.id
 
 
@@ -36,11 +36,11 @@ def test_a_session_is_its_keys(sessions: ConsoleSessions, town: Town) -> None:
 
 
 def test_only_a_key_with_the_operators_scope_begins_one(sessions: ConsoleSessions, town: Town) -> None:
-    access = sessions.access
+    access = sessions.credentials
     _, weak = access.create("app", (APP, TOKENS, DATA))
     _, strong = access.create("console", (OPERATOR, TOKENS))
-    minted, _ = access.mint(access.caller(strong), "ann")
-    lent, _ = access.lend(access.caller(strong), TOKEN_LIFE)  # what a page has must not prolong itself
+    minted, _ = access.create_user_token(access.caller(strong), "ann")
+    lent, _ = access.create_page_token(access.caller(strong), TOKEN_LIFE)  # what a page has must not prolong itself
     for credential in (weak, minted, lent, "", "kz_000000000000_" + "0" * 64):
         with pytest.raises(Unauthenticated):
             sessions.begin(credential)
@@ -72,7 +72,7 @@ def test_it_ends_by_leaving_and_no_other_does(sessions: ConsoleSessions) -> None
 
 def test_it_ends_with_its_key(sessions: ConsoleSessions, town: Town) -> None:
     secret, key = begun(sessions)
-    sessions.access.revoke(key).result()
+    sessions.credentials.revoke(key).result()
     town.wait(seconds=3)
     assert sessions.caller(secret) is None
 
@@ -80,7 +80,7 @@ def test_it_ends_with_its_key(sessions: ConsoleSessions, town: Town) -> None:
 def test_a_page_gets_no_more_than_it_needs_and_for_a_moment(sessions: ConsoleSessions, town: Town) -> None:
     secret, key = begun(sessions, OPERATOR, APP, TOKENS)
     token, expires, lent = sessions.token(secret)
-    assert lent == sessions.access.caller(token) == Caller(key, frozenset({OPERATOR}))
+    assert lent == sessions.credentials.caller(token) == Caller(key, frozenset({OPERATOR}))
     assert expires == town.now + TOKEN_LIFE
 
 

@@ -292,7 +292,7 @@ def test_an_import_does_not_overrule_a_later_decision(town: Town) -> None:
     town.swipe("m0", "w0", "like")
     town.swipe("w0", "m0", "pass")
     old = Swipe(user="w0", id="old", candidate="m0", decision="like", deck="")
-    assert town.swiping.imported(old, town.now - timedelta(days=100)).result().match is None
+    assert town.swiping.import_swipe(old, town.now - timedelta(days=100)).result().match is None
     assert [pair.decision for pair in town.find(LatestDecision, user="w0")] == ["pass"]
     town.undoing.undo("w0", "old").result()
     assert [pair.decision for pair in town.find(LatestDecision, user="w0")] == ["pass"]
@@ -303,6 +303,6 @@ def test_what_was_exported_can_be_imported_where_it_is_from(town: Town) -> None:
     town.couples(1)
     event = town.swipe("w0", "m0", id="mine").event
     same = Swipe(user="w0", id="mine", candidate="m0", decision="like", deck="")
-    assert town.swiping.imported(same, event.at).result().repeated
+    assert town.swiping.import_swipe(same, event.at).result().repeated
     with pytest.raises(Reused):
-        town.swiping.imported(replace(same, decision="pass"), event.at).result()
+        town.swiping.import_swipe(replace(same, decision="pass"), event.at).result()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Event, Impression, LatestDecision, PersonCounters
-from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.undo import Undoing
+from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
@@ -34,7 +36,7 @@ def everything(town: Town) -> tuple[object, ...]:
         known,
         sorted(pairs),
         sorted(standings),
-        {one.candidate: one.swipe for one in town.find(Impression) if one.user == "w0"},
+        {one.candidate: one.decision for one in town.find(Impression) if one.user == "w0"},
     )
 
 
@@ -63,6 +65,35 @@ def test_a_later_decision_undone_gives_back_the_one_before(town: Town) -> None:
     after = [one for one in town.find(LatestDecision) if one.user == "w0"]
     assert [(one.decision, one.at, one.swipe) for one in after] == [(one.decision, one.at, one.swipe) for one in before]
     assert town.swipe("m0", "w0", "like").match is not None
+
+
+def test_an_undone_swipe_costs_no_quota_and_undoing_has_a_quota_of_its_own() -> None:
+    town = Town(MemoryStore(), swipes=QuotaLimit(2, timedelta(days=1)))
+    town.couples(4)
+    deck = town.shown("w0", "m0")
+    for attempt in range(2):
+        town.swipe("w0", "m0", id=f"oops{attempt}", deck=deck)
+        town.undoing.undo("w0", f"oops{attempt}").result()
+    town.swipe("w0", "m0", deck=deck)
+    town.swipe("w0", "m1", id="last", deck=deck)
+    with pytest.raises(TooMany, match="2 swipes"):
+        town.swipe("w0", "m2", deck=deck)
+    with pytest.raises(TooMany, match="2 undos"):
+        town.undoing.undo("w0", "last").result()
+    assert [card.swipe for card in town.find(Impression) if card.candidate == "m1"] == ["last"]
+
+
+def test_an_undo_gives_nothing_back_for_a_window_that_is_over() -> None:
+    town = Town(MemoryStore(), swipes=QuotaLimit(2, timedelta(hours=1)), deck_life=timedelta(hours=9))
+    town.couples(4)
+    deck = town.shown("w0", "m0")
+    town.swipe("w0", "m0", id="early", deck=deck)
+    town.wait(hours=1)
+    town.undoing.undo("w0", "early").result()
+    for candidate in ("m1", "m2"):
+        town.swipe("w0", candidate, deck=deck)
+    with pytest.raises(TooMany):
+        town.swipe("w0", "m3", deck=deck)
 
 
 def test_undoing_twice_is_undoing_once(town: Town) -> None:
@@ -129,6 +160,7 @@ def test_a_reset_forgets_the_taste_and_keeps_decisions(town: Town) -> None:
     assert verify(town.context).problems == ()
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["like", "pass", "skip", "undo", "end", "reset", "wait"]), max_size=25))
 def test_any_history_replays_to_the_state(steps: list[str]) -> None:
     town = Town(MemoryStore(), settings={"half_life_days": 1.0, "appeal": True})
@@ -149,7 +181,7 @@ def test_any_history_replays_to_the_state(steps: list[str]) -> None:
             hand = town.deck("w0")
             if hand.cards and hand.deck is not None:
                 last = f"s-{place}"
-                town.swipe("w0", hand.cards[0][1].id, step, id=last, deck=hand.deck.id)
+                town.swipe("w0", hand.cards[0].person.id, step, id=last, deck=hand.deck.id)
     assert verify(town.context).problems == ()
     assert len({event.number for event in town.find(Event)}) == len(town.find(Event))
 
@@ -175,7 +207,7 @@ def test_a_swipe_that_comes_while_its_undo_is_on_the_way_stays(town: Town) -> No
             assert list(locks) == ["w0"]
             return store.write(work, locks=locks)
 
-    undoing = Undoing(replace(town.context, store=Overtaken()))
+    undoing = Undo(replace(town.context, store=Overtaken()))
     with pytest.raises(NotFound):
         undoing.undo("w0", "s").result()
     assert [event.kind for event in town.events("w0")] == ["swiped"]

@@ -9,7 +9,7 @@ from kaczmatch import InvalidInput
 from kaczmatch.core.vectors import unit_rows
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.population import POPULATIONS, population
-from kaczmatch.simulation.world import with_flips, world
+from kaczmatch.simulation.world import with_label_noise, world
 
 SMALL = replace(HONEST, people=150, users=20, sessions=6, deck=10)
 
@@ -66,9 +66,9 @@ def test_priors_know_what_they_should() -> None:
 
 
 def test_noise_fatigue_and_drift() -> None:
-    noisy = replace(SMALL, sessions=200, flip=0.3)
+    noisy = replace(SMALL, sessions=200, label_noise=0.3)
     assert world(noisy, 0).turned.mean() == pytest.approx(0.3, abs=0.02)
-    assert np.array_equal(with_flips(world(SMALL, 0), 0.3, 0).turned, world(replace(SMALL, flip=0.3), 0).turned)
+    assert np.array_equal(with_label_noise(world(SMALL, 0), 0.3, 0).turned, world(replace(SMALL, label_noise=0.3), 0).turned)
     tired = world(replace(noisy, fatigue=0.8), 0).turned.reshape(20, -1, 10) == 2
     assert tired[:, :, 0].mean() == 0.0
     assert tired[:, :, -1].mean() == pytest.approx(0.8, abs=0.03)
@@ -87,7 +87,7 @@ def test_conditions_share_everything_they_do_not_name() -> None:
 
 
 def test_sizes_are_the_papers() -> None:
-    assert (PAPER.people, PAPER.tags, PAPER.users, PAPER.sessions, PAPER.deck, PAPER.flip) == (2000, 60, 100, 200, 32, 0.2)
+    assert (PAPER.people, PAPER.tags, PAPER.users, PAPER.sessions, PAPER.deck, PAPER.label_noise) == (2000, 60, 100, 200, 32, 0.2)
     assert PAPER.swipes == HONEST_ADAPTIVE.swipes == 6400
     assert (HONEST_ADAPTIVE.cards, HONEST_ADAPTIVE.rounds) == (16, 400)
 
@@ -99,7 +99,7 @@ def test_sizes_are_the_papers() -> None:
         ({"prior": "x"}, "prior", "known"),
         ({"sampling": "greedy"}, "sampling", "known"),
         ({"population": "unifrom"}, "population", "did you mean 'uniform'"),
-        ({"flip": 1.5}, "flip", "at most 1"),
+        ({"label_noise": 1.5}, "label_noise", "at most 1"),
         ({"users": 3000}, "users", "at most the number of people"),
         ({"deck": 2000}, "deck", "below the number of people"),
         ({"tags": 1}, "tags", "at least 2"),

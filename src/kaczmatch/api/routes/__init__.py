@@ -1,1 +1,1 @@
-"""One file a topic."""
+"""The routes, one file per topic. The name of a function is the operation id in snake case."""

@@ -1,70 +1,41 @@
-"""What the app is told, as a list to poll."""
+"""The feed: messages to the app, as a list to poll."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field
 
-from kaczmatch.api.guards import Use, scoped
-from kaczmatch.api.shapes import Shape
+from kaczmatch.api.authentication import Cases, scoped
+from kaczmatch.schemas.feed import LARGEST_PAGE, LAST_NUMBER, Acknowledgement, AcknowledgeRequest, FeedPage, Message
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.records import OutboxMessage
-from kaczmatch.service.messages.feed import LARGEST_PAGE
-from kaczmatch.service.messages.sender import response_summary
+from kaczmatch.service.messages.sender import message_body
 
 router = APIRouter(prefix="/feed", tags=["feed"])
 
-Data = Annotated[Caller, Depends(scoped(DATA))]
-_LAST = 2**53 - 1  # beyond it not every client can count
+DataCaller = Annotated[Caller, Depends(scoped(DATA))]
 
 
-class MessageOut(BaseModel):
-    """Something that happened: `type` says what, `data` to whom. The id is that of the webhook."""
-
-    number: int
-    id: str
-    type: str
-    timestamp: datetime
-    data: dict[str, Any]
-
-    @classmethod
-    def of(cls, message: OutboxMessage) -> MessageOut:
-        return cls(number=message.number, id=message.id, **response_summary(message))
-
-
-class FeedPage(BaseModel):
-    """In order; `last` is the number to go on from, and to acknowledge."""
-
-    items: list[MessageOut]
-    last: int
-
-
-class Acknowledgement(Shape):
-    upto: int = Field(ge=0, le=_LAST, description="The number up to which everything has been dealt with.")
-
-
-class Acknowledged(BaseModel):
-    deleted: int
-
-
-@router.get("", response_model=FeedPage)
-def feed(
-    use: Use,
-    caller: Data,
-    after: Annotated[int, Query(ge=0, le=_LAST, description="`last` of the page before.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Most messages of a page.")] = 100,
+@router.get("")
+def list_messages(
+    cases: Cases,
+    caller: DataCaller,
+    after: Annotated[int, Query(ge=0, le=LAST_NUMBER, description="`last` of the page before.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="The largest number of messages on a page.")] = 100,
 ) -> FeedPage:
-    """Messages after a number. Whoever goes on from the last number misses none; what concerns one person is in order."""
+    """List messages after a number. An app that continues from `last` misses none. Messages about one person are in order."""
     del caller
-    page = use.feed.read(after, limit)
-    return FeedPage(items=[MessageOut.of(one) for one in page], last=page[-1].number if page else after)
+    page = cases.feed.read(after, limit)
+    return FeedPage(items=tuple(map(_message, page)), last=page[-1].number if page else after)
 
 
-@router.post("/ack", response_model=Acknowledged)
-def acknowledge(body: Acknowledgement, use: Use, caller: Data) -> Acknowledged:
-    """The app has dealt with these: they are deleted, here and as webhooks."""
+@router.post("/ack")
+def acknowledge_messages(body: AcknowledgeRequest, cases: Cases, caller: DataCaller) -> Acknowledgement:
+    """Delete messages that the app has processed. They are not sent as webhooks either."""
     del caller
-    return Acknowledged(deleted=use.feed.acknowledge(body.upto))
+    return Acknowledgement(deleted=cases.feed.acknowledge(body.up_to))
+
+
+def _message(message: OutboxMessage) -> Message:
+    return Message(number=message.number, id=message.id, **message_body(message))

@@ -3,68 +3,43 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel
 
-from kaczmatch.api.guards import Use, User
-from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
-from kaczmatch.api.shapes import Face, Id, Shape
-from kaczmatch.api.words import current_words
+from kaczmatch.api.authentication import ActingUser, Cases
+from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
+from kaczmatch.api.responses import summary
+from kaczmatch.schemas.base import Id
+from kaczmatch.schemas.matches import Match, MatchOutcomes, MatchPage, OutcomeRequest
 from kaczmatch.service.domain.records import Person
 
 router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 
 
-class MatchOut(BaseModel):
-    """Two people who liked each other, seen by one of them."""
-
-    id: str
-    at: datetime
-    other: Face
-    outcomes: list[str]
-
-
-class Matches(BaseModel):
-    items: list[MatchOut]
-    next: str | None
-
-
-class Outcome(Shape):
-    """What came of a match, as one side tells it."""
-
-    outcome: Literal["message", "met"]
-
-
-class Outcomes(BaseModel):
-    outcomes: list[str]
-
-
-@router.get("", response_model=Matches)
-def matches(user: User, use: Use, limit: Limit = 50, cursor: Cursor = "") -> Matches:
-    """Matches that have not ended, the newest first."""
-    use.people.get(user)
-    page = use.matching.matches(user, after=decoded(cursor, datetime, str, str), limit=limit)
-    words, now = current_words(use.context), use.context.clock()
-    with use.context.store.read() as reader:
-        people = reader.many(Person, [(one.other,) for one in page])
-    items = [
-        MatchOut(id=one.id, at=one.at, other=Face.of(people[one.other,], words, now), outcomes=list(one.outcomes))
-        for one in page
-        if (one.other,) in people
-    ]
-    return Matches(items=items, next=cursor_after(page, limit))
+@router.get("")
+def list_matches(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> MatchPage:
+    """List matches that have not ended, the newest first."""
+    cases.profiles.get(user)
+    page = cases.matches.matches(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
+    vocabulary, now = cases.models.vocabulary(), cases.context.clock()
+    with cases.context.store.read() as reader:
+        people = reader.many(Person, [(side.other,) for side in page])
+    items = tuple(
+        Match(id=side.id, at=side.at, other=summary(people[side.other,], vocabulary, now), outcomes=side.outcomes)
+        for side in page
+        if (side.other,) in people
+    )
+    return MatchPage(items=items, next=cursor_after(page, limit))
 
 
 @router.delete("/{match}", status_code=204)
-def unmatch(user: User, match: Id, use: Use) -> Response:
-    """End a match for both; the two never meet again."""
-    use.matching.unmatch(user, match).result()
+def end_match(user: ActingUser, match: Id, cases: Cases) -> Response:
+    """End a match for both sides. The two are never shown to each other again."""
+    cases.matches.unmatch(user, match).result()
     return Response(status_code=204)
 
 
-@router.post("/{match}/outcomes", response_model=Outcomes)
-def outcome(user: User, match: Id, body: Outcome, use: Use) -> Outcomes:
-    """Tell what came of it, for evaluation."""
-    return Outcomes(outcomes=list(use.matching.outcome(user, match, body.outcome).result().outcomes))
+@router.post("/{match}/outcomes")
+def record_outcome(user: ActingUser, match: Id, body: OutcomeRequest, cases: Cases) -> MatchOutcomes:
+    """Record what came of a match, for evaluation."""
+    return MatchOutcomes(outcomes=cases.matches.record_outcome(user, match, body.outcome).result().outcomes)

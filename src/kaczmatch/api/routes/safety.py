@@ -5,59 +5,39 @@ from __future__ import annotations
 from datetime import datetime
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
 
-from kaczmatch.api.guards import Use, User
-from kaczmatch.api.paging import Cursor, Limit, cursor_after, decoded
-from kaczmatch.api.shapes import Id, Shape, Text, Word
+from kaczmatch.api.authentication import ActingUser, Cases
+from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
+from kaczmatch.schemas.base import Id
+from kaczmatch.schemas.safety import BlockedPerson, BlockPage, ReportReceipt, ReportRequest
 
 router = APIRouter(prefix="/people/{user}", tags=["safety"])
 
 
-class BlockOut(BaseModel):
-    other: str
-    at: datetime
-
-
-class Blocks(BaseModel):
-    items: list[BlockOut]
-    next: str | None
-
-
-class Complaint(Shape):
-    """About whom, and why."""
-
-    other: Id
-    reason: Word
-    words: Text = Field("", max_length=2_000)
-
-
-class Complained(BaseModel):
-    report: str
-
-
-@router.get("/blocks", response_model=Blocks)
-def blocks(user: User, use: Use, limit: Limit = 50, cursor: Cursor = "") -> Blocks:
-    """Whom somebody has blocked, the newest first."""
-    use.people.get(user)
-    page = use.safety.blocks(user, after=decoded(cursor, datetime, str, str), limit=limit)
-    return Blocks(items=[BlockOut(other=one.other, at=one.at) for one in page], next=cursor_after(page, limit))
+@router.get("/blocks")
+def list_blocks(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> BlockPage:
+    """List the people whom the user has blocked, the newest first."""
+    cases.profiles.get(user)
+    page = cases.safety.blocks(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
+    items = tuple(BlockedPerson(other=block.other, at=block.at) for block in page)
+    return BlockPage(items=items, next=cursor_after(page, limit))
 
 
 @router.put("/blocks/{other}", status_code=204)
-def block(user: User, other: Id, use: Use) -> Response:
-    """Keep two people apart from the next request on; a match between them ends."""
-    use.safety.block(user, other).result()
+def block_person(user: ActingUser, other: Id, cases: Cases) -> Response:
+    """Keep two people apart from the next request on. A match between them ends."""
+    cases.safety.block(user, other).result()
     return Response(status_code=204)
 
 
 @router.delete("/blocks/{other}", status_code=204)
-def unblock(user: User, other: Id, use: Use) -> Response:
-    use.safety.unblock(user, other).result()
+def unblock_person(user: ActingUser, other: Id, cases: Cases) -> Response:
+    """Take the user's own block back."""
+    cases.safety.unblock(user, other).result()
     return Response(status_code=204)
 
 
-@router.post("/reports", response_model=Complained, status_code=201)
-def report(user: User, body: Complaint, use: Use) -> Complained:
-    """Tell an operator, and block."""
-    return Complained(report=use.safety.report(user, body.other, body.reason, body.words).result().id)
+@router.post("/reports", status_code=201)
+def create_report(user: ActingUser, body: ReportRequest, cases: Cases) -> ReportReceipt:
+    """Report a person to the operators, and block them."""
+    return ReportReceipt(id=cases.safety.report(user, body.other, body.reason, body.text).result().id)

@@ -1,75 +1,54 @@
-"""Swipes: the hot path, so its routes read their request themselves."""
+"""Swipes. They are the hot path, so their route reads the request itself."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field
 
-from kaczmatch.api.guards import ID, Use, User, acting
-from kaczmatch.api.parts import parts
-from kaczmatch.api.shapes import Id, Shape
-from kaczmatch.api.waiting import done
+from kaczmatch.api.authentication import ActingUser, Cases, acting_user
+from kaczmatch.api.dependencies import use_cases
+from kaczmatch.api.store_futures import result_of
+from kaczmatch.schemas.base import ID_PATTERN, Id
+from kaczmatch.schemas.swipes import SessionEnd, SwipeRequest, SwipeResult
 from kaczmatch.service.meeting.swipes import Swipe
 
 router = APIRouter(prefix="/people/{user}", tags=["swipes"])
 
-
-class Decision(Shape):
-    """What somebody makes of a card."""
-
-    candidate: Id
-    decision: Literal["like", "pass", "skip"]
-    deck: Id = Field(description="The deck that the card is of.")
-
-
-class SwipeOut(BaseModel):
-    """What a swipe came to; the same however often it is sent."""
-
-    id: str
-    at: str = Field(json_schema_extra={"format": "date-time"})
-    match: str | None = Field(description="The match that it made.")
-
-
-class EndOut(BaseModel):
-    """Whether there was an open session to end."""
-
-    ended: bool
-
-
-_PATTERN: Final = {"type": "string", "pattern": ID}
+_ID: Final = {"type": "string", "pattern": ID_PATTERN}
 _PARAMETERS: Final = [
-    {"name": "user", "in": "path", "required": True, "schema": _PATTERN, "description": "Who it is about."},
-    {"name": "swipe", "in": "path", "required": True, "schema": _PATTERN, "description": "An id of the client's choice."},
+    {"name": "user", "in": "path", "required": True, "schema": _ID, "description": "The user that the request is about."},
+    {"name": "swipe", "in": "path", "required": True, "schema": _ID, "description": "An id that the client chooses."},
 ]
-_BODY: Final[dict[str, Any]] = {"required": True, "content": {"application/json": {"schema": Decision.model_json_schema()}}}
+_SCHEMA: Final = {"$ref": f"#/components/schemas/{SwipeRequest.__name__}"}
+_BODY: Final[dict[str, Any]] = {"required": True, "content": {"application/json": {"schema": _SCHEMA}}}
 
 
-@router.put("/swipes/{swipe}", response_model=SwipeOut, openapi_extra={"parameters": _PARAMETERS, "requestBody": _BODY})
-async def swipe(request: Request) -> Response:
-    """Decide on a card. The id makes it safe to send again: one id has one effect. Done when it is on disk."""
-    return Response(await decided(request, await request.body()), media_type="application/json")
+@router.put("/swipes/{swipe}", response_model=SwipeResult, openapi_extra={"parameters": _PARAMETERS, "requestBody": _BODY})
+async def record_swipe(request: Request) -> Response:
+    """Decide on a card. Sending it again under the same id has no further effect. When this answers, it is on disk."""
+    return Response(await swipe_response(request, await request.body()), media_type="application/json")
 
 
-async def decided(request: Request, body: bytes) -> bytes:
+async def swipe_response(request: Request, body: bytes) -> bytes:
+    """The JSON of a `SwipeResult`."""
     path = request.path_params
-    user = await acting(request, path["user"])
-    said = Decision.model_validate_json(body)
-    made = Swipe(user=user, id=path["swipe"], candidate=said.candidate, decision=said.decision, deck=said.deck)
-    event = (await done(parts(request).swiping.swipe(made))).event
+    user = await acting_user(request, path["user"])
+    asked = SwipeRequest.model_validate_json(body)
+    swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck)
+    event = (await result_of(use_cases(request).swipes.swipe(swipe))).event
     return json.dumps({"id": event.id, "at": event.at.isoformat(), "match": event.match}).encode()
 
 
 @router.delete("/swipes/{swipe}", status_code=204)
-def undo(user: User, swipe: Id, use: Use) -> Response:
-    """Take back the last swipe, exactly; refused after a match. Doing it again changes nothing."""
-    use.undoing.undo(user, swipe).result()
+def undo_swipe(user: ActingUser, swipe: Id, cases: Cases) -> Response:
+    """Take back the last swipe, exactly. It is refused after a match. Sending it again changes nothing."""
+    cases.undo.undo(user, swipe).result()
     return Response(status_code=204)
 
 
-@router.post("/session/end", response_model=EndOut)
-def end(user: User, use: Use) -> EndOut:
-    """End the session; learners that wait for its end learn now. Silence ends it too."""
-    return EndOut(ended=use.swiping.end_session(user).result())
+@router.post("/session/end")
+def end_session(user: ActingUser, cases: Cases) -> SessionEnd:
+    """End the session, so that block rules learn now. A long pause ends it too."""
+    return SessionEnd(ended=cases.swipes.end_session(user).result())

@@ -3,84 +3,93 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, final
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 
-from kaczmatch.api.guards import Use, scoped
+from kaczmatch.api.authentication import Cases, scoped
 from kaczmatch.api.problems import problem
-from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import column_mapping
 from kaczmatch.formats.writing import pieces
+from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.transfer.exporting import COLUMNS, exported
-from kaczmatch.service.transfer.importing import Importing, ImportRequest, ImportResult, shown
-from kaczmatch.service.transfer.profiles import ProfileImport
-from kaczmatch.service.transfer.swipes import SwipeImport
+from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
+from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
+from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(tags=["import and export"])
 
-Data = Annotated[Caller, Depends(scoped(DATA))]
-What = Literal["profiles", "swipes"]
-Format = Literal["csv", "jsonl", "parquet"]
+DataCaller = Annotated[Caller, Depends(scoped(DATA))]
 
-AT_ONCE: Final = 2  # in threads of their own: transfers take long, and other calls do not wait for them
-MEDIA: Final = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
-_FILES: Final[dict[str, Any]] = {
-    "required": True,
-    "content": {media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA.values()},
-}
-_DOWNLOADS: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"content": {media: {"schema": {"type": "string", "format": "binary"}} for media in MEDIA.values()}}
-}
+_FILE: Final = {media_type: {"schema": {"type": "string", "format": "binary"}} for media_type in MEDIA_TYPES.values()}
+_UPLOAD: Final[dict[str, Any]] = {"requestBody": {"required": True, "content": _FILE}}
+_DOWNLOAD: Final[dict[int | str, dict[str, Any]]] = {200: {"content": _FILE}}
 
 
-class RowProblem(BaseModel):
-    row: int
-    field: str
-    problem: str
+@final
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """The query of an import."""
+
+    column: Annotated[tuple[str, ...], Query(max_length=40, description="field=column: what a field is called in the file.")] = ()
+    dry_run: Annotated[bool, Query(description="Check every row and write none.")] = False
+    skip_bad: Annotated[bool, Query(description="Skip bad rows instead of refusing the file.")] = False
 
 
-class ImportOut(BaseModel):
-    """What came of it: rows written, there already, or bad; the first problems by row; columns that meant nothing."""
-
-    rows: int
-    written: int
-    unchanged: int
-    bad: int
-    problems: list[RowProblem]
-    unread: list[str]
-    resumed: int
-    complete: bool
+Options = Annotated[ImportOptions, Depends()]
+FormatQuery = Annotated[Format, Query(description="The format of the file.")]
 
 
-@router.post("/import/{what}", response_model=ImportOut, openapi_extra={"requestBody": _FILES})
-async def bring(
-    what: What,
-    request: Request,
-    use: Use,
-    caller: Data,
-    column: Annotated[list[str], Query(max_length=40, description="field=column: what a field is called in the file.")] = [],  # noqa: B006
-    dry_run: Annotated[bool, Query(description="Check every row, and write none.")] = False,
-    skip_bad: Annotated[bool, Query(description="Leave bad rows out, rather than refuse the file.")] = False,
-) -> Any:
-    """Import a file: the body, in the format of its Content-Type. All rows are checked before any is written.
+@router.post("/import/profiles", response_model=ImportResult, openapi_extra=_UPLOAD)
+async def import_profiles(request: Request, cases: Cases, caller: DataCaller, options: Options) -> Any:
+    """Import a file of profiles: the body, in the format of its Content-Type. All rows are checked before any is written.
 
-    The same file again goes on where it stopped, or changes nothing.
+    The same file again continues where it stopped, or changes nothing.
     """
     del caller
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    kind = next((one for one, known in MEDIA.items() if known == media), None)
-    if kind is None:
+    return await _import(request, cases, "profiles", options)
+
+
+@router.post("/import/swipes", response_model=ImportResult, openapi_extra=_UPLOAD)
+async def import_swipes(request: Request, cases: Cases, caller: DataCaller, options: Options) -> Any:
+    """Import a swipe table: the body, in the format of its Content-Type. All rows are checked before any is written.
+
+    The same file again continues where it stopped, or changes nothing.
+    """
+    del caller
+    return await _import(request, cases, "swipes", options)
+
+
+@router.get("/export/profiles", response_class=Response, responses=_DOWNLOAD)
+async def export_profiles(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
+    """All profiles, as the import takes them. In CSV, texts that look like formulas begin with '."""
+    del caller
+    return _export(request, cases, "profiles", format)
+
+
+@router.get("/export/swipes", response_class=Response, responses=_DOWNLOAD)
+async def export_swipes(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
+    """All swipes as a swipe table, as the import takes it. In CSV, texts that look like formulas begin with '."""
+    del caller
+    return _export(request, cases, "swipes", format)
+
+
+async def _import(request: Request, cases: UseCases, table: str, options: ImportOptions) -> ImportResult | Response:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    format = next((name for name, known in MEDIA_TYPES.items() if known == media_type), None)
+    if format is None:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     with tempfile.NamedTemporaryFile() as file:
         try:
@@ -89,44 +98,32 @@ async def bring(
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()
-        asked = ImportRequest(Path(file.name), kind, columns_of(column), dry_run, skip_bad)
-        result = await to_thread.run_sync(_imported, use.context, what, asked, limiter=_turns(request))
-    if not (dry_run or result.complete):
-        errors = [{"field": f"row {one.row}, {one.field}", "problem": one.problem} for one in result.problems]
+        asked = ImportRequest(Path(file.name), format, column_mapping(options.column), options.dry_run, options.skip_bad)
+        result = await to_thread.run_sync(_imported, cases.context, table, asked, limiter=_limiter(request))
+    if not (options.dry_run or result.complete):
+        errors = [{"field": f"row {bad.row}, {bad.field}", "problem": bad.problem} for bad in result.problems]
         detail = f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written"
         return problem(request.scope["request_id"], HTTPStatus.UNPROCESSABLE_ENTITY, "bad-rows", detail, errors=errors)
-    return shown(result)
+    return result
 
 
-@router.get("/export/{what}", response_class=Response, responses=_DOWNLOADS)
-async def put_away(what: What, request: Request, use: Use, caller: Data, format: Annotated[Format, Query()] = "csv") -> Response:
-    """Everybody's profiles or swipes, as import takes them. In CSV, texts that look like formulas begin with '."""
-    del caller
-    body = pieces(exported(use.context, what), COLUMNS[what], format)
-    name = {"content-disposition": f'attachment; filename="{what}.{format}"'}
-    return StreamingResponse(_in_turns(body, _turns(request)), media_type=MEDIA[format], headers=name)
+def _imported(context: Context, table: str, asked: ImportRequest) -> ImportResult:
+    if table == "profiles":
+        return FileImport(context, ProfileImport(context)).run(asked)
+    return FileImport(context, SwipeImport(context)).run(asked)
 
 
-async def _in_turns(body: Iterator[bytes], turns: CapacityLimiter) -> AsyncIterator[bytes]:
-    while (piece := await to_thread.run_sync(next, body, None, limiter=turns)) is not None:
+def _export(request: Request, cases: UseCases, table: str, format: Format) -> Response:
+    body = pieces(export_batches(cases.context, table), COLUMNS[table], format)
+    headers = {"content-disposition": f'attachment; filename="{table}.{format}"'}
+    return StreamingResponse(_streamed(body, _limiter(request)), media_type=MEDIA_TYPES[format], headers=headers)
+
+
+async def _streamed(body: Iterator[bytes], limiter: CapacityLimiter) -> AsyncIterator[bytes]:
+    while (piece := await to_thread.run_sync(next, body, None, limiter=limiter)) is not None:
         yield piece
 
 
-def _turns(request: Request) -> CapacityLimiter:
-    turns: CapacityLimiter = request.app.state.transfers
-    return turns
-
-
-def columns_of(given: list[str]) -> Mapping[str, str]:
-    """From field=column, as it is said in queries and on the command line."""
-    pairs = [one.partition("=") for one in given]
-    for field, equals, column in pairs:
-        if not (field and equals and column):
-            raise InvalidInput("column", "must be field=column, such as id=user_id")
-    return {field: column for field, _, column in pairs}
-
-
-def _imported(context: Context, what: str, asked: ImportRequest) -> ImportResult:
-    if what == "profiles":
-        return Importing(context, ProfileImport(context)).run(asked)
-    return Importing(context, SwipeImport(context)).run(asked)
+def _limiter(request: Request) -> CapacityLimiter:
+    limiter: CapacityLimiter = request.app.state.transfer_limiter
+    return limiter

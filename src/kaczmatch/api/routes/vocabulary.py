@@ -1,70 +1,49 @@
-"""The names of tags and features, and what people can be."""
+"""The terms and kinds that profiles are made of."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
 
-from kaczmatch.api.guards import Asker, Use, scoped
-from kaczmatch.api.shapes import Shape, Word
-from kaczmatch.api.words import current_words
+from kaczmatch.api.authentication import AnyCaller, Cases, scoped
 from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.schemas.vocabulary import ProfileVocabulary, VocabularyChangeRequest, VocabularyTerm
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.domain.context import Context
 
 router = APIRouter(prefix="/vocabulary", tags=["vocabulary"])
 
 
-class NameOut(BaseModel):
-    name: str
-    is_tag: bool
-    retired: bool
-
-
-class VocabularyOut(BaseModel):
-    version: int
-    names: list[NameOut]
-    kinds: list[str]
-    minimum_age: int
-
-
-class Rename(Shape):
-    old: Word
-    new: Word
-
-
-class ChangeIn(Shape):
-    """All of it, or nothing: names are renamed, then retired, then added."""
-
-    rename: list[Rename] = Field([], max_length=1_000)
-    retire: list[Word] = Field([], max_length=1_000)
-    add_tags: list[Word] = Field([], max_length=1_000)
-    add_features: list[Word] = Field([], max_length=1_000)
-
-    def apply(self, words: Vocabulary) -> Vocabulary:
-        for one in self.rename:
-            words = words.rename(one.old, one.new)
-        for name in self.retire:
-            words = words.retire(name)
-        return words.add(self.add_tags, self.add_features)
-
-
-@router.get("", response_model=VocabularyOut)
-def vocabulary(use: Use, caller: Asker) -> VocabularyOut:
+@router.get("")
+def get_vocabulary(cases: Cases, caller: AnyCaller) -> ProfileVocabulary:
+    """What a profile may contain."""
     del caller
-    return _told(current_words(use.context), use.context)
+    return _response(cases.models.vocabulary(), cases.context)
 
 
-@router.patch("", response_model=VocabularyOut)
-def change(body: ChangeIn, use: Use, caller: Annotated[Caller, Depends(scoped(OPERATOR))]) -> VocabularyOut:
-    """Add, rename or retire names; what was learned stays."""
+@router.patch("")
+def change_vocabulary(
+    body: VocabularyChangeRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(OPERATOR))]
+) -> ProfileVocabulary:
+    """Add, rename or retire terms. What was learned stays."""
     del caller
-    return _told(use.models.change_words(body.apply), use.context)
+
+    def changed(vocabulary: Vocabulary) -> Vocabulary:
+        for rename in body.rename:
+            vocabulary = vocabulary.rename(rename.old, rename.new)
+        for name in body.retire:
+            vocabulary = vocabulary.retire(name)
+        return vocabulary.add(body.add_tags, body.add_features)
+
+    return _response(cases.models.change_vocabulary(changed), cases.context)
 
 
-def _told(words: Vocabulary, context: Context) -> VocabularyOut:
-    names = [NameOut(name=one.name, is_tag=one.is_tag, retired=one.retired) for one in words.terms]
+def _response(vocabulary: Vocabulary, context: Context) -> ProfileVocabulary:
     schema = context.config.schema
-    return VocabularyOut(version=words.version, names=names, kinds=list(schema.kinds), minimum_age=schema.minimum_age)
+    return ProfileVocabulary(
+        version=vocabulary.version,
+        terms=tuple(VocabularyTerm(name=term.name, is_tag=term.is_tag, retired=term.retired) for term in vocabulary.terms),
+        kinds=tuple(schema.kinds),
+        minimum_age=schema.minimum_age,
+    )

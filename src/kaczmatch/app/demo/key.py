@@ -10,31 +10,31 @@ from kaczmatch.service.access.credentials import SCOPES, Credentials, Unauthenti
 NAME: Final = "demo (this machine only)"
 
 
-def demo_keys(access: Credentials) -> frozenset[str]:
-    kept = access.keys()
-    return frozenset(key.id for key in kept if key.name == NAME)
+def demo_key_ids(credentials: Credentials) -> frozenset[str]:
+    keys = credentials.keys()
+    return frozenset(key.id for key in keys if key.name == NAME)
 
 
-def demo_key(access: Credentials, file: Path) -> str:
+def demo_key(credentials: Credentials, file: Path) -> str:
     """Its text: the one in the file while it is valid, or a new one."""
     if file.is_file():
         text = file.read_text(encoding="ascii").strip()
         try:
-            access.caller(text)
+            credentials.caller(text)
         except Unauthenticated:
             file.unlink()
         else:
             return text
-    _, text = access.create(NAME, tuple(SCOPES))
+    _, text = credentials.create(NAME, tuple(SCOPES))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=0o600)
     file.write_text(text, encoding="ascii")
     return text
 
 
-def without_demo_keys(access: Credentials) -> None:
+def revoke_demo_keys(credentials: Credentials) -> None:
     """A store that was played with goes into service: the demo's keys end."""
-    kept = access.keys()
-    for key in kept:
+    keys = credentials.keys()
+    for key in keys:
         if key.name == NAME and key.revoked is None:
-            access.revoke(key.id).result()
+            credentials.revoke(key.id).result()

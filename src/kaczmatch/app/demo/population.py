@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.recommend.people.schema import DATING, Schema
-from kaczmatch.service.meeting.profiles import ProfileInput
+from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
     "woman": (
@@ -44,7 +44,7 @@ _LOVES, _MINDS = 1.6, 1.4  # what a tag of the type one loves adds to the log-od
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Invented:
+class DemoPopulation:
     """Everybody, and what each of them likes: a row of weights over the vocabulary's tags."""
 
     people: dict[str, ProfileInput]
@@ -52,11 +52,11 @@ class Invented:
     tastes: Matrix
     names: tuple[str, ...]
 
-    def likes(self, place: int, tags: Matrix) -> Matrix:
+    def like_log_odds(self, place: int, tags: Matrix) -> Matrix:
         """The log-odds with which somebody likes each row of tags."""
         return np.asarray(tags @ self.tastes[place] - 1.0)
 
-    def found(self, words: str) -> list[str]:
+    def search(self, words: str) -> list[str]:
         """Who has a name that begins so, or a tag of that name; everybody, for nothing."""
         begin = words.strip().lower()
         if not begin:
@@ -75,7 +75,7 @@ class Invented:
         return {name: float(weight) for name, weight in zip(self.names, row.tolist(), strict=True) if weight}
 
 
-def invent(people: int, seed: int, names: Sequence[str], today: date, schema: Schema = DATING) -> Invented:
+def draw_population(people: int, seed: int, names: Sequence[str], today: date, schema: Schema = DATING) -> DemoPopulation:
     """So many people over the tags of a vocabulary; types keep to the tags that are in it."""
     rng = np.random.default_rng(seed)
     places = {name: place for place, name in enumerate(names)}
@@ -91,7 +91,7 @@ def invent(people: int, seed: int, names: Sequence[str], today: date, schema: Sc
         tastes[row, types[loved]] = _LOVES
         identifier, about = _about(row, tags[row], names, today, schema, rng)
         made[identifier] = about
-    return Invented(made, tags, tastes, tuple(names))
+    return DemoPopulation(made, tags, tastes, tuple(names))
 
 
 def _about(
@@ -114,8 +114,7 @@ def _about(
         i_look_for=look_for,
         youngest=max(schema.minimum_age, age - int(rng.integers(5, 12))),
         oldest=age + int(rng.integers(5, 14)),
-        latitude=float(TOWN[0] + rng.normal(0, 0.2)),
-        longitude=float(TOWN[1] + rng.normal(0, 0.3)),
+        location=Coordinates(latitude=float(TOWN[0] + rng.normal(0, 0.2)), longitude=float(TOWN[1] + rng.normal(0, 0.3))),
         within_km=float(rng.choice([50.0, 100.0, 200.0])),
         tags=frozenset(names[place] for place in np.flatnonzero(tags).tolist()),
     )

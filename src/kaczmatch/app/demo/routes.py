@@ -2,88 +2,91 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Annotated
+from datetime import timedelta
+from typing import Annotated, final
 
 from fastapi import APIRouter, Header, Query, Request
-from pydantic import BaseModel
 
-from kaczmatch.api.guards import Somebody, Use, is_local
+from kaczmatch.api.authentication import Cases, UserPath, is_local
 from kaczmatch.api.problems import Forbidden
-from kaczmatch.api.shapes import Face, Place
-from kaczmatch.api.words import current_words
-from kaczmatch.app.demo.population import TOWN, Invented
+from kaczmatch.api.responses import summary
+from kaczmatch.app.demo.population import TOWN, DemoPopulation
+from kaczmatch.schemas.base import ResponseModel
+from kaczmatch.schemas.profiles import Coordinates
+from kaczmatch.schemas.tokens import UserToken
 from kaczmatch.service.access.credentials import Caller
 from kaczmatch.service.domain.records import Person, PersonCounters
 
 _LIFE = timedelta(hours=12)
 
 
-class DemoToken(BaseModel):
-    token: str
-    expires: datetime
+@final
+class DemoPerson(ResponseModel):
+    """An invented person."""
 
-
-class DemoFace(Face):
-    i_am: list[str]
-    i_look_for: list[str]
+    id: str
+    name: str
+    age: int
+    tags: tuple[str, ...]
+    i_am: tuple[str, ...]
+    i_look_for: tuple[str, ...]
     swipes: int
 
 
-class DemoPeople(BaseModel):
-    """Some people, whether there are more, and where all of them live."""
+@final
+class DemoPage(ResponseModel):
+    """Some invented people, whether there are more, and where all of them live."""
 
-    people: list[DemoFace]
+    people: tuple[DemoPerson, ...]
     more: bool
-    place: Place
+    location: Coordinates
 
 
-class DemoTaste(BaseModel):
-    """Log-odds that each tag adds to a like, without those that add nothing; None for somebody who is not simulated."""
+@final
+class DemoTaste(ResponseModel):
+    """The log-odds that each tag adds to a like, without zeros; null for a person who is not simulated."""
 
     weights: dict[str, float] | None
 
 
-def demo_router(invented: Invented, host: Caller) -> APIRouter:
+def demo_router(invented: DemoPopulation, host: Caller) -> APIRouter:
     """Answers this machine alone, and no other site's page: those cannot send the header. `host` signs visitors' tokens."""
     router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
 
-    @router.get("/people", response_model=DemoPeople)
+    @router.get("/people", response_model=DemoPage)
     def people(
         request: Request,
-        use: Use,
+        cases: Cases,
         limit: Annotated[int, Query(ge=1, le=200)] = 12,
         skip: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
         find: Annotated[str, Query(max_length=80)] = "",
-    ) -> DemoPeople:
+    ) -> DemoPage:
         """Some of the invented people; of a name or with a tag, if one is looked for."""
         check_local(request)
-        words, now = current_words(use.context), use.context.clock()
-        wanted = invented.found(find)
-        page = wanted[skip : skip + limit]
-        with use.context.store.read() as reader:
-            found = reader.many(Person, [(user,) for user in page])
-            standings = reader.many(PersonCounters, [(user,) for user in page])
-        told = []
-        for user in page:
-            one, standing = found.get((user,)), standings.get((user,))
-            if one is not None:
-                face = Face.of(one, words, now).model_dump()
-                swipes = 0 if standing is None else standing.swipes
-                told.append(DemoFace(**face, i_am=list(one.i_am), i_look_for=list(one.i_look_for), swipes=swipes))
-        return DemoPeople(people=told, more=len(wanted) > skip + limit, place=Place(latitude=TOWN[0], longitude=TOWN[1]))
+        vocabulary, now = cases.models.vocabulary(), cases.context.clock()
+        found = invented.search(find)
+        page = [(user,) for user in found[skip : skip + limit]]
+        with cases.context.store.read() as reader:
+            stored, counters = reader.many(Person, page), reader.many(PersonCounters, page)
+        shown = []
+        for person in (stored[key] for key in page if key in stored):
+            swipes = counters[person.id,].swipes if (person.id,) in counters else 0
+            known = summary(person, vocabulary, now).model_dump()
+            shown.append(DemoPerson(**known, i_am=person.i_am, i_look_for=person.i_look_for, swipes=swipes))
+        location = Coordinates(latitude=TOWN[0], longitude=TOWN[1])
+        return DemoPage(people=tuple(shown), more=len(found) > skip + limit, location=location)
 
-    @router.post("/tokens/{user}", response_model=DemoToken)
-    def token(request: Request, user: Somebody, use: Use, x_kaczmatch_demo: Annotated[str, Header()] = "") -> DemoToken:
+    @router.post("/tokens/{user}", response_model=UserToken)
+    def token(request: Request, user: UserPath, cases: Cases, x_kaczmatch_demo: Annotated[str, Header()] = "") -> UserToken:
         """Be anybody, or somebody new; with the header `X-Kaczmatch-Demo: 1`."""
         check_local(request)
         if x_kaczmatch_demo != "1":
             raise Forbidden("the demo's own pages send a header with this")
-        minted, expires = use.access.mint(host, user, _LIFE)
-        return DemoToken(token=minted, expires=expires)
+        token, expires = cases.credentials.create_user_token(host, user, _LIFE)
+        return UserToken(token=token, expires=expires)
 
     @router.get("/people/{user}/taste", response_model=DemoTaste)
-    def taste(request: Request, user: Somebody) -> DemoTaste:
+    def taste(request: Request, user: UserPath) -> DemoTaste:
         """What a simulated person really likes, to compare with what was learned."""
         check_local(request)
         return DemoTaste(weights=invented.taste(user))

@@ -1,1 +1,1 @@
-"""What a team would use instead, behind one protocol; a library is imported when its peers are asked for."""
+"""Learners of other libraries under the same protocol, and how they compare with ours."""

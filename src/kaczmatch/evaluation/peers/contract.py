@@ -1,4 +1,4 @@
-"""What a peer is: somebody else's learner, under the protocol that ours are tested under."""
+"""What a peer is: a learner of another library, under the protocol that ours are tested under."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.trial import Places, Trial
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 
 Clock = Callable[[], float]  # seconds
 Advance = Callable[[int], None]
@@ -15,16 +15,16 @@ Advance = Callable[[int], None]
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Showing:
-    """What a peer did: each user's AUC after each number of swipes, what it said before each swipe, how long it took.
+class PeerResult:
+    """How a peer did.
 
-    ``auc`` is NaN where a user cannot be tested. ``said`` are log-odds of a like for `trial.rows(users, 0, times[-1])`, each said before
-    the swipe was learned from; None where the peer says no probabilities.
+    ``auc`` is each user's AUC after each number of swipes, NaN where a user cannot be tested. ``log_odds`` are those of a like for
+    `trial.rows(users, 0, times[-1])`, each predicted before the swipe was learned from; None where the peer predicts no probabilities.
     """
 
     auc: Matrix  # times x users
-    said: Vector | None
-    seconds_a_swipe: float
+    log_odds: Vector | None
+    seconds_per_swipe: float
 
 
 class Peer(Protocol):
@@ -38,23 +38,23 @@ class Peer(Protocol):
         """Whether it learns from a user's own swipes alone."""
         ...
 
-    def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing: ...
+    def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult: ...
 
 
 class PeerModel(Protocol):
-    """One person's model in somebody else's library."""
+    """One user's model in another library."""
 
     @property
-    def says_probabilities(self) -> bool:
+    def predicts_probabilities(self) -> bool:
         """Whether its scores are log-odds of a like."""
         ...
 
-    def form(self, features: Vector) -> Any:
-        """A candidate as the library likes it best; making it is not timed."""
+    def encode(self, features: Vector) -> Any:
+        """A candidate in the form that the library takes fastest; encoding is not timed."""
         ...
 
     def learn(self, candidate: Any, like: bool) -> None: ...
 
     def scores(self, features: Matrix) -> Vector:
-        """Higher for whom the person would rather like."""
+        """Higher for candidates that the user is likelier to like."""
         ...

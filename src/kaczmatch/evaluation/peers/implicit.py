@@ -10,7 +10,7 @@ from implicit.cpu.bpr import BayesianPersonalizedRanking
 from scipy.sparse import csr_array, csr_matrix
 from threadpoolctl import threadpool_limits
 
-from kaczmatch.evaluation.peers.from_others import BPR, Factors, PopulationPeer
+from kaczmatch.evaluation.peers.population import BPR, Factors, PopulationPeer
 
 # On the fit users of the two logs in docs/peers.md: ALS far better than by the defaults (100 factors) on both, BPR on one and no worse on the other.
 _RANKING: dict[str, Any] = {"factors": 8, "learning_rate": 0.03, "regularization": 0.05}

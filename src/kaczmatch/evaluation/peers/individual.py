@@ -1,4 +1,4 @@
-"""Peers that know a person by that person's own swipes: a model each."""
+"""Peers that learn from each user's own swipes: one model per user."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from kaczmatch.core.ranking_metrics import auc
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.frozen import to_rounding
-from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, Showing
-from kaczmatch.evaluation.trial import Places, Trial
+from kaczmatch.evaluation.measures.holdout_ranking import rounded
+from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerModel, PeerResult
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 
 Making = Callable[[int], PeerModel]  # with a seed
 
@@ -21,17 +21,17 @@ Making = Callable[[int], PeerModel]  # with a seed
 @final
 @dataclass(frozen=True, slots=True)
 class IndividualPeer:
-    """Sees a candidate's tags, and the candidate's appeal as one more feature where it is told to."""
+    """Sees a candidate's tags and, with `appeal`, the candidate's appeal as one more feature."""
 
     name: str
     make: Making
     appeal: bool = False
     individual: bool = True
 
-    def show(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> Showing:
+    def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult:
         areas = np.full((len(times), len(users)), np.nan)
-        said: list[float] = []
-        says = self._model(trial).says_probabilities
+        log_odds: list[float] = []
+        predicts = self._model(trial).predicts_probabilities
         seconds: list[float] = []
         testable = [set(trial.testable(t).tolist()) for t in times]
         for column, user in enumerate(users.tolist()):
@@ -40,19 +40,19 @@ class IndividualPeer:
             for place, t in enumerate(times):
                 rows = trial.rows(np.array([user]), done, t)
                 done = t
-                for row, features in zip(rows.tolist(), self._features(trial, rows, trial.seen[rows]), strict=True):
-                    if says:
-                        said.append(float(model.scores(features[None])[0]))
-                    candidate, like = model.form(features), bool(trial.table.like[row])
+                for row, features in zip(rows.tolist(), self._features(trial, rows, trial.appeal_when_swiped[rows]), strict=True):
+                    if predicts:
+                        log_odds.append(float(model.scores(features[None])[0]))
+                    candidate, like = model.encode(features), bool(trial.table.like[row])
                     begun = clock()
                     model.learn(candidate, like)
                     seconds.append(clock() - begun)
                 if user in testable[place]:
-                    rest = trial.rest_rows(np.array([user]), t)
-                    scores = model.scores(self._features(trial, rest, trial.ranked_appeal(rest, t)))
-                    areas[place, column] = auc(to_rounding(scores), trial.table.like[rest])
+                    rest = trial.holdout_rows(np.array([user]), t)
+                    scores = model.scores(self._features(trial, rest, trial.appeal_when_ranked(rest, t)))
+                    areas[place, column] = auc(rounded(scores), trial.table.like[rest])
             advance(len(times))
-        return Showing(areas, np.array(said) if says else None, float(np.median(seconds)) if seconds else math.nan)
+        return PeerResult(areas, np.array(log_odds) if predicts else None, float(np.median(seconds)) if seconds else math.nan)
 
     def _model(self, trial: Trial) -> PeerModel:
         return self.make(trial.protocol.seed)

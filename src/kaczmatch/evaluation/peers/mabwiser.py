@@ -20,13 +20,13 @@ _EXPLORATION, _RIDGE = 0.1, 5.0  # what is ranked is ranked once: at the default
 class BanditModel:
     """Candidates are ranked by what the policy expects of showing them, its exploration included."""
 
-    says_probabilities = False
+    predicts_probabilities = False
 
     def __init__(self, policy: Any, seed: int) -> None:
         self._bandit = MAB([_SHOW], policy, seed=seed)
         self._empty = True
 
-    def form(self, features: Vector) -> Matrix:
+    def encode(self, features: Vector) -> Matrix:
         return _with_constant(features[None])
 
     def learn(self, candidate: Matrix, like: bool) -> None:

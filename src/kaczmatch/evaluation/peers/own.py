@@ -1,4 +1,4 @@
-"""A learner of ours under the peers' protocol, one live swipe at a time: that is what its time is measured by."""
+"""Our own learners under the peers' protocol, one live swipe at a time: so their time is measured in the same way."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.evaluation.contenders import Contender
 from kaczmatch.evaluation.peers.individual import IndividualPeer
+from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 
 
 @final
 class OwnModel:
-    """Live calls of one contender, for one person."""
+    """Live calls of one contender, for one user."""
 
-    says_probabilities = False  # its scores are not log-odds
+    predicts_probabilities = False  # its scores are not log-odds
 
     def __init__(self, contender: Contender, appeal: bool) -> None:
         self._learner = contender.learner
         self._state = contender.learner.start(contender.prior)
         self._appeal = appeal
 
-    def form(self, features: Vector) -> ShownCandidate:
+    def encode(self, features: Vector) -> ShownCandidate:
         return ShownCandidate(features[:-1], float(features[-1])) if self._appeal else ShownCandidate(features)
 
     def learn(self, candidate: ShownCandidate, like: bool) -> None:

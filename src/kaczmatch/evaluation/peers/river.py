@@ -39,17 +39,17 @@ def in_steps(features: Vector) -> Candidate:
 class RiverModel:
     """Any of River's classifiers."""
 
-    says_probabilities = True
+    predicts_probabilities = True
 
-    def __init__(self, classifier: Any, form: Callable[[Vector], Candidate]) -> None:
+    def __init__(self, classifier: Any, encode: Callable[[Vector], Candidate]) -> None:
         self._classifier = classifier
-        self.form = form
+        self.encode = encode
 
     def learn(self, candidate: Candidate, like: bool) -> None:
         self._classifier.learn_one(candidate, like)
 
     def scores(self, features: Matrix) -> Vector:
-        said = [self._classifier.predict_proba_one(self.form(row)).get(True, 0.5) for row in features]
+        said = [self._classifier.predict_proba_one(self.encode(row)).get(True, 0.5) for row in features]
         return np.asarray(logit(np.clip(said, _SUREST, 1.0 - _SUREST)))
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn: stochastic gradient descent a swipe, and a logistic regression fitted anew to all swipes so far."""
+"""scikit-learn: one step of stochastic gradient descent per swipe, and a logistic regression fitted anew to all swipes so far."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kaczmatch.evaluation.peers.individual import IndividualPeer
 class GradientModel:
     """`SGDClassifier.partial_fit` with the logistic loss."""
 
-    says_probabilities = True
+    predicts_probabilities = True
 
     def __init__(self, seed: int) -> None:
         self._classifier = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.1, random_state=seed)
         self._empty = True
 
-    def form(self, features: Vector) -> Matrix:
+    def encode(self, features: Vector) -> Matrix:
         return features[None]
 
     def learn(self, candidate: Matrix, like: bool) -> None:
@@ -37,14 +37,14 @@ class GradientModel:
 class RefittedModel:
     """`LogisticRegression.fit` after every swipe; before it has seen a like and a pass it knows the rate alone."""
 
-    says_probabilities = True
+    predicts_probabilities = True
 
     def __init__(self) -> None:
         self._seen: list[Vector] = []
         self._likes: list[bool] = []
         self._classifier = LogisticRegression(C=0.3, solver="liblinear")
 
-    def form(self, features: Vector) -> Vector:
+    def encode(self, features: Vector) -> Vector:
         return features
 
     def learn(self, candidate: Vector, like: bool) -> None:

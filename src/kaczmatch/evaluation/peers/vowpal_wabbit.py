@@ -18,19 +18,19 @@ _BITS = 14  # of its table of weights: room for thousands of tags
 class VowpalWabbitModel:
     """Lines of text, as Vowpal Wabbit reads them."""
 
-    says_probabilities = True
+    predicts_probabilities = True
 
     def __init__(self) -> None:
         self._workspace = vowpalwabbit.Workspace(f"--loss_function logistic --quiet -b {_BITS}")
 
-    def form(self, features: Vector) -> str:
+    def encode(self, features: Vector) -> str:
         return "| " + " ".join(f"{place}:{features[place]:.9g}" for place in np.flatnonzero(features))
 
     def learn(self, candidate: str, like: bool) -> None:
         self._workspace.learn(f"{1 if like else -1} {candidate}")
 
     def scores(self, features: Matrix) -> Vector:
-        return np.array([self._workspace.predict(self.form(row)) for row in features], np.float64)
+        return np.array([self._workspace.predict(self.encode(row)) for row in features], np.float64)
 
 
 def peers() -> Sequence[IndividualPeer]:

@@ -32,7 +32,7 @@ _NOBODY: PersonNumbers = np.empty(0, np.int32)
 class Recommender:
     """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
 
-    With `discreet`, the order of a deck is the viewer's side alone: an order by both sides would let a viewer eligible changes
+    With `private_order`, a deck is ordered by the viewer's side alone. An order by both sides would let a viewer who changes
     tags again and again work out what others like.
     """
 

@@ -1,4 +1,4 @@
-"""Sessions of operators who use a browser: begun with a key, ended by leaving, by time, or with the key."""
+"""Sessions of operators in a browser. A session begins with a key. It ends by logging out, after an hour, or with the key."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SCOPES: Final = frozenset({OPERATOR, DATA})  # what a page may ask for, of what
 class ConsoleSessions:
     """The store knows a session by a hash of its secret, which the browser alone has."""
 
-    access: Credentials
+    credentials: Credentials
     random: Callable[[], str] = secrets.token_urlsafe
 
     def begin(self, credential: str) -> tuple[str, Caller]:
         """A session's secret, for a key with the operator's scope."""
-        caller = self.access.caller(credential)
+        caller = self.credentials.caller(credential)
         if caller.user is not None or OPERATOR not in caller.scopes or not credential.startswith("kz_"):
             raise Unauthenticated(f"this needs a key with the scope {OPERATOR!r}")
-        context, secret = self.access.context, self.random()
+        context, secret = self.credentials.context, self.random()
         now = context.clock()
         session = StoredConsoleSession(secret_hash=_hash(secret), service_key=caller.key, until=now + LIFE)
 
@@ -47,12 +47,12 @@ class ConsoleSessions:
 
     def caller(self, secret: str) -> Caller | None:
         """Whose session it is, if it is one."""
-        context = self.access.context
+        context = self.credentials.context
         with context.store.read() as reader:
             session = reader.get(StoredConsoleSession, _hash(secret))
         if session is None or session.until <= context.clock():
             return None
-        caller = self.access.by_id(session.service_key)
+        caller = self.credentials.caller_of_key(session.service_key)
         return caller if caller is not None and OPERATOR in caller.scopes else None
 
     def token(self, secret: str) -> tuple[str, datetime, Caller]:
@@ -61,10 +61,10 @@ class ConsoleSessions:
         if caller is None:
             raise Unauthenticated("the session has ended")
         lent = Caller(caller.key, caller.scopes & _SCOPES)
-        return *self.access.lend(lent, TOKEN_LIFE), lent
+        return *self.credentials.create_page_token(lent, TOKEN_LIFE), lent
 
     def end(self, secret: str) -> None:
-        self.access.context.store.write(lambda tx: tx.drop(StoredConsoleSession, _hash(secret))).result()
+        self.credentials.context.store.write(lambda tx: tx.drop(StoredConsoleSession, _hash(secret))).result()
 
 
 def _hash(secret: str) -> str:

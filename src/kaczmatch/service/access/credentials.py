@@ -1,7 +1,7 @@
-"""Who may ask for what: service keys of an app's back end, and short-lived tokens it mints for one user.
+"""Who may call: service keys of an app's back end, and short-lived tokens that it creates for one user each.
 
-A key is shown once and kept as a hash: it is 256 random bits, so a plain hash cannot be searched. A token is a signed statement
-(JWT, HS256) that names its user and the key it was minted with; revoking the key ends its tokens too.
+A key is shown once and stored as a hash. It has 256 random bits, so a plain hash cannot be searched. A token is a signed JWT
+(HS256) that names its user and the key that created it. Revoking the key ends its tokens, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kaczmatch.service.domain.store import Transaction
 APP, TOKENS, DATA, OPERATOR = "app", "tokens", "data", "operator"
 SCOPES = {
     APP: "act for every user: profiles, decks, swipes, matches",
-    TOKENS: "mint short-lived tokens for one user each",
+    TOKENS: "create short-lived tokens for one user each",
     DATA: "import and export profiles and swipes, read the feed",
     OPERATOR: "reports, vocabulary, figures, one user's timeline",
 }
@@ -50,7 +50,7 @@ class Caller:
     key: str
     scopes: frozenset[str]
     user: str | None = None
-    minted: datetime | None = field(default=None, compare=False)  # a user's token
+    issued: datetime | None = field(default=None, compare=False)  # when the token of a user was created
 
     def may_act_for(self, user: str) -> bool:
         return self.user == user if self.user is not None else APP in self.scopes
@@ -59,20 +59,20 @@ class Caller:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Credentials:
-    """Keys and tokens. `secret` signs tokens, and is kept outside the store."""
+    """The use cases of keys and tokens. `secret` signs tokens and is kept outside the store."""
 
     context: Context
     secret: bytes
     random: Callable[[int], bytes] = secrets.token_bytes
-    farewells: ErasedTokens = field(init=False)
+    erased_tokens: ErasedTokens = field(init=False)
     _cache: dict[str, tuple[ServiceKey, datetime]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "farewells", ErasedTokens(self.context, self.secret))
+        object.__setattr__(self, "erased_tokens", ErasedTokens(self.context, self.secret))
 
     def create(self, name: str, scopes: Collection[str], *, expires: datetime | None = None) -> tuple[ServiceKey, str]:
-        """A new key, and its text, which nobody can show again."""
+        """A new key and its text. The text cannot be shown again."""
         for scope in scopes:
             if scope not in SCOPES:
                 raise InvalidInput("scopes", f"there is no scope {scope!r}; {did_you_mean(scope, SCOPES)}")
@@ -100,7 +100,7 @@ class Credentials:
             return reader.find(ServiceKey)
 
     def revoke(self, identifier: str) -> Future[ServiceKey]:
-        """End a key, and every token minted with it."""
+        """End a key, and every token that was created with it."""
 
         def work(transaction: Transaction) -> ServiceKey:
             key = transaction.get(ServiceKey, identifier)
@@ -134,8 +134,8 @@ class Credentials:
         self._cache.pop(identifier, None)
         return new, f"{_PREFIX}_{made}_{secret}"
 
-    def mint(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
-        """A token with which somebody's own device may ask for them, for a while."""
+    def create_user_token(self, caller: Caller, user: str, life: timedelta = timedelta(minutes=15)) -> tuple[str, datetime]:
+        """A token with which a user's own device may call for that user, for a while."""
         if not timedelta(seconds=1) <= life <= LONGEST_TOKEN:
             raise InvalidInput("seconds", f"must be from 1 to {LONGEST_TOKEN.total_seconds():.0f}")
         now = self.context.clock()
@@ -143,14 +143,14 @@ class Credentials:
         claims = {"sub": checked_id(user), "kid": caller.key, "iat": now.timestamp(), "exp": expires}
         return jwt.encode(claims, self.secret, algorithm="HS256"), expires
 
-    def lend(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
-        """A token with which a page may ask for a back end's operator, for a moment; it can do no more than the key can."""
+    def create_page_token(self, caller: Caller, life: timedelta) -> tuple[str, datetime]:
+        """A token with which the console's page may call for a moment. It can do no more than its key."""
         expires = self.context.clock() + life
         claims = {"kid": caller.key, "scopes": sorted(caller.scopes), "exp": expires}
         return jwt.encode(claims, self.secret, algorithm="HS256"), expires
 
     def caller(self, credential: str) -> Caller:
-        """Who holds this credential; raises where it is not, or no longer, one."""
+        """Who holds this credential. Raises Unauthenticated if it is not valid, or no longer."""
         if credential.startswith(f"{_PREFIX}_"):
             return self._by_key(credential)
         return self._by_token(credential)
@@ -178,30 +178,30 @@ class Credentials:
             raise Unauthenticated("the token has expired")
         key = self._valid(str(claims["kid"]))
         if "sub" not in claims:
-            return self._lent(key, claims.get("scopes"))
+            return self._page_caller(key, claims.get("scopes"))
         if key is None or TOKENS not in key.scopes:
-            raise Unauthenticated("the key that minted this token was revoked")
+            raise Unauthenticated("the key that created this token was revoked")
         user, iat = str(claims["sub"]), claims.get("iat")
-        minted = datetime.fromtimestamp(iat, UTC) if isinstance(iat, float | int) else None
-        if minted is None or self.farewells.ended(user, minted):
-            raise _left()
-        return Caller(key.id, frozenset(), user, minted)
+        issued = datetime.fromtimestamp(iat, UTC) if isinstance(iat, float | int) else None
+        if issued is None or self.erased_tokens.is_ended(user, issued):
+            raise _erased()
+        return Caller(key.id, frozenset(), user, issued)
 
-    def welcome(self, caller: Caller, user: str) -> Callable[[Transaction], None]:
-        """Asked before somebody new is added: a device that does not know yet brings nobody back who has left."""
+    def check_not_erased(self, caller: Caller, user: str) -> Callable[[Transaction], None]:
+        """A check for `Profiles.put`: a token of an erased person must not add that person again."""
 
         def check(transaction: Transaction) -> None:
-            if caller.minted is not None and self.farewells.ended_by_now(transaction, user, caller.minted):
-                raise _left()
+            if caller.issued is not None and self.erased_tokens.is_ended_in(transaction, user, caller.issued):
+                raise _erased()
 
         return check
 
-    def _lent(self, key: ServiceKey | None, scopes: object) -> Caller:
+    def _page_caller(self, key: ServiceKey | None, scopes: object) -> Caller:
         if key is None or not isinstance(scopes, list):
-            raise Unauthenticated("the key that lent this token was revoked")
+            raise Unauthenticated("the key that created this token was revoked")
         return Caller(key.id, frozenset(key.scopes).intersection(scopes))
 
-    def by_id(self, identifier: str) -> Caller | None:
+    def caller_of_key(self, identifier: str) -> Caller | None:
         """Who holds a key, as long as it is valid."""
         key = self._valid(identifier)
         return None if key is None else Caller(key.id, frozenset(key.scopes))
@@ -227,8 +227,8 @@ class Credentials:
         return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor="keys", action=action)
 
 
-def _left() -> Unauthenticated:
-    return Unauthenticated("the person of this token has left; mint another one")
+def _erased() -> Unauthenticated:
+    return Unauthenticated("the person of this token was erased; create another token")
 
 
 def _hashed(secret: str) -> str:

@@ -1,6 +1,7 @@
-"""Tokens end with their person: whoever was erased is known for a day by a keyed hash, and older tokens are refused.
+"""Tokens of erased people are refused. Their ids are kept for one day as keyed hashes.
 
-The key is the secret that signs tokens, which is kept outside the store: who has the store alone cannot try names.
+The key is the secret that signs tokens. It is kept outside the store, so an attacker with a copy of the database cannot test
+guesses.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _AT_ONCE = 1_000
 @final
 @dataclass(slots=True, eq=False)
 class ErasedTokens:
-    """Who has left, as of a second ago at most; a work sees it as of now."""
+    """Who was erased, as of at most one second ago. A work sees it as of now."""
 
     context: Context
     secret: bytes
@@ -32,30 +33,30 @@ class ErasedTokens:
     _read: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, transaction: Transaction, user: str) -> None:
+    def record_erasure(self, transaction: Transaction, user: str) -> None:
         """Somebody is being erased."""
         transaction.put(ErasedUser(user_hash=self._hash(user), at=self.context.clock()))
 
-    def ended(self, user: str, minted: datetime) -> bool:
-        """Whether somebody has left since."""
+    def is_ended(self, user: str, issued: datetime) -> bool:
+        """Whether the person of a token was erased after it was issued."""
         with self._lock:
             now = self.context.clock()
             if self._read is None or not timedelta(0) <= now - self._read < _KNOWN_FOR:
                 with self.context.store.read() as reader:
                     self._left = {one.user_hash: one.at for one in _erased_users(reader)}
                 self._read = now
-        return _before(minted, self._left.get(self._hash(user)))
+        return _before(issued, self._left.get(self._hash(user)))
 
-    def ended_by_now(self, transaction: Transaction, user: str, minted: datetime) -> bool:
+    def is_ended_in(self, transaction: Transaction, user: str, issued: datetime) -> bool:
         erased = transaction.get(ErasedUser, self._hash(user))
-        return _before(minted, None if erased is None else erased.at)
+        return _before(issued, None if erased is None else erased.at)
 
     def _hash(self, user: str) -> str:
         return hmac.digest(self.secret, user.encode(), "sha256").hex()
 
 
 def drop_expired(context: Context) -> int:
-    """Those whose last token has expired."""
+    """Drop the hashes of people whose last token has expired. Returns how many."""
     limit = context.clock() - LONGEST_TOKEN
     with context.store.read() as reader:
         old = [one.user_hash for one in _erased_users(reader) if one.at < limit]
@@ -69,8 +70,8 @@ def drop_expired(context: Context) -> int:
     return len(old)
 
 
-def _before(minted: datetime, left: datetime | None) -> bool:
-    return left is not None and minted <= left
+def _before(issued: datetime, left: datetime | None) -> bool:
+    return left is not None and issued <= left
 
 
 def _erased_users(reader: Reader) -> Iterator[ErasedUser]:

@@ -33,7 +33,6 @@ class ServiceConfig:
     deck_life: timedelta = timedelta(hours=1)
     session_silence: timedelta = timedelta(minutes=30)
     policy: Policy = field(default_factory=MutualPolicy)
-    fusion: str = ""
     exposure_cap: float = 2.0
     appeal: AppealModel = field(default_factory=AppealModel)
     swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))
@@ -43,6 +42,3 @@ class ServiceConfig:
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)
     keep_messages: timedelta = timedelta(days=30)
-
-
-LARGEST_DECK = 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kaczmatch.service.domain.folding import without_undone
@@ -39,3 +39,10 @@ def standing_decisions(events: Iterable[Event]) -> dict[str, Event]:
             if before is None or not event.imported or event.at >= before.at:
                 latest[event.candidate] = event
     return latest
+
+
+def swipes_learned_from(events: Sequence[Event]) -> list[Event]:
+    """The likes and passes behind a person's present state: not undone, and since the last reset."""
+    kept = without_undone(events)
+    reset = max((place for place, event in enumerate(kept) if event.kind == EventKind.RESET), default=-1)
+    return [event for event in kept[reset + 1 :] if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP]

@@ -10,7 +10,7 @@ from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import PersonCounters
 from kaczmatch.service.domain.refusals import TooMany
 
-SWIPES, DECKS, EDITS = _KINDS = ("swipes", "decks", "edits")
+SWIPES, DECKS, EDITS, UNDOS = _KINDS = ("swipes", "decks", "edits", "undos")
 _PLACES: Final = {what: 2 * place for place, what in enumerate(_KINDS)}  # of the start of a window in seconds, and how many since
 _STORED: Final = Struct(f"<{2 * len(_KINDS)}q")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,8 +22,7 @@ def spend(counters: PersonCounters, what: str, limit: QuotaLimit, now: datetime)
     if limit.most is None:
         return counters.quota_use
     place, spent = _PLACES[what], [*_STORED.unpack(counters.quota_use or bytes(_STORED.size))]
-    seconds = (now - _EPOCH) // _SECOND
-    start = seconds - seconds % (length := limit.window // _SECOND)
+    start, length = _window(limit, now)
     if spent[place] == start + length:  # begun already, by a clock that was a little ahead
         start += length
     used = spent[place + 1] if spent[place] == start else 0
@@ -32,6 +31,22 @@ def spend(counters: PersonCounters, what: str, limit: QuotaLimit, now: datetime)
         raise TooMany(f"at most {limit.most} {what} in {_spoken(limit.window)}", wait)
     spent[place : place + 2] = start, used + 1
     return _STORED.pack(*spent)
+
+
+def give_back(counters: PersonCounters, what: str, limit: QuotaLimit, spent_at: datetime) -> bytes:
+    """What this person has spent without one that was spent at a moment, if the window of that moment is still counted."""
+    if limit.most is None or not counters.quota_use:
+        return counters.quota_use
+    place, spent = _PLACES[what], [*_STORED.unpack(counters.quota_use)]
+    if spent[place] == _window(limit, spent_at)[0] and spent[place + 1]:
+        spent[place + 1] -= 1
+    return _STORED.pack(*spent)
+
+
+def _window(limit: QuotaLimit, moment: datetime) -> tuple[int, int]:
+    """When the window of a moment begins, and how long it is, in seconds."""
+    seconds, length = (moment - _EPOCH) // _SECOND, limit.window // _SECOND
+    return seconds - seconds % length, length
 
 
 def quota_usage(counters: PersonCounters) -> dict[str, tuple[datetime, int]]:

@@ -35,8 +35,8 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
-from kaczmatch.service.meeting.decks import MOST_ADMIRERS
 from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS
 
 
 @final
@@ -48,8 +48,8 @@ class PastDeck:
     cards: tuple[Impression, ...]
     viewer: Viewer
     experience: Experience
-    blocked: frozenset[str]
-    recent: dict[Hashable, datetime]
+    matched_or_blocked: frozenset[str]
+    last_decided: dict[Hashable, datetime]
     admirers: tuple[str, ...]
     recommender: Recommender
     exposure: Exposure  # of everybody, until then
@@ -57,7 +57,7 @@ class PastDeck:
 
 @final
 class Hindsight:
-    """Walks through the log once; occasions come with a recommender that deals by `policy`.
+    """Walks through the log once; past decks come with a recommender that deals by `policy`.
 
     With a `learner`, everybody is taken to have been learned by it, from a neutral start; otherwise by the model in use then.
     """
@@ -65,24 +65,24 @@ class Hindsight:
     def __init__(self, context: Context, reader: Reader, policy: Policy, learner: Learner | None = None) -> None:
         self._context, self._reader, self._policy = context, reader, policy
         current = context.catalogue.current(reader)
-        self._words = context.catalogue.vocabulary(reader, current.vocabulary)
+        self._vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
         self._other = None if learner is None else self._fold_of(learner)
-        self._minds: PastStates | None = None
+        self._past_states: PastStates | None = None
         self._people = {person.id: person for person in reader.find(Person)}
         by_arrival = sorted(self._people.values(), key=lambda person: person.created)
         self._coming, self._here = deque(by_arrival), dict[str, Person]()
         self._leaving = deque(sorted((one for one in by_arrival if one.paused), key=lambda person: person.changed))
-        self._apart: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
+        self._matched_or_blocked: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
         for match in reader.find(MatchSide):
-            self._apart[match.user].append((match.at, match.other))
+            self._matched_or_blocked[match.user].append((match.at, match.other))
         for block in reader.find(Block):
-            self._apart[block.user].append((block.at, block.other))
-            self._apart[block.other].append((block.at, block.user))
+            self._matched_or_blocked[block.user].append((block.at, block.other))
+            self._matched_or_blocked[block.other].append((block.at, block.user))
         self._past: list[Event] = []
-        self._met: dict[str, dict[Hashable, datetime]] = defaultdict(dict)
-        self._likers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
-        self._standings: dict[str, PersonCounters] = {}
-        self._judged: set[str] = set()
+        self._last_decided: dict[str, dict[Hashable, datetime]] = defaultdict(dict)
+        self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
+        self._counters: dict[str, PersonCounters] = {}
+        self._appeal_changed: set[str] = set()
         self._exposure = Exposure(cap=context.config.exposure_cap)
 
     def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
@@ -92,79 +92,79 @@ class Hindsight:
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:
-                self._happened(events.popleft())
+                self._apply(events.popleft())
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
             if cards and deck.user in self._people:
-                yield self._occasion(deck, cards)
+                yield self._past_deck(deck, cards)
             self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 
-    def _occasion(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
-        minds, user, rules = self._settled(deck), deck.user, self._context.config
-        profile = profile_of(self._people[user], self._words, rules.schema)
-        taste = minds.tracked(user)
+    def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
+        states, user, rules = self._states_at(deck), deck.user, self._context.config
+        profile = profile_of(self._people[user], self._vocabulary, rules.schema)
+        tracked = states.tracked_state(user)
         return PastDeck(
             deck,
             cards,
-            Viewer(profile, minds.fold.learner, minds.state(user), self._appeal(user, deck.at)),
-            Experience(taste.swipes, taste.stability),
-            frozenset(other for at, other in self._apart[user] if at <= deck.at),
-            {other: at for other, at in self._met[user].items() if at > deck.at - rules.cooldown},
-            tuple(reversed(self._likers[user]))[:MOST_ADMIRERS],
-            minds.recommender,
+            Viewer(profile, states.fold.learner, states.state(user), self._appeal(user, deck.at)),
+            Experience(tracked.swipes, tracked.stability),
+            frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
+            {other: at for other, at in self._last_decided[user].items() if at > deck.at - rules.cooldown},
+            tuple(reversed(self._admirers[user]))[:MOST_ADMIRERS],
+            states.recommender,
             self._exposure,
         )
 
-    def _settled(self, deck: StoredDeck) -> PastStates:
-        """Everybody's mind at the moment of a deck."""
-        minds = self._minds
-        if minds is None or (self._other is None and minds.fold.model != deck.model):
+    def _states_at(self, deck: StoredDeck) -> PastStates:
+        """Everybody's state at the moment of a deck."""
+        states = self._past_states
+        if states is None or (self._other is None and states.fold.model != deck.model):
             fold = self._other or self._context.catalogue.fold(self._reader, deck.model)
-            minds = self._minds = PastStates(self._context.config, self._words, fold, self._policy)
-            minds.enter(self._here.values())
+            states = self._past_states = PastStates(self._context.config, self._vocabulary, fold, self._policy)
+            states.add_people(self._here.values())
             for event in self._past:
-                minds.tell(event)
-            self._judged.update(self._here)
+                states.apply_event(event)
+            self._appeal_changed.update(self._here)
         come, gone = (
             _until(self._coming, lambda one: one.created, deck.at),
             _until(self._leaving, lambda one: one.changed, deck.at),
         )
         self._here.update((person.id, person) for person in come)
-        self._judged.update(person.id for person in come)
+        self._appeal_changed.update(person.id for person in come)
         for person in gone:
             self._here.pop(person.id, None)
-        minds.enter(come)
-        minds.leave(gone)
-        minds.settle({user: self._appeal(user, deck.at) for user in self._judged})
-        self._judged.clear()
-        return minds
+        states.add_people(come)
+        states.remove_people(gone)
+        states.update_index({user: self._appeal(user, deck.at) for user in self._appeal_changed})
+        self._appeal_changed.clear()
+        return states
 
-    def _happened(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         self._past.append(event)
-        if self._minds is not None:
-            self._minds.tell(event)
+        if self._past_states is not None:
+            self._past_states.apply_event(event)
         if event.kind != EventKind.SWIPED or event.candidate is None:
             return
         user, other, liked = event.user, event.candidate, event.decision == Decision.LIKE
-        self._met[user][other] = max(event.at, self._met[user].get(other, event.at))
-        self._likers[other].pop(user, None)
+        self._last_decided[user][other] = max(event.at, self._last_decided[user].get(other, event.at))
+        self._admirers[other].pop(user, None)
         if liked:
-            self._likers[other][user] = None
+            self._admirers[other][user] = None
         if event.decision != Decision.SKIP:
-            mine, theirs = (self._standings.get(one, PersonCounters(user=one)) for one in (user, other))
+            mine, theirs = (self._counters.get(one, PersonCounters(user=one)) for one in (user, other))
             said = rating_evidence(mine, liked=liked)
             excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
-            self._standings[other] = replace(theirs, excess=excess, information=information, appeal_as_of=weighed)
-            self._standings[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
-            self._judged.add(other)
+            self._counters[other] = replace(theirs, excess=excess, information=information, appeal_as_of=weighed)
+            self._counters[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
+            self._appeal_changed.add(other)
 
     def _appeal(self, user: str, at: datetime) -> float:
-        return appeal_to(self._standings.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
+        return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
     def _fold_of(self, learner: Learner) -> ModelFold:
-        prior = neutral_prior(learner, self._words.dimensions)
-        return ModelFold(0, EventFold(learner, prior), lambda _: self._words.dimensions)
+        prior = neutral_prior(learner, self._vocabulary.dimensions)
+        return ModelFold(0, EventFold(learner, prior), lambda _: self._vocabulary.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

@@ -45,9 +45,9 @@ class OffPolicyEvaluation:
         watch: Callable[[int, int], None] | None = None,
     ) -> OffPolicyEstimate:
         """The likes a card that `target` would have earned, from decks that were dealt since and are over."""
-        return estimate_off_policy(self.gathered(target, rng, since=since, watch=watch))
+        return estimate_off_policy(self.logged_cards(target, rng, since=since, watch=watch))
 
-    def gathered(
+    def logged_cards(
         self,
         target: TargetPolicy,
         rng: np.random.Generator,
@@ -55,41 +55,41 @@ class OffPolicyEvaluation:
         since: datetime | None = None,
         watch: Callable[[int, int], None] | None = None,
     ) -> DealtDecks:
-        """What `judge` concludes from."""
+        """The cards that were dealt, with what `evaluate` needs to know about each."""
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
-            for occasion in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
-                open_still = occasion.deck.expires > now and any(card.swipe is None for card in occasion.cards)
-                if not open_still and (since is None or occasion.deck.at >= since):
-                    rows.add(occasion, rng)
-        return rows.gathered()
+            for past in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+                open_still = past.deck.expires > now and any(card.swipe is None for card in past.cards)
+                if not open_still and (since is None or past.deck.at >= since):
+                    rows.add(past, rng)
+        return rows.logged_cards()
 
 
 @final
 class _Rows:
-    """Decks and their cards, as they are gathered."""
+    """Collects decks and their cards."""
 
     def __init__(self) -> None:
         self._decks: list[tuple[str, int, float, float]] = []
         self._cards: list[tuple[int, bool, float, float]] = []
 
-    def add(self, occasion: PastDeck, rng: np.random.Generator) -> None:
-        deck, cards = occasion.deck, occasion.cards
+    def add(self, past: PastDeck, rng: np.random.Generator) -> None:
+        deck, cards = past.deck, past.cards
         asked = [card.candidate for card in cards]
-        knows = isinstance(occasion.viewer.learner, BeliefLearner)
+        knows = isinstance(past.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
         for _ in range(DEALS):
-            seen = occasion.recommender.simulate(
-                occasion.viewer,
+            seen = past.recommender.simulate(
+                past.viewer,
                 len(cards),
                 asked,
                 now=deck.at,
                 rng=rng,
-                blocked=occasion.blocked,
-                recent=occasion.recent,
-                admirers=occasion.admirers,
-                experience=occasion.experience,
-                exposure=occasion.exposure,
+                blocked=past.matched_or_blocked,
+                recent=past.last_decided,
+                admirers=past.admirers,
+                experience=past.experience,
+                exposure=past.exposure,
             )
             chances += seen.propensities / DEALS
             # What a belief expects of a card is known before its answer; other learners have no probabilities.
@@ -100,7 +100,7 @@ class _Rows:
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
             self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
 
-    def gathered(self) -> DealtDecks:
+    def logged_cards(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)
         return DealtDecks(
             user=decks[0],

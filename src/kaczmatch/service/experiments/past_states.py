@@ -19,35 +19,35 @@ from kaczmatch.service.meeting.serving_index import grown_state
 
 @final
 class PastStates:
-    """Nobody yet; people enter, events are told in their order, and `recommender` deals as of what was told."""
+    """Begins empty. Add people and apply events in their order; `recommender` deals as of the last `update_index`."""
 
     def __init__(self, config: ServiceConfig, vocabulary: Vocabulary, fold: ModelFold, policy: Policy) -> None:
         self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
         self._tracked: dict[str, TrackedState] = {}
         self._changed: set[str] = set()
         self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
-        self.recommender = self._people.recommender(policy, fusion=config.fusion, cooldown=config.cooldown)
+        self.recommender = self._people.recommender(policy, cooldown=config.cooldown)
 
-    def enter(self, people: Iterable[Person]) -> None:
+    def add_people(self, people: Iterable[Person]) -> None:
         new = list(people)
         self._people.index.upsert(*(profile_of(person, self._vocabulary, self._schema) for person in new))
         self._changed.update(person.id for person in new if person.id in self._tracked)
 
-    def leave(self, people: Collection[Person]) -> None:
+    def remove_people(self, people: Collection[Person]) -> None:
         self._people.index.remove(*(person.id for person in people))
 
-    def tell(self, event: Event) -> None:
-        self._tracked[event.user] = self.fold.step(self.tracked(event.user), event)
+    def apply_event(self, event: Event) -> None:
+        self._tracked[event.user] = self.fold.step(self.tracked_state(event.user), event)
         self._changed.add(event.user)
 
-    def tracked(self, user: str) -> TrackedState:
+    def tracked_state(self, user: str) -> TrackedState:
         return self._tracked.get(user, self.fold.start())
 
     def state(self, user: str) -> State:
-        return grown_state(self.fold, self.tracked(user).state, self._vocabulary)
+        return grown_state(self.fold, self.tracked_state(user).state, self._vocabulary)
 
-    def settle(self, appeal: dict[Hashable, float]) -> None:
-        """Bring the index up to what was told."""
-        self._people.learn({user: self.tracked(user).state for user in self._changed})
+    def update_index(self, appeal: dict[Hashable, float]) -> None:
+        """Bring the index up to date with the applied events."""
+        self._people.learn({user: self.tracked_state(user).state for user in self._changed})
         self._people.index.set_appeal(appeal)
         self._changed.clear()

@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 from scipy.stats import chisquare
 
-from kaczmatch.inference import sequential
-from kaczmatch.inference.clustered import IntervalEstimate
+from kaczmatch.inference import clustered, sequential
+from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, IntervalEstimate, OutcomeEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.service.domain.records import Decision, Event, Impression, StoredDeck
@@ -21,47 +21,6 @@ from kaczmatch.service.domain.store import Reader
 OUTCOMES = ("likes a card", "matches a card")
 _AT_ONCE = 1_000
 _POINTS = 100  # of a course, which is drawn
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ArmReport:
-    """What is known of one arm. `units` have been watched to the end and count, `waiting` ones not yet; the estimates, in the
-    order of `OUTCOMES`, are means over units and None while there are too few."""
-
-    name: str
-    policy: str
-    share: float
-    units: int
-    waiting: int
-    decks: int
-    cards: int
-    outcomes: tuple[IntervalEstimate | None, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """An arm minus the first one, as of now, and how it came to that: (units of both, difference, low, high)."""
-
-    arm: str
-    outcome: str
-    difference: IntervalEstimate | None
-    course: tuple[tuple[int, float, float, float], ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ExperimentReport:
-    """`balance` is the probability of numbers of units as uneven as these or more, if they were assigned as they should be.
-    `strays` are decks of this name that other settings assigned; nothing of them is counted."""
-
-    name: str
-    assigned: str
-    arms: tuple[ArmReport, ...]
-    contrasts: tuple[Contrast, ...]
-    balance: float | None
-    strays: int
 
 
 @final
@@ -88,7 +47,7 @@ class ExperimentReports:
         """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
         experiment, now = self.context.config.experiment, self.context.clock()
         if experiment is None:
-            return ExperimentReport("", "", (), (), None, 0)
+            return ExperimentReport(name="", assigned="", arms=(), contrasts=(), balance=None, strays=0)
         with self.context.store.read() as reader:
             units, strays = self._units(reader, experiment, watch)
         closed = now - self.context.config.deck_life  # until then the last deck of a unit could be answered
@@ -101,7 +60,14 @@ class ExperimentReports:
             for arm in experiment.arms[1:]
             for place in range(len(OUTCOMES))
         )
-        return ExperimentReport(experiment.name, experiment.assigned, arms, contrasts, _balance(experiment.arms, units), strays)
+        return ExperimentReport(
+            name=experiment.name,
+            assigned=experiment.assigned,
+            arms=arms,
+            contrasts=contrasts,
+            balance=_balance(experiment.arms, units),
+            strays=strays,
+        )
 
     def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> tuple[list[_Unit], int]:
         units: dict[str, _Unit] = {}
@@ -123,16 +89,20 @@ class ExperimentReports:
         return list(units.values()), strays
 
     def _arm(self, arm: Arm, done: Sequence[_Unit], units: Sequence[_Unit]) -> ArmReport:
-        mine, all_mine = [one for one in done if one.arm == arm.name], [one for one in units if one.arm == arm.name]
+        assigned = [unit for unit in units if unit.arm == arm.name]
+        counted = [unit for unit in done if unit.arm == arm.name]
         return ArmReport(
-            arm.name,
-            arm.policy.slug,
-            arm.share,
-            len(mine),
-            len(all_mine) - len(mine),
-            sum(one.decks for one in all_mine),
-            sum(one.cards for one in all_mine),
-            tuple(sequential.mean_sequence(_rates(mine, place)).last() for place in range(len(OUTCOMES))),
+            name=arm.name,
+            policy=arm.policy.slug,
+            share=arm.share,
+            units=len(counted),
+            waiting=len(assigned) - len(counted),
+            decks=sum(unit.decks for unit in assigned),
+            cards=sum(unit.cards for unit in assigned),
+            outcomes=tuple(
+                OutcomeEstimate(outcome=outcome, mean=_interval(sequential.mean_sequence(_rates(counted, place)).last()))
+                for place, outcome in enumerate(OUTCOMES)
+            ),
         )
 
 
@@ -166,8 +136,15 @@ def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: 
     )
     known = np.flatnonzero(~np.isnan(course.value))
     shown = known[np.unique(np.linspace(0, len(known) - 1, _POINTS).astype(np.int64))] if len(known) else known
-    points = tuple((int(n) + 1, float(course.value[n]), float(course.low[n]), float(course.high[n])) for n in shown)
-    return Contrast(arm, OUTCOMES[outcome], course.last(), points)
+    points = tuple(
+        CoursePoint(units=int(n) + 1, value=float(course.value[n]), low=float(course.low[n]), high=float(course.high[n]))
+        for n in shown
+    )
+    return Contrast(arm=arm, outcome=OUTCOMES[outcome], difference=_interval(course.last()), course=points)
+
+
+def _interval(estimate: clustered.RatioEstimate | None) -> IntervalEstimate | None:
+    return None if estimate is None else IntervalEstimate(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
 def _balance(arms: Sequence[Arm], units: Sequence[_Unit]) -> float | None:

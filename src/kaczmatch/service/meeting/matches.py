@@ -20,7 +20,7 @@ OUTCOMES = ("message", "met")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Matching:
+class Matches:
     """The use cases of a match."""
 
     context: Context
@@ -46,8 +46,8 @@ class Matching:
 
         return self.context.store.write(work, locks=self._both(user, match))
 
-    def outcome(self, user: str, match: str, what: str) -> Future[MatchSide]:
-        """One side says what came of it; it is logged for evaluation."""
+    def record_outcome(self, user: str, match: str, what: str) -> Future[MatchSide]:
+        """One side says what came of a match. It is logged for evaluation."""
         if what not in OUTCOMES:
             raise InvalidInput("outcome", f"must be one of {', '.join(OUTCOMES)}, got {what!r}")
 
@@ -55,9 +55,9 @@ class Matching:
             mine = self._of(transaction, user, match)
             if mine.ended is not None:
                 raise Conflict("this match has ended")
-            told = replace(mine, outcomes=tuple(sorted({*mine.outcomes, what})))
-            transaction.put(told)
-            return told
+            updated = replace(mine, outcomes=tuple(sorted({*mine.outcomes, what})))
+            transaction.put(updated)
+            return updated
 
         return self.context.store.write(work, locks=self._both(user, match))
 

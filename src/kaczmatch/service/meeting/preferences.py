@@ -15,38 +15,17 @@ from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.meeting.decks import load_viewer
 from kaczmatch.service.meeting.serving_index import grown_state
+from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
 R = TypeVar("R", LatestDecision, Event)
 
 SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """What one tag or feature counts, how far that may be off, and how sure its sign is (½: not at all)."""
-
-    name: str
-    weight: float
-    spread: float | None
-    confidence: float | None
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """The names that count most for and against; `certainty` is the share of the first doubt that has gone."""
-
-    liked: tuple[Weight, ...]
-    disliked: tuple[Weight, ...]
-    swipes: int
-    certainty: float | None
 
 
 @final
@@ -58,12 +37,9 @@ class Preferences:
 
     def of(self, user: str, *, most: int = 10) -> Preference:
         with self.context.store.read() as reader:
-            sight = load_viewer(reader, self.context, user, self.context.clock())
-            current = self.context.catalogue.current(reader)
-            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
-            fold = self.context.catalogue.fold(reader, current.model)
-        start = grown_state(fold, fold.start().state, words)
-        return in_words(fold.learner, sight.viewer.state, start, sight.tracked.swipes, words, most)
+            known = load_viewer_state(reader, self.context, user)
+        start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
+        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
 
     def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
@@ -71,16 +47,16 @@ class Preferences:
             if reader.get(Person, user) is None:
                 raise nobody(user)
             current = self.context.catalogue.current(reader)
-            words = self.context.catalogue.vocabulary(reader, current.vocabulary)
+            vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = without_undone(reader.find(Event, user=user))
-        taste: TrackedState = fold.start()
-        start, steps = grown_state(fold, taste.state, words), []
+        tracked: TrackedState = fold.start()
+        start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
-            taste = fold.step(taste, event)
+            tracked = fold.step(tracked, event)
             if place >= len(events) - last:
-                state = grown_state(fold, taste.state, words)
-                steps.append((event, in_words(fold.learner, state, start, taste.swipes, words, most)))
+                state = grown_state(fold, tracked.state, vocabulary)
+                steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
@@ -98,23 +74,25 @@ class Preferences:
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
 
 
-def in_words(learner: Learner, state: State, start: State, swipes: int, words: Vocabulary, most: int) -> Preference:
+def preference_in_words(
+    learner: Learner, state: State, start: State, swipes: int, vocabulary: Vocabulary, most: int
+) -> Preference:
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [
-        Weight(name.name, float(weight), *_sure(float(weight), None if spreads is None else float(spreads[place])))
-        for place, (name, weight) in enumerate(zip(words.terms, weights.tolist(), strict=True))
-        if not name.retired and weight != 0.0
+        _weight(term.name, weight, None if spreads is None else float(spreads[place]))
+        for place, (term, weight) in enumerate(zip(vocabulary.terms, weights.tolist(), strict=True))
+        if not term.retired and weight != 0.0
     ]
     by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))
     first, certainty = _spreads(learner, start), None
     if spreads is not None and first is not None:
         certainty = float(1.0 - np.mean(spreads**2) / np.mean(first**2))
     return Preference(
-        tuple(one for one in by_weight if one.weight > 0.0)[:most],
-        tuple(one for one in by_weight if one.weight < 0.0)[:most],
-        swipes,
-        None if certainty is None else min(max(certainty, 0.0), 1.0),
+        liked=tuple(one for one in by_weight if one.weight > 0.0)[:most],
+        disliked=tuple(one for one in by_weight if one.weight < 0.0)[:most],
+        swipes=swipes,
+        certainty=None if certainty is None else min(max(certainty, 0.0), 1.0),
     )
 
 
@@ -131,5 +109,6 @@ def _spreads(learner: Learner, state: State) -> Vector | None:
     return np.asarray(np.sqrt(np.diag(learner.covariance(state))[: state.dimensions]))
 
 
-def _sure(weight: float, spread: float | None) -> tuple[float | None, float | None]:
-    return (None, None) if spread is None else (spread, float(ndtr(abs(weight) / spread)))
+def _weight(term: str, weight: float, spread: float | None) -> Weight:
+    confidence = None if spread is None else float(ndtr(abs(weight) / spread))
+    return Weight(term=term, weight=weight, spread=spread, confidence=confidence)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import final
 
@@ -21,6 +21,7 @@ from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_sq
 from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.context import Context
@@ -38,25 +39,6 @@ _BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileInput:
-    """What an app says of a person. The place is snapped to a coarse grid before it is stored."""
-
-    name: str
-    born: date
-    i_am: frozenset[str]
-    i_look_for: frozenset[str]
-    youngest: int = 18
-    oldest: int = MAX_AGE
-    latitude: float | None = None
-    longitude: float | None = None
-    within_km: float | None = None
-    tags: frozenset[str] = frozenset()
-    features: Mapping[str, float] = field(default_factory=dict)
-    paused: bool | None = None  # None: as it was
-
-
-@final
 @dataclass(frozen=True, slots=True)
 class Profiles:
     """The use cases of a profile."""
@@ -68,13 +50,15 @@ class Profiles:
         user: str,
         about: ProfileInput,
         *,
+        paused: bool | None = None,
         if_version: int | None = None,
         limited: bool = True,
-        welcome: Callable[[Transaction], None] | None = None,
+        check_new: Callable[[Transaction], None] | None = None,
     ) -> Future[Person]:
-        """Add somebody, or change them. With `if_version`, only if that is still the version (0: only if there is nobody yet).
+        """Add somebody, or change them. Without `paused` they stay paused, or not, as they were.
 
-        `welcome` is asked before somebody is added, and raises where that must not be.
+        With `if_version`, only if that is still the version (0: only if there is nobody yet). `check_new` is called before
+        somebody is added, and raises if they must not be.
         """
         checked_id(user)
 
@@ -82,19 +66,19 @@ class Profiles:
             now, known = self.context.clock(), transaction.get(Person, user)
             if if_version is not None and if_version != (0 if known is None else known.version):
                 raise Stale(f"the profile of {user!r} was changed meanwhile; get it and try again")
-            if known is None and welcome is not None:
-                welcome(transaction)
+            if known is None and check_new is not None:
+                check_new(transaction)
             if known is None and transaction.get(PendingErasure, user) is not None:
                 raise Conflict(f"{user!r} is being erased; try again in a moment")
             current = self.context.catalogue.current(transaction)
-            words = self.context.catalogue.vocabulary(transaction, current.vocabulary)
-            if about.paused is False:
-                self._released(transaction, user)
-            person = new_person(user, about, words, self.context.config.schema, now, known)
+            vocabulary = self.context.catalogue.vocabulary(transaction, current.vocabulary)
+            if paused is False:
+                self._check_not_held(transaction, user)
+            person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
             if limited and known is not None and known.features != person.features:
                 mine = counters_of(transaction, user)
                 transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
-            _written(transaction, self.context, person)
+            _save(transaction, self.context, person)
             if known is None:
                 transaction.put(PersonCounters(user=user))
                 if current.building:  # which may have come past this name already
@@ -112,8 +96,8 @@ class Profiles:
         def work(transaction: Transaction) -> Person:
             known = require_person(transaction, user)
             if not paused:
-                self._released(transaction, user)
-            return record_change(transaction, self.context, known, paused=paused)
+                self._check_not_held(transaction, user)
+            return set_paused(transaction, self.context, known, paused=paused)
 
         return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
 
@@ -124,7 +108,7 @@ class Profiles:
             raise nobody(user)
         return known
 
-    def _released(self, transaction: Transaction, user: str) -> None:
+    def _check_not_held(self, transaction: Transaction, user: str) -> None:
         if transaction.get(HeldPerson, user) is not None:
             raise Conflict("an operator holds this person back")
 
@@ -146,25 +130,31 @@ def being_erased(reader: Reader) -> list[str]:
     return [erasure.user for erasure in reader.find(PendingErasure)]
 
 
-def record_change(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
+def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
     after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
-    _written(transaction, context, after)
+    _save(transaction, context, after)
     return after
 
 
-def _written(transaction: Transaction, context: Context, person: Person) -> None:
+def _save(transaction: Transaction, context: Context, person: Person) -> None:
     transaction.put(person)
     transaction.append(Change(id=context.new_id(), user=person.id, at=person.changed))
 
 
-def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema, now: datetime, known: Person | None) -> Person:
-    """The record of a profile, if it can be one."""
-    if (about.latitude is None) != (about.longitude is None):
-        raise InvalidInput("location", "needs both latitude and longitude")
-    located = about.latitude is not None and about.longitude is not None
-    place = Location.from_coordinates(about.latitude or 0.0, about.longitude or 0.0) if located else None
-    features = words.vector(about.tags, about.features)
+def new_person(
+    user: str,
+    about: ProfileInput,
+    vocabulary: Vocabulary,
+    schema: Schema,
+    now: datetime,
+    known: Person | None,
+    *,
+    paused: bool | None = None,
+) -> Person:
+    """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
+    place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
+    features = vocabulary.vector(about.tags, about.features)
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
@@ -178,11 +168,11 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
         column=None if place is None else place.column,
         within_km=about.within_km,
         features=sparse.packed(features),
-        paused=(known is not None and known.paused) if about.paused is None else about.paused,
+        paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
     )
-    profile, today = profile_of(person, words, schema), now.astimezone(UTC).date()
+    profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
     if age_on(about.born, today) > MAX_AGE:
         raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
@@ -190,14 +180,14 @@ def new_person(user: str, about: ProfileInput, words: Vocabulary, schema: Schema
     return person
 
 
-def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
+def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profile:
     """A stored profile as the recommender sees it."""
     return Profile(
         id=person.id,
         i_am=frozenset(person.i_am),
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
-        features=features_of(person, words),
+        features=features_of(person, vocabulary),
         ages=(person.youngest, person.oldest),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
@@ -205,10 +195,10 @@ def profile_of(person: Person, words: Vocabulary, schema: Schema) -> Profile:
     )
 
 
-def features_of(person: Person, words: Vocabulary) -> Vector:
+def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, words.dimensions)
-    features[[place for place, name in enumerate(words.terms) if name.retired]] = 0.0
+    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 
 
@@ -240,10 +230,10 @@ def _within(person: Person) -> float:
     return math.inf if person.within_km is None else person.within_km
 
 
-def tags_of(person: Person, words: Vocabulary) -> tuple[list[str], dict[str, float]]:
+def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
-    values = features_of(person, words)
-    used = [(words.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
+    values = features_of(person, vocabulary)
+    used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 

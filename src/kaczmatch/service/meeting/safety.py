@@ -1,4 +1,4 @@
-"""Blocks and reports. Whoever is blocked is gone at the next request and cannot tell it from "not found"."""
+"""Blocks and reports. A blocked person is gone at the next request, and looks as if they had never been there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kaczmatch.service.domain.refusals import NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person
 
-_LONGEST_WORDS = 2_000
+_LONGEST_TEXT = 2_000
 
 
 @final
@@ -48,15 +48,15 @@ class Safety:
         with self.context.store.read() as reader:
             return reader.find(Block, user=user, after=after, newest=True, limit=limit)
 
-    def report(self, user: str, other: str, reason: str, words: str = "") -> Future[AbuseReport]:
+    def report(self, user: str, other: str, reason: str, text: str = "") -> Future[AbuseReport]:
         """Tell an operator, and block."""
-        if not reason or len(reason) > 80 or len(words) > _LONGEST_WORDS:
-            raise InvalidInput("reason", f"must have 1 to 80 characters, and words at most {_LONGEST_WORDS:,}")
+        if not reason or len(reason) > 80 or len(text) > _LONGEST_TEXT:
+            raise InvalidInput("reason", f"must have 1 to 80 characters, and the text at most {_LONGEST_TEXT:,}")
 
         def work(transaction: Transaction) -> AbuseReport:
             now = self.context.clock()
             self._block(transaction, user, other, now)
-            report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=words, at=now)
+            report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now)
             transaction.put(report)
             announce(
                 transaction,

@@ -67,7 +67,7 @@ class _LogFollower:
 
 @final
 class ServingIndex:
-    """Made by `load`; kept up to date by calling `follow` again and again."""
+    """Filled by `load`. Kept up to date by calling `follow` again and again."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -98,10 +98,10 @@ class ServingIndex:
         self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
         self.exposure = Exposure(cap=self.context.config.exposure_cap)
         self._rebuild(reader)
-        self._recall(reader)
+        self._load_exposure(reader)
 
     def follow(self) -> int:
-        """Bring in what has changed in the store since; says how many people that concerned."""
+        """Load what has changed in the store since the last call. Returns how many people that concerned."""
         with self._following, self.context.store.read() as reader:
             now = self.context.clock()
             if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
@@ -113,29 +113,29 @@ class ServingIndex:
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
-                self.forget(user for user in changed if user not in self.recommender.index)
+                self.remove(user for user in changed if user not in self.recommender.index)
             else:
-                self._refresh(reader, sorted(changed))
+                self._update_people(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)
-                self._relearn(reader, sorted(swiped), fold, self._people)
-                self._reweigh(reader, sorted(judged), self.recommender.index)
+                self._update_states(reader, sorted(swiped), fold, self._people)
+                self._update_appeal(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
     def serving(self, current: ActiveVersions) -> Recommender | None:
-        """Who deals under this model and vocabulary, if they have just changed too; None: they are history already."""
+        """The recommender for these versions. It follows first if they are new; None: they are out of date already."""
         if not self._serves(current):
             self.follow()
         served, recommender = self._served
-        return recommender if _alike(served, current) else None
+        return recommender if _same_versions(served, current) else None
 
-    def forget(self, people: Iterable[str]) -> None:
+    def remove(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
         for user in people:
             self._people.forget(user)
             self.exposure.forget(user)
 
     def _serves(self, current: ActiveVersions) -> bool:
-        return _alike(self.current, current)
+        return _same_versions(self.current, current)
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -145,43 +145,43 @@ class ServingIndex:
         context, rules = self.context, self.context.config
         current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
-        words = context.catalogue.vocabulary(reader, current.vocabulary)
-        people = IndexedStates(words, fold.learner, fold.prior, rules.schema)
-        recommender = people.recommender(rules.policy, fusion=rules.fusion, cooldown=rules.cooldown)
+        vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
+        people = IndexedStates(vocabulary, fold.learner, fold.prior, rules.schema)
+        recommender = people.recommender(rules.policy, cooldown=rules.cooldown)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._bring(reader, page, fold, people)
+            self._add(reader, page, fold, people)
             last = (page[-1].id,)
         self._served, self._people = (current, recommender), people
 
-    def _refresh(self, reader: Reader, people: Sequence[str]) -> None:
+    def _update_people(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
         for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
             here = [person for person in found.values() if not person.paused]
-            self.forget(set(some) - {person.id for person in here})
-            self._bring(reader, here, fold, self._people)
+            self.remove(set(some) - {person.id for person in here})
+            self._add(reader, here, fold, self._people)
 
-    def _bring(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
+    def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
         index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
         index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
-        self._relearn(reader, ids, fold, people)
-        self._reweigh(reader, ids, index)
+        self._update_states(reader, ids, fold, people)
+        self._update_appeal(reader, ids, index)
 
-    def _relearn(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
-        """What people like by now."""
+    def _update_states(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
+        """Load the states of people again."""
         for some in _in_parts(users):
             stored = reader.many(StoredState, [(fold.model, user) for user in some])
             people.learn({user: fold.decode(one).state for (_, user), one in stored.items() if user in people.index})
 
-    def _reweigh(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
-        """How others take to people by now."""
+    def _update_appeal(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+        """Load the appeal of people again."""
         now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
-            standings = reader.many(PersonCounters, [(user,) for user in some])
-            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in standings.items()})
+            counters = reader.many(PersonCounters, [(user,) for user in some])
+            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
 
-    def _recall(self, reader: Reader) -> None:
+    def _load_exposure(self, reader: Reader) -> None:
         """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
         since = self.context.clock() - timedelta(days=14)
         after: tuple[object, ...] = (since,)
@@ -192,12 +192,12 @@ class ServingIndex:
             after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
-def _alike(one: ActiveVersions, other: ActiveVersions) -> bool:
+def _same_versions(one: ActiveVersions, other: ActiveVersions) -> bool:
     return (one.model, one.vocabulary) == (other.model, other.vocabulary)
 
 
-def grown_state(fold: ModelFold, state: State, words: Vocabulary) -> State:
-    return state if state.dimensions == words.dimensions else fold.learner.grow(state, words.dimensions)
+def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:
+    return state if state.dimensions == vocabulary.dimensions else fold.learner.grow(state, vocabulary.dimensions)
 
 
 def _in_parts(people: Sequence[str]) -> Iterator[Sequence[str]]:

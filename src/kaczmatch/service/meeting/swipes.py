@@ -1,4 +1,4 @@
-"""A swipe: event, new state, match and message in one commit; its undoing; the end of a session."""
+"""Swipes: event, new state, match and message in one commit. And the end of a session."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Swipe:
 
 @final
 @dataclass(frozen=True, slots=True)
-class SwipeResult:
+class RecordedSwipe:
     """What a swipe came to: its event, the match it made, and whether it had been received before."""
 
     event: Event
@@ -61,12 +61,12 @@ class SwipeResult:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Swiping:
+class Swipes:
     """The use cases of a swipe."""
 
     context: Context
 
-    def swipe(self, swipe: Swipe) -> Future[SwipeResult]:
+    def swipe(self, swipe: Swipe) -> Future[RecordedSwipe]:
         """Learn from a swipe on a card of a deck. It is done when it is on disk."""
         _check(swipe)
         return self.context.store.write(
@@ -78,25 +78,25 @@ class Swiping:
 
         def work(transaction: Transaction) -> bool:
             require_person(transaction, user)
-            standing = transaction.get(PersonCounters, user)
-            if standing is None or not standing.in_session:
+            counters = transaction.get(PersonCounters, user)
+            if counters is None or not counters.in_session:
                 return False
-            if at is not None and standing.last_swipe_at > at:
+            if at is not None and counters.last_swipe_at > at:
                 return False
-            moment = self.context.clock() if at is None else standing.last_swipe_at + self.context.config.session_silence
-            self._end_session(transaction, standing, moment)
-            transaction.put(replace(standing, in_session=False))
+            moment = self.context.clock() if at is None else counters.last_swipe_at + self.context.config.session_silence
+            self._end_session(transaction, counters, moment)
+            transaction.put(replace(counters, in_session=False))
             return True
 
         return self.context.store.write(
             work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         )
 
-    def imported(self, swipe: Swipe, at: datetime) -> Future[SwipeResult]:
+    def import_swipe(self, swipe: Swipe, at: datetime) -> Future[RecordedSwipe]:
         """A swipe that was made elsewhere: no card is needed, and it is marked as imported."""
         _check(swipe)
 
-        def work(transaction: Transaction) -> SwipeResult:
+        def work(transaction: Transaction) -> RecordedSwipe:
             known = transaction.get(Event, swipe.user, swipe.id)
             if known is not None:
                 return _again(known, replace(swipe, deck=known.deck or ""))  # our own export names no decks
@@ -106,7 +106,7 @@ class Swiping:
 
         return self.context.store.write(work, locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe))
 
-    def _swipe(self, transaction: Transaction, swipe: Swipe) -> SwipeResult:
+    def _swipe(self, transaction: Transaction, swipe: Swipe) -> RecordedSwipe:
         known = transaction.get(Event, swipe.user, swipe.id)
         if known is not None:
             return _again(known, swipe)
@@ -133,7 +133,7 @@ class Swiping:
 
     def _learn(
         self, transaction: Transaction, swipe: Swipe, them: Person, spent: bytes, now: datetime, *, imported: bool
-    ) -> SwipeResult:
+    ) -> RecordedSwipe:
         """Append the event and bring everything that follows from it up to date."""
         rules = self.context.config
         current = self.context.catalogue.current(transaction)
@@ -187,7 +187,7 @@ class Swiping:
         transaction.put(mine.after_swipe(now, session, spent, counts=counts, liked=liked))
         if event.match is not None:
             self._match(transaction, event, event.match, now)
-        return SwipeResult(event, repeated=False)
+        return RecordedSwipe(event, repeated=False)
 
     def _match(self, transaction: Transaction, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
@@ -196,10 +196,10 @@ class Swiping:
                 body = {"match": match, "user": user, "other": other}
                 announce(transaction, self.context, "match.created", user, body, other=other)
 
-    def _end_session(self, transaction: Transaction, standing: PersonCounters, at: datetime) -> None:
+    def _end_session(self, transaction: Transaction, counters: PersonCounters, at: datetime) -> None:
         current = self.context.catalogue.current(transaction)
         event = Event(
-            user=standing.user,
+            user=counters.user,
             id=f"~end:{self.context.new_id()}",  # no client can choose such an id
             kind=EventKind.SESSION_ENDED,
             at=at,
@@ -242,8 +242,10 @@ class Swiping:
         if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
             return True
         version = self.context.catalogue.current(transaction).vocabulary
-        words, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
-        return bool(passes_all_filters(profile_of(me, words, schema), columns_of([them], schema), now.astimezone(UTC).date())[0])
+        vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
+        return bool(
+            passes_all_filters(profile_of(me, vocabulary, schema), columns_of([them], schema), now.astimezone(UTC).date())[0]
+        )
 
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate
@@ -276,9 +278,9 @@ def _check(swipe: Swipe) -> None:
         raise InvalidInput("candidate", "nobody swipes on themselves")
 
 
-def _again(known: Event, swipe: Swipe) -> SwipeResult:
+def _again(known: Event, swipe: Swipe) -> RecordedSwipe:
     """The same answer to the same swipe; another one under its id is a mistake."""
     said = (known.kind, known.candidate, known.decision, known.deck or "")
     if said != (EventKind.SWIPED, swipe.candidate, swipe.decision, swipe.deck):
         raise Reused(f"the id {swipe.id!r} was used for another swipe")
-    return SwipeResult(known, repeated=True)
+    return RecordedSwipe(known, repeated=True)

@@ -9,6 +9,7 @@ from typing import final
 from kaczmatch.service.domain.appeal import without_decision, without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
@@ -28,7 +29,7 @@ from kaczmatch.service.meeting.profiles import require_person
 
 @final
 @dataclass(frozen=True, slots=True)
-class Undoing:
+class Undo:
     """The use cases of going back."""
 
     context: Context
@@ -76,7 +77,7 @@ class Undoing:
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
-            current, standing = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            current, counters = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
@@ -87,8 +88,8 @@ class Undoing:
             )
             events = transaction.find(Event, user=user)
             transaction.append(event)
-            if standing is not None:
-                transaction.put(replace(standing, in_session=False))
+            if counters is not None:
+                transaction.put(replace(counters, in_session=False))
             refold(transaction, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, locks=[user])
@@ -113,6 +114,11 @@ class Undoing:
                 Change(id=self.context.new_id(), user=other, at=self.context.clock())
             )  # processes remember their appeal
         if mine is not None:
+            # An undone swipe costs no quota. Undoing has a quota of its own, or the log could grow without end.
+            swipes = self.context.config.swipes
+            if not event.imported:
+                mine = replace(mine, quota_use=give_back(mine, SWIPES, swipes, event.at))
+            mine = replace(mine, quota_use=spend(mine, UNDOS, swipes, events[-1].at))
             transaction.put(recounted(mine, events))
         if earlier is None or pair is None:
             transaction.drop(LatestDecision, user, other)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.core.errors import check_integer
+from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import FEED, SCRUB
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
@@ -20,7 +21,6 @@ from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
-LARGEST_PAGE = 1_000
 _AT_ONCE = 250
 _LAST = 2**63 - 1
 
@@ -71,7 +71,7 @@ class Feed:
                 return len(here)
 
             reads = [(OutboxMessage, (one.id,)) for one in page]
-            posted += self.context.store.write(work, locks=[FEED, *concerned(page)], prefetch=reads).result()
+            posted += self.context.store.write(work, locks=[FEED, *people_named(page)], prefetch=reads).result()
 
     def _drop(self, page: Sequence[OutboxMessage]) -> None:
         def work(transaction: Transaction) -> None:
@@ -81,9 +81,9 @@ class Feed:
             if any(one.topic == ERASED for one in page):
                 mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, locks=[*concerned(page), SCRUB]).result()
+        self.context.store.write(work, locks=[*people_named(page), SCRUB]).result()
 
 
-def concerned(messages: Iterable[OutboxMessage]) -> list[str]:
+def people_named(messages: Iterable[OutboxMessage]) -> list[str]:
     """Everybody whom messages name."""
     return sorted({name for one in messages for name in (one.user, one.other) if name})

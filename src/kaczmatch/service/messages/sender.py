@@ -50,7 +50,7 @@ class RetrySchedule:
         return None if at - message.at > self.give_up else at
 
 
-def response_summary(message: OutboxMessage) -> dict[str, Any]:
+def message_body(message: OutboxMessage) -> dict[str, Any]:
     """A message as the app gets it, by webhook (Standard Webhooks has these three members) and in the feed."""
     data = json.loads(message.body) if message.body else {}
     return {"type": message.topic, "timestamp": message.at.isoformat().replace("+00:00", "Z"), "data": data}

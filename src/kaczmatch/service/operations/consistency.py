@@ -24,7 +24,7 @@ from kaczmatch.service.domain.records import (
     Record,
 )
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.decks import excluded_people
+from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
 _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
 
@@ -47,22 +47,22 @@ class ConsistencyCheck:
     def problems(self) -> Iterator[str]:
         pairs = {pair.candidate: pair for pair in self.reader.find(LatestDecision, user=self.user)}
         matches = {match.other: match for match in self.reader.find(MatchSide, user=self.user)}
-        standing = self.reader.get(PersonCounters, self.user)
+        counters = self.reader.get(PersonCounters, self.user)
         self.seen.update(
-            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(standing is not None)}
+            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
-        yield from self._counters(standing)
+        yield from self._counters(counters)
         yield from self._decisions(pairs)
         yield from self._cards()
         yield from self._matches(matches)
         yield from self._unmatched(pairs)
 
-    def _counters(self, standing: PersonCounters | None) -> Iterator[str]:
-        if standing is None or standing != recounted(standing, self.log):
+    def _counters(self, counters: PersonCounters | None) -> Iterator[str]:
+        if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.reader.find(LatestDecision, candidate=self.user)
-        excess, information = summed_evidence(raters, standing, self.context.config.appeal)
-        held = (0.0, 0.0) if standing is None else (standing.excess, standing.information)
+        excess, information = summed_evidence(raters, counters, self.context.config.appeal)
+        held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
@@ -106,8 +106,8 @@ class ConsistencyCheck:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
         likes = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE]
         back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
-        apart = excluded_people(self.reader, self.user) | self.leaving
+        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
         for other in likes:
             returned = back.get((other, self.user))
-            if returned is not None and returned.decision == Decision.LIKE and other not in apart:
+            if returned is not None and returned.decision == Decision.LIKE and other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

@@ -26,7 +26,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.swipes import Swiping
+from kaczmatch.service.meeting.swipes import Swipes
 
 Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
 
@@ -45,7 +45,7 @@ class Maintenance:
         """What was done, by name."""
         now, rules = self.context.clock(), self.context.config
         return {
-            "farewells dropped": drop_expired(self.context),
+            "erased tokens dropped": drop_expired(self.context),
             "sessions ended": self.end_silent_sessions(),
             "changes dropped": self._drop_before(Change, now - _CHANGES_KEPT),
             "messages dropped": self._drop_before(OutboxMessage, now - rules.keep_messages),
@@ -62,7 +62,7 @@ class Maintenance:
             with self.context.store.read() as reader:
                 page = reader.find(PersonCounters, in_session=True, limit=_AT_ONCE)  # the longest silent first
             silent = [one for one in page if one.last_swipe_at <= silent_since]
-            done = [Swiping(self.context).end_session(one.user, at=silent_since) for one in silent]
+            done = [Swipes(self.context).end_session(one.user, at=silent_since) for one in silent]
             now_ended = sum(one.result() for one in done)
             ended += now_ended
             if not now_ended:

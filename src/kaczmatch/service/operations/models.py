@@ -19,6 +19,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -27,6 +28,7 @@ from kaczmatch.service.domain.records import (
     Event,
     Model,
     Person,
+    PersonCounters,
     StoredPrior,
     StoredState,
     StoredVocabulary,
@@ -34,7 +36,6 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.ranking import taught_by
 
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
@@ -50,17 +51,17 @@ class Models:
 
     context: Context
 
-    def set_up(self, words: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
+    def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self._check(slug, settings)
-        prior = neutral_prior(learner(slug, **settings), words.dimensions)
+        prior = neutral_prior(learner(slug, **settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
             if known is not None:
                 return known
             now = self.context.clock()
-            transaction.put(StoredVocabulary(version=1, terms=terms_json(words), at=now))
+            transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
             transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
@@ -69,7 +70,12 @@ class Models:
 
         return self.context.store.write(work, locks=[MODELS]).result()
 
-    def change_words(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
+    def vocabulary(self) -> Vocabulary:
+        """The one in use."""
+        with self.context.store.read() as reader:
+            return self.context.catalogue.vocabulary(reader, self.context.catalogue.current(reader).vocabulary)
+
+    def change_vocabulary(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
 
         def work(transaction: Transaction) -> Vocabulary:
@@ -77,10 +83,10 @@ class Models:
             changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
             if changed.dimensions > MOST_NAMES:
                 raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
-            words = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=words.version, terms=terms_json(words), at=self.context.clock()))
-            transaction.put(replace(current, vocabulary=words.version))
-            return words
+            vocabulary = Vocabulary(changed.terms, current.vocabulary + 1)
+            transaction.put(StoredVocabulary(version=vocabulary.version, terms=terms_json(vocabulary), at=self.context.clock()))
+            transaction.put(replace(current, vocabulary=vocabulary.version))
+            return vocabulary
 
         return self.context.store.write(work, locks=[MODELS]).result()
 
@@ -89,9 +95,10 @@ class Models:
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-            known = [one.user for one in reader.find(StoredState, model=current.model) if one.swipes]
-            some = known[:: -(-len(known) // _MOST_FITTED) or 1]  # spread over all
-            histories = [taught_by(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in some]
+            swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
+            sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
+            found = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in sample]
+        histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
             return None
@@ -104,7 +111,9 @@ class Models:
         rule = learner(slug, **settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
-    def change(self, slug: str, settings: Mapping[str, Any], prior: Prior, told: Callable[[int, int], None] | None = None) -> int:
+    def relearn(
+        self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Callable[[int, int], None] | None = None
+    ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
         Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
@@ -124,15 +133,15 @@ class Models:
             return number
 
         number = self.context.store.write(begin, locks=[MODELS]).result()
-        self._build(number, told)
+        self._build(number, on_progress)
         return number
 
-    def resume(self, told: Callable[[int, int], None] | None = None) -> int:
-        """Finish building what was interrupted; 0 where nothing was."""
+    def resume_relearning(self, on_progress: Callable[[int, int], None] | None = None) -> int:
+        """Finish a relearning that was interrupted. Returns its model, or 0 if there was none."""
         with self.context.store.read() as reader:
             building = self.context.catalogue.current(reader).building
         if building:
-            self._build(building, told)
+            self._build(building, on_progress)
         return building
 
     def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
@@ -144,14 +153,14 @@ class Models:
             if isinstance(sampler, BeliefSampler):
                 sampler.require_belief(rule)
 
-    def _build(self, number: int, told: Callable[[int, int], None] | None) -> None:
-        while self._teach(number, told):
+    def _build(self, number: int, on_progress: Callable[[int, int], None] | None) -> None:
+        while self._fold_everybody(number, on_progress):
             pass  # who has come meanwhile
         self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
-        self._clear()
+        self._drop_retired_states()
 
-    def _teach(self, number: int, told: Callable[[int, int], None] | None) -> int:
-        """Everybody's log to those who have no state under a model yet; says how many that were."""
+    def _fold_everybody(self, number: int, on_progress: Callable[[int, int], None] | None) -> int:
+        """Fold the events of everybody who has no state under a model yet. Returns how many there were."""
         last: tuple[str, ...] = ()
         done = taught = 0
         with self.context.store.read() as reader:
@@ -164,12 +173,12 @@ class Models:
                 return taught
             for user in page:
                 if (number, user) not in known:
-                    self.context.store.write(partial(self._learn, number=number, user=user), locks=[user]).result()
+                    self.context.store.write(partial(self._fold_one, number=number, user=user), locks=[user]).result()
             last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
-            if told is not None:
-                told(done, total)
+            if on_progress is not None:
+                on_progress(done, total)
 
-    def _learn(self, transaction: Transaction, number: int, user: str) -> None:
+    def _fold_one(self, transaction: Transaction, number: int, user: str) -> None:
         if transaction.get(Person, user) is None:
             return
         events = transaction.find(Event, user=user)
@@ -188,8 +197,8 @@ class Models:
                 transaction.put(replace(record, status=status))
         transaction.put(replace(current, model=number, building=0))
 
-    def _clear(self) -> None:
-        """States of models that are used no more."""
+    def _drop_retired_states(self) -> None:
+        """Drop the states of models that are not used any more."""
         with self.context.store.read() as reader:
             retired = [model.id for model in reader.find(Model) if model.status == RETIRED]
         for number in retired:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import final
 
 import numpy as np
 
 from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.recommend.decks.exposure import gini, top_share
+from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import (
     AbuseReport,
@@ -37,63 +36,6 @@ _SWIPERS = 300  # people whose Δs and κ are looked at: who swiped last
 _BLOCK = 32  # of their swipes, as many as a block of the paper has
 _MANY, _NEARLY_ALL = 100, 0.95  # swipes and the share of likes from which somebody seems to like everybody
 _CURVE = 100  # parts of the Lorenz curve
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class MinuteCounts:
-    """What happened within one minute."""
-
-    at: datetime
-    swipes: int
-    likes: int
-    decks: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class SuspiciousAccount:
-    """Somebody who likes nearly everybody, as bots do."""
-
-    user: str
-    swipes: int
-    likes: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PeopleSample:
-    """How much was looked at: the newest swipes and cards, and the people who swiped last."""
-
-    events: int
-    cards: int
-    people: int
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """Counts are of everybody, rates of the last hour, the rest of a sample."""
-
-    people: int
-    paused: int
-    matches: int
-    open_reports: int
-    kept_messages: int
-    learner: str
-    prior: str
-    like_rate: float | None
-    match_rate: float | None
-    policies: tuple[tuple[str, str, str, int], ...]  # policy, sampler, reason, decks
-    stability: tuple[float, ...]  # Δs of people's last sessions
-    conditions: tuple[float, ...]  # κ of AAᵀ + I over each one's last swipes
-    singular: int  # how many of these have no κ without damping
-    exposure_gini: float | None
-    exposure_top: float | None  # share of the cards that shows the most shown hundredth
-    lorenz: tuple[float, ...]  # share of the cards that shows the least shown 0, 1, 2, … 100 %
-    minutes: tuple[MinuteCounts, ...]
-    like_everybody: tuple[SuspiciousAccount, ...]  # of those who swiped within the hour, the busiest first
-    sample: PeopleSample
 
 
 def overview(context: Context) -> Overview:
@@ -123,7 +65,10 @@ def overview(context: Context) -> Overview:
             prior="" if model is None else model.prior,
             like_rate=len(likes) / len(swipes) if swipes else None,
             match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
-            policies=tuple((*told, number) for told, number in policies.most_common(20)),
+            policies=tuple(
+                PolicyUse(policy=policy, sampler=sampler, reason=reason, decks=number)
+                for (policy, sampler, reason), number in policies.most_common(20)
+            ),
             stability=tuple(round(one.stability[-1], 3) for one in learned.values() if one.stability),
             conditions=tuple(round(condition, 2) for condition, _ in gauged),
             singular=sum(singular for _, singular in gauged),
@@ -132,7 +77,7 @@ def overview(context: Context) -> Overview:
             lorenz=_lorenz(shown),
             minutes=_minutes(swipes, decks, now),
             like_everybody=_suspects(reader, {one.user for one in swipes}),
-            sample=PeopleSample(len(lines), len(cards), len(recent)),
+            sample=PeopleSample(events=len(lines), cards=len(cards), people=len(recent)),
         )
 
 
@@ -140,7 +85,8 @@ def _suspects(reader: Reader, users: Collection[str]) -> tuple[SuspiciousAccount
     standings = reader.many(PersonCounters, [(user,) for user in users]).values()
     found = [one for one in standings if one.swipes >= _MANY and one.likes >= _NEARLY_ALL * one.swipes]
     return tuple(
-        SuspiciousAccount(one.user, one.swipes, one.likes) for one in sorted(found, key=lambda one: (-one.swipes, one.user))
+        SuspiciousAccount(user=one.user, swipes=one.swipes, likes=one.likes)
+        for one in sorted(found, key=lambda one: (-one.swipes, one.user))
     )
 
 
@@ -189,4 +135,4 @@ def _minutes(swipes: Sequence[Event], decks: Sequence[StoredDeck], now: datetime
     for deck in decks:
         dealt[deck.at.replace(second=0, microsecond=0)] += 1
     times = [start + timedelta(minutes=place) for place in range(61)]
-    return tuple(MinuteCounts(time, swiped[time], liked[time], dealt[time]) for time in times)
+    return tuple(MinuteCounts(at=time, swipes=swiped[time], likes=liked[time], decks=dealt[time]) for time in times)

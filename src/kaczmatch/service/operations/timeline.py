@@ -4,36 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime
 from typing import final
 
+from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Person, StoredDeck
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import record_change, require_person
-from kaczmatch.service.operations.overview import Overview, overview
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """One thing that happened to or by somebody."""
-
-    at: datetime
-    what: str
-    other: str = ""
-    detail: str = ""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """One person as an operator sees them; the newest moment first."""
-
-    name: str
-    paused: bool
-    held: bool
-    moments: tuple[TimelineEntry, ...]
+from kaczmatch.service.meeting.profiles import require_person, set_paused
+from kaczmatch.service.operations.overview import overview
 
 
 @final
@@ -54,25 +32,26 @@ class OperatorActions:
         reads = [(Person, (user,)), (HeldPerson, (user,))]
         person, held = self.context.store.write(work, locks=[user], prefetch=reads).result()
         with self.context.store.read() as reader:
-            moments = [
-                TimelineEntry(one.at, one.kind if one.decision is None else one.decision, one.candidate or "", one.deck or "")
+            entries = [
+                TimelineEntry(at=one.at, kind=one.decision or one.kind, other=one.candidate or "", detail=one.deck or "")
                 for one in reader.find(Event, user=user, newest=True, limit=limit)
             ]
-            moments += [
-                TimelineEntry(one.at, "deck dealt", detail=f"{one.policy}: {one.reason}")
+            entries += [
+                TimelineEntry(at=one.at, kind="deck dealt", detail=f"{one.policy}: {one.reason}")
                 for one in reader.find(StoredDeck, user=user, newest=True, limit=limit)
             ]
-            moments += [
-                TimelineEntry(one.at, "matched", one.other) for one in reader.find(MatchSide, user=user, newest=True, limit=limit)
+            entries += [
+                TimelineEntry(at=one.at, kind="matched", other=one.other)
+                for one in reader.find(MatchSide, user=user, newest=True, limit=limit)
             ]
             made, received = ({"user": user}, "reported", "other"), ({"other": user}, "was reported by", "user")
-            for equal, what, other in (made, received):
+            for equal, kind, other in (made, received):
                 found = reader.find(AbuseReport, newest=True, limit=limit, **equal)
-                moments += [TimelineEntry(one.at, what, getattr(one, other), one.reason) for one in found]
+                entries += [TimelineEntry(at=one.at, kind=kind, other=getattr(one, other), detail=one.reason) for one in found]
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
-            moments += [TimelineEntry(one.at, one.action, detail=one.actor) for one in looks]
-        newest = sorted(moments, key=lambda one: one.at, reverse=True)[:limit]
-        return Timeline(person.name, person.paused, held, tuple(newest))
+            entries += [TimelineEntry(at=one.at, kind=one.action, detail=one.actor) for one in looks]
+        newest = sorted(entries, key=lambda one: one.at, reverse=True)[:limit]
+        return Timeline(name=person.name, paused=person.paused, held=held, entries=tuple(newest))
 
     def hold(self, user: str, actor: str, held: bool) -> Future[None]:
         """Somebody who is held is paused and cannot resume; released, they stay paused until they do."""
@@ -82,7 +61,7 @@ class OperatorActions:
             if held:
                 transaction.put(HeldPerson(user=user, actor=actor))
                 if not person.paused:
-                    record_change(transaction, self.context, person, paused=True)
+                    set_paused(transaction, self.context, person, paused=True)
             else:
                 transaction.drop(HeldPerson, user)
             transaction.append(self._audit(actor, "held back" if held else "released", user))

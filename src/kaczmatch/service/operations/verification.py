@@ -32,7 +32,7 @@ class VerificationResult:
     problems: tuple[str, ...]
 
 
-def verify(context: Context, told: Callable[[int, int], None] | None = None) -> VerificationResult:
+def verify(context: Context, on_progress: Callable[[int, int], None] | None = None) -> VerificationResult:
     """Replay everybody and compare. An erasure that is under way is no problem: whoever has the store finishes it."""
     people = events = identical = close = 0
     problems: list[str] = []
@@ -57,8 +57,8 @@ def verify(context: Context, told: Callable[[int, int], None] | None = None) -> 
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
                 problems += ConsistencyCheck(context, reader, person.id, log, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
-            if told is not None:
-                told(people, total)
+            if on_progress is not None:
+                on_progress(people, total)
         seen[LatestDecision] += sum(reader.count(LatestDecision, user=user) for user in leaving)
         problems += _nobodys(reader, seen)
     return VerificationResult(people, events, identical, close, tuple(problems))

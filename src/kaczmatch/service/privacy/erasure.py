@@ -77,7 +77,7 @@ class Erasure:
 
     context: Context
     scrubbing: Scrubbing
-    farewells: ErasedTokens
+    erased_tokens: ErasedTokens
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
@@ -110,7 +110,7 @@ class Erasure:
             transaction.drop(type(record), *record.identity())
             if isinstance(record, OutboxMessage):
                 transaction.drop(Delivery, record.id)
-        self.farewells.note(transaction, user)
+        self.erased_tokens.record_erasure(transaction, user)
         transaction.put(PendingErasure(user=user))
         transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
 
@@ -126,7 +126,7 @@ class Erasure:
 
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
-                return  # somebody else was at it too, and has told
+                return  # another process was at it too, and has announced it
             transaction.drop(PendingErasure, user)
             mark_for_scrubbing(transaction, self.context)
             announce(transaction, self.context, "profile.erased", user, {"user": user})
@@ -140,20 +140,20 @@ class Erasure:
         events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]
-        given, standing = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
+        given, counters = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
         for event in events:
             if event.id in gone or event.undoes in gone:
                 transaction.drop(Event, *event.identity())
         if gone:
             refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
-        if gone and standing is not None:
-            standing = recounted(standing, kept)
-            transaction.put(standing)
-        if given is not None and given.appeal_as_of is not None and standing is not None:
+        if gone and counters is not None:
+            counters = recounted(counters, kept)
+            transaction.put(counters)
+        if given is not None and given.appeal_as_of is not None and counters is not None:
             transaction.put(
-                without_evidence(standing, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
+                without_evidence(counters, given.excess, given.information, given.appeal_as_of, self.context.config.appeal)
             )
         transaction.drop(LatestDecision, user, other)
         transaction.drop(LatestDecision, other, user)
-        if standing is not None:  # processes remember the state and appeal that were
+        if counters is not None:  # every process has the old state and appeal in memory
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))

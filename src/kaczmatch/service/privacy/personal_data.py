@@ -56,7 +56,7 @@ def export(context: Context, user: str) -> dict[str, Any]:
             **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
         }
     preference = Preferences(context).of(user, most=1_000_000)
-    return parts | {"preference": asdict(preference)}
+    return parts | {"preference": preference.model_dump()}
 
 
 _LISTS: dict[str, type[Record]] = {

@@ -31,14 +31,14 @@ class Census:
     side: int = 300  # people on each side
     tags: int = 60  # where the population does not bring its own
     like_rate: float = 0.2  # share of the people they could meet whom people like; the paper's population has its own
-    flip: float = 0.2  # share of pairs about whom somebody says the opposite of what they feel
+    label_noise: float = 0.2  # share of pairs about whom somebody says the opposite of what they feel
     people: Path | None = None  # real profiles, for the population that is drawn from them
 
     def __post_init__(self) -> None:
         check_integer("side", self.side, low=2, high=100_000)
         check_integer("tags", self.tags, low=2, high=10_000)
         check_number("like_rate", self.like_rate, low=0.0, high=1.0, open_low=True)
-        check_number("flip", self.flip, low=0.0, high=1.0)
+        check_number("label_noise", self.label_noise, low=0.0, high=1.0)
 
 
 @final
@@ -93,7 +93,7 @@ def town(kind: str, seed: int, census: Census = Census()) -> Town:  # noqa: B008
         raise InvalidInput("people", f"are for the population 'okcupid'; {kind!r} is made up")
     found = _POPULATIONS[kind](census, np.random.default_rng([seed, 0, 0]))
     likes = found.scores >= _threshold(kind, census, found.scores, compatible(found.profiles))
-    turned = np.random.default_rng([seed, 0, 1]).random(likes.shape) < census.flip
+    turned = np.random.default_rng([seed, 0, 1]).random(likes.shape) < census.label_noise
     return Town(seed, Vocabulary.of(found.names), found.profiles, likes, likes ^ turned)
 
 

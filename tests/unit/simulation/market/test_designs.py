@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Assigned
@@ -12,6 +13,8 @@ from kaczmatch.simulation.market.designs import Regions, compare_designs
 from kaczmatch.simulation.market.engine import MarketLog, MarketSettings, Pace, play
 from kaczmatch.simulation.market.populations import Census, town
 from kaczmatch.simulation.market.town import compatible
+
+pytestmark = pytest.mark.slow  # a market per design
 
 CHANCE = MutualPolicy(uniform_floor=1.0, admirer_quota=0.0)
 

@@ -53,7 +53,7 @@ def mixed_town(seed: int, people: int = 24) -> Town:
 @given(seed=st.integers(0, 10_000), slug=st.sampled_from(["uniform", "greedy", "mutual"]), quota=st.sampled_from([0.0, 0.5]))
 def test_nobody_is_shown_whom_filters_or_a_match_keep_away(seed: int, slug: str, quota: float) -> None:
     here = mixed_town(seed)
-    log = play(here, lambda _viewer, _round: always(slug, admirers=quota, capped=True), SHORT)
+    log = play(here, lambda _viewer, _round: always(slug, admirer_quota=quota, exposure_capped=True), SHORT)
     assert compatible(here.profiles)[log.viewer, log.candidate].all()
     kept_apart: set[tuple[int, int]] = set()
     for viewer, candidate, matched in zip(log.viewer.tolist(), log.candidate.tolist(), log.matched.tolist(), strict=True):
@@ -62,7 +62,9 @@ def test_nobody_is_shown_whom_filters_or_a_match_keep_away(seed: int, slug: str,
             kept_apart |= {(viewer, candidate), (candidate, viewer)}
 
 
-@pytest.mark.parametrize("policy", [MutualPolicy(), always("uniform"), always("information"), always("thompson", capped=True)])
+@pytest.mark.parametrize(
+    "policy", [MutualPolicy(), always("uniform"), always("information"), always("thompson", exposure_capped=True)]
+)
 def test_cards_are_conserved_and_nobody_meets_twice_while_there_are_others(policy: Policy) -> None:
     here = town("archetypes", 3, SMALL)
     log = play(here, lambda _viewer, _round: policy, SHORT)

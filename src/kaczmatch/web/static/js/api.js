@@ -1,32 +1,32 @@
-// Calling /v1 like any client: JSON in and out, errors as problem details (RFC 9457).
+// Calls to /v1, as any client makes them: JSON in and out, errors as problems (RFC 9457).
 
-/** The service answered that something is wrong; `code` is for programs, `message` for people. */
+/** An error of the HTTP API: `code` is for programs, `message` for people. */
 export class Problem extends Error {
   constructor(status, body, retryAfter) {
     super(body.detail || body.title || `status ${status}`);
     this.status = status;
     this.code = body.code || "";
     this.errors = body.errors || [];
-    this.request = body.request || "";
+    this.requestId = body.request_id || "";
     this.retryAfter = retryAfter;
   }
 
   /** Whether the same request may succeed later. */
-  get passing() {
+  get retryable() {
     return this.status === 503 || this.status === 502 || this.status === 504;
   }
 }
 
-/** No answer came: it is unknown whether the request was heard. */
+/** No response came: it is unknown whether the request arrived. */
 export class Unreachable extends Error {
   constructor() {
     super("the service cannot be reached");
   }
 }
 
-const PATIENCE = 15_000; // milliseconds until a request counts as unanswered
+const TIMEOUT = 15_000; // milliseconds
 
-/** A caller of the service; `token()` gives the credential, and is asked again with true when one was refused. */
+/** A client of the service. `token(renew)` returns the credential; `renew` is true after one was refused. */
 export class Client {
   constructor(token = null) {
     this.token = token;
@@ -59,39 +59,39 @@ export class Client {
     }
   }
 
-  async #once(method, path, body, headers, again) {
+  async #once(method, path, body, headers, renew) {
     const sent = { Accept: "application/json", ...headers };
-    if (this.token) sent.Authorization = `Bearer ${await this.token(again)}`;
+    if (this.token) sent.Authorization = `Bearer ${await this.token(renew)}`;
     if (body !== undefined) sent["Content-Type"] = "application/json";
-    let answer;
+    let response;
     let text;
     try {
-      answer = await fetch(`/v1${path}`, {
+      response = await fetch(`/v1${path}`, {
         method,
         headers: sent,
         body: body === undefined ? undefined : JSON.stringify(body),
         cache: "no-store",
-        signal: AbortSignal.timeout(PATIENCE),
+        signal: AbortSignal.timeout(TIMEOUT),
       });
-      text = await answer.text();
+      text = await response.text();
     } catch {
       throw new Unreachable();
     }
-    const said = parsed(text);
-    if (!answer.ok) throw new Problem(answer.status, said ?? {}, Number(answer.headers.get("retry-after")) || 0);
-    return said;
+    const content = parsed(text);
+    if (!response.ok) throw new Problem(response.status, content ?? {}, Number(response.headers.get("retry-after")) || 0);
+    return content;
   }
 }
 
-/** Do it, and again while the service is starting or away; `waiting` is told why, and null when it is over. */
-export async function patiently(act, waiting) {
+/** Repeat `act` while the service is starting or unreachable. `waiting` is called with the reason, and with null at the end. */
+export async function withRetries(act, waiting) {
   for (let tries = 0; ; tries += 1) {
     try {
       const result = await act();
       if (tries) waiting(null);
       return result;
     } catch (error) {
-      if (!(error instanceof Unreachable || (error instanceof Problem && error.passing))) throw error;
+      if (!(error instanceof Unreachable || (error instanceof Problem && error.retryable))) throw error;
       waiting(error.message);
       await pause(Math.min(500 * 2 ** tries, 4_000));
     }

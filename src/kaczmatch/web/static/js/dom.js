@@ -33,14 +33,14 @@ export function icon(path, size = 20) {
   );
 }
 
-/** Told to those who listen rather than look. */
-export function say(words) {
+/** Tell screen readers. */
+export function announce(words) {
   const said = byId("said");
   said.textContent = said.textContent === words ? `${words}\u00a0` : words; // the same words twice are news twice
 }
 
-/** The bar under the header: what is wrong, and a button about it. Nothing: all is well. */
-export function trouble(words, label = "", act = null) {
+/** The bar under the header: what is wrong, and a button. It is hidden without words. */
+export function showProblem(words, label = "", act = null) {
   const bar = byId("trouble");
   bar.hidden = !words;
   bar.replaceChildren(...(words ? [make("span", {}, words)] : []), ...(words && act ? [make("button", { type: "button", click: act }, label)] : []));

@@ -1,7 +1,7 @@
 // How the experiment of the settings stands: arms, differences, and their course. The panel is there where an experiment is.
 
 import { byId, make } from "../dom.js";
-import { chart } from "./drawing.js";
+import { chart } from "./charts.js";
 import { operator } from "./session.js";
 
 const UNITS = { user: "people", cluster: "regions", time: "blocks of time" };

@@ -11,16 +11,16 @@ export async function offer(report) {
     byId("exports-words").textContent = "This key has no data scope, so it cannot export.";
     return;
   }
-  const kinds = ["profiles", "swipes"].flatMap((what) => ["csv", "jsonl", "parquet"].map((format) => [what, format]));
-  const button = ([what, format]) => make("button", { type: "button", class: "button", click: (event) => save(event.currentTarget, what, format).catch((error) => report(error, `No ${what}.${format}`)) }, `${what}.${format}`);
+  const kinds = ["profiles", "swipes"].flatMap((table) => ["csv", "jsonl", "parquet"].map((format) => [table, format]));
+  const button = ([table, format]) => make("button", { type: "button", class: "button", click: (event) => save(event.currentTarget, table, format).catch((error) => report(error, `No ${table}.${format}`)) }, `${table}.${format}`);
   byId("exports").replaceChildren(...kinds.map(button));
 }
 
-async function save(button, what, format) {
+async function save(button, table, format) {
   button.disabled = true;
   try {
-    const address = URL.createObjectURL(await fetched(`/v1/export/${what}?format=${format}`));
-    make("a", { href: address, download: `${what}.${format}` }).click();
+    const address = URL.createObjectURL(await fetched(`/v1/export/${table}?format=${format}`));
+    make("a", { href: address, download: `${table}.${format}` }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
   } finally {
     button.disabled = false;

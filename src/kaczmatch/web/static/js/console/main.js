@@ -1,11 +1,11 @@
-// The operators' console: figures, reports, one person, exports.
+// The operators' console: overview, reports, one person, exports.
 
 import { Problem } from "../api.js";
-import { byId, trouble } from "../dom.js";
+import { byId, showProblem } from "../dom.js";
 import { experiment, redrawn } from "./experiment.js";
 import { offer } from "./exports.js";
-import { tiles, told } from "./figures.js";
-import { draw } from "./drawing.js";
+import { describeCharts, showTiles } from "./overview.js";
+import { draw } from "./charts.js";
 import { Reports } from "./reports.js";
 import { operator } from "./session.js";
 import { Person } from "./person.js";
@@ -16,18 +16,18 @@ const reports = new Reports((user) => person.show(user), act, report);
 let away = false; // whether the last look by itself failed
 
 async function look() {
-  const figures = await operator.get("/operator/figures");
-  tiles(figures);
-  told(figures);
+  const overview = await operator.get("/operator/overview");
+  showTiles(overview);
+  describeCharts(overview);
   byId("fresh").textContent = `As of ${new Date().toLocaleTimeString()}`;
-  await draw(figures);
+  await draw(overview);
 }
 
 /** Look now and then; what went wrong is forgotten when it goes well again. */
 async function lookAgain() {
   try {
     await look();
-    if (away) trouble("");
+    if (away) showProblem("");
     away = false;
   } catch (error) {
     away = true;
@@ -39,7 +39,7 @@ async function lookAgain() {
 async function act(work, words) {
   try {
     await work();
-    trouble("");
+    showProblem("");
   } catch (error) {
     report(error, words);
     return false;
@@ -50,7 +50,7 @@ async function act(work, words) {
 
 function report(error, words = "That did not work") {
   if (error instanceof Problem && error.status === 401) location.reload(); // the session has ended: log in again
-  else trouble(`${words}: ${error.message}.`, "All right", () => trouble(""));
+  else showProblem(`${words}: ${error.message}.`, "All right", () => showProblem(""));
 }
 
 /** All there is; an experiment is counted deck by deck, so nothing else waits for it. */

@@ -1,7 +1,7 @@
 // One person's timeline, and what an operator can do about them.
 
-import { byId, make, say } from "../dom.js";
-import { erase } from "./erasing.js";
+import { byId, make, announce } from "../dom.js";
+import { erase } from "./erase_dialog.js";
 import { operator } from "./session.js";
 
 const path = (user) => `/operator/people/${encodeURIComponent(user)}`;
@@ -29,13 +29,13 @@ export class Person {
       make("button", { type: "button", click: () => this.#hold(user, !seen.held) }, seen.held ? "Unblock" : "Block"),
       make("button", { type: "button", class: "danger", click: () => erase(user, this.act, () => this.#gone()) }, "Erase…"),
     );
-    byId("moments").replaceChildren(
-      ...seen.moments.map((moment) =>
-        make("tr", {}, make("td", {}, new Date(moment.at).toLocaleString()), make("td", {}, moment.what), make("td", {}, this.#link(moment.other)), make("td", {}, moment.detail)),
+    byId("entries").replaceChildren(
+      ...seen.entries.map((entry) =>
+        make("tr", {}, make("td", {}, new Date(entry.at).toLocaleString()), make("td", {}, entry.kind), make("td", {}, this.#link(entry.other)), make("td", {}, entry.detail)),
       ),
     );
     byId("person").hidden = false;
-    say(`Timeline of ${seen.name}: ${seen.moments.length} lines`);
+    announce(`Timeline of ${seen.name}: ${seen.entries.length} lines`);
   }
 
   #gone() {

@@ -1,7 +1,7 @@
 // Reports that nobody has closed, the oldest first.
 
-import { byId, make, say } from "../dom.js";
-import { erase } from "./erasing.js";
+import { byId, make, announce } from "../dom.js";
+import { erase } from "./erase_dialog.js";
 import { operator } from "./session.js";
 
 /** The button that was pressed is gone with its report: the keyboard goes on from the title. */
@@ -41,7 +41,7 @@ export class Reports {
         "div",
         {},
         make("p", {}, make("strong", {}, report.reason), " · ", make("bdi", {}, report.other), make("span", { class: "muted small" }, ` reported by ${report.user}, ${at}`)),
-        report.words ? make("p", { class: "words small" }, report.words) : null,
+        report.text ? make("p", { class: "words small" }, report.text) : null,
       ),
       make(
         "div",
@@ -62,7 +62,7 @@ export class Reports {
     const done = await this.act(async () => {
       await first();
       await operator.post(`/operator/reports/${encodeURIComponent(report.id)}/close`, { resolution });
-      say(`Report closed: ${resolution}`);
+      announce(`Report closed: ${resolution}`);
     }, "The report is still open");
     if (done) here();
   }

@@ -1,12 +1,12 @@
-// The learner arena: fetch a run piece by piece, and let the curves grow.
+// The lab: fetch a run segment by segment, and let the curves grow.
 
-import { byId, say, trouble } from "../dom.js";
+import { byId, announce, showProblem } from "../dom.js";
 import { Plot, strip } from "./plots.js";
 import { Run } from "./run.js";
 import { numbers } from "./table.js";
 
 const TOTAL = 640;
-const SPEEDS = [8, 24, 64, 160, 480]; // swipes a second
+const SPEEDS = [8, 24, 64, 160, 480]; // swipes per second
 const SESSION = 32;
 const WORDS = {
   paper: "As the paper ran it: a like wherever one liked tag is shared, so nearly everybody is liked, and learners start near the answer. All-ones, which takes no start and learns nothing, aligns as well as most.",
@@ -64,7 +64,7 @@ function play() {
 function pause(words = "") {
   playing = false;
   byId("play").textContent = "Play";
-  if (words) say(`${words}. ${numbers.said()}`);
+  if (words) announce(`${words}. ${numbers.said()}`);
 }
 
 const toggle = () => (playing ? pause("Paused") : play());
@@ -72,7 +72,7 @@ const toggle = () => (playing ? pause("Paused") : play());
 async function step() {
   pause();
   await safely(() => show(Math.min(TOTAL, (Math.floor(shown / SESSION) + 1) * SESSION)));
-  say(`${shown} swipes. ${numbers.said()}`);
+  announce(`${shown} swipes. ${numbers.said()}`);
 }
 
 function reset() {
@@ -95,11 +95,11 @@ async function safely(work) {
   const mine = run;
   try {
     await work();
-    if (mine === run) trouble("");
+    if (mine === run) showProblem("");
   } catch (error) {
     if (mine !== run) return;
     pause();
-    trouble(`That did not work: ${error.message}.`, "Try again", again);
+    showProblem(`That did not work: ${error.message}.`, "Try again", again);
   }
 }
 

@@ -34,7 +34,7 @@ export class Plot {
   draw(run, learners, swipes) {
     this.#drawn = () => this.#lines(run, learners, swipes);
     this.#drawn();
-    byId(`${this.what}-words`).textContent = `A line a learner after ${swipes} swipes; the table below has the numbers.`;
+    byId(`${this.what}-words`).textContent = `One line per learner after ${swipes} swipes; the table below has the numbers.`;
   }
 
   #lines(run, learners, swipes) {
@@ -94,7 +94,7 @@ export function strip(run, swipes, total) {
   for (let at = 0; at < swipes; at += 1) {
     pen.fillStyle = run.liked[at] ? liked : passed;
     pen.fillRect(at * wide, 0, wide * 0.8, canvas.height);
-    if (!run.turned[at]) continue;
+    if (!run.flipped[at]) continue;
     pen.fillStyle = turned;
     pen.fillRect(at * wide, canvas.height - 12, wide * 0.8, 12);
   }

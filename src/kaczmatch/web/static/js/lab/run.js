@@ -1,8 +1,8 @@
-// One run: what was fetched of it so far, learner by learner.
+// One run, as far as it was fetched, by learner.
 
 import { Unreachable } from "../api.js";
 
-const AHEAD = 128; // swipes a request
+const AHEAD = 128; // swipes per request
 const TOTAL = 640;
 
 export class Run {
@@ -10,7 +10,7 @@ export class Run {
     this.asked = asked;
     this.curves = new Map(); // slug: { alignment: [before the first, after the first, …], auc: [[swipes, auc], …] }
     this.liked = [];
-    this.turned = [];
+    this.flipped = [];
   }
 
   /** Have so many swipes of these learners. */
@@ -39,8 +39,8 @@ export class Run {
     return answer.json();
   }
 
-  #add(piece, first) {
-    for (const [slug, curve] of Object.entries(piece.curves)) {
+  #add(segment, first) {
+    for (const [slug, curve] of Object.entries(segment.curves)) {
       if (this.#swipes(slug) !== first) continue; // another request was quicker
       const kept = this.curves.get(slug) ?? { alignment: [], auc: [] };
       kept.alignment.push(...curve.alignment);
@@ -48,8 +48,8 @@ export class Run {
       this.curves.set(slug, kept);
     }
     if (this.liked.length === first) {
-      this.liked.push(...piece.liked);
-      this.turned.push(...piece.turned);
+      this.liked.push(...segment.liked);
+      this.flipped.push(...segment.flipped);
     }
   }
 

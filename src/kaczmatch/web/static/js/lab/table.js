@@ -1,4 +1,4 @@
-// The same in numbers, for whoever reads rather than looks.
+// The same as a table of numbers.
 
 import { byId, make } from "../dom.js";
 

@@ -1,9 +1,9 @@
 // Whom one would like to be: a few faces, a search, or somebody new.
 
-import { patiently } from "../api.js";
+import { withRetries } from "../api.js";
 import { avatar } from "../avatar.js";
-import { byId, make, trouble } from "../dom.js";
-import { created, invented } from "./people.js";
+import { byId, make, showProblem } from "../dom.js";
+import { created, invented } from "./demo_people.js";
 
 const FACES = 9;
 
@@ -38,13 +38,13 @@ export class Chooser {
   async #fetch() {
     const asked = (this.#asked += 1);
     const find = byId("find").value.trim();
-    const { people, place, more } = await patiently(
+    const { people, location, more } = await withRetries(
       () => invented(find, this.#skip, FACES),
-      (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`),
+      (why) => showProblem(why && `Getting ready: ${why}. This page goes on by itself.`),
     );
     const mine = find || this.#skip ? [] : await created();
     if (asked !== this.#asked) return; // somebody typed on
-    this.place = place;
+    this.location = location;
     if (!more) this.#skip = -FACES; // from the start again
     byId("faces").replaceChildren(...[...mine, ...people].map((one) => this.#face(one)), this.#create);
     byId("nobody-found").hidden = people.length > 0;

@@ -1,14 +1,14 @@
-// One person at the cards: what is shown, what was decided, what can be taken back.
+// One user swiping: the cards, the decisions, and what can be undone.
 
-import { Problem, Unreachable, patiently } from "../api.js";
-import { byId, make, say, trouble } from "../dom.js";
+import { Problem, Unreachable, withRetries } from "../api.js";
+import { byId, make, announce, showProblem } from "../dom.js";
 import { described, sentence } from "./card.js";
-import { Learned } from "./learned.js";
-import { Matches } from "./match.js";
+import { PreferencePanel } from "./preference_panel.js";
+import { Matches } from "./matches.js";
 import { Outbox } from "./outbox.js";
-import { as, tasteOf } from "./people.js";
-import { reasons } from "./reasons.js";
-import { Stage } from "./stage.js";
+import { as, tasteOf } from "./demo_people.js";
+import { explanation } from "./explanation.js";
+import { CardStack } from "./card_stack.js";
 
 const DECK = 8; // small, so that what was learned shows soon
 const ANSWERS = [2_500, 6_000]; // milliseconds after a like at which somebody may have answered
@@ -22,9 +22,9 @@ export class Game {
   #decided = new Set(); // cards that an answer from before the decision must not bring back
   #dealing = null;
   #names = new Map();
-  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // others have none here
-  #stage = new Stage((decision) => this.decide(decision), (person) => this.#why(person));
-  #learned = new Learned();
+  #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // other people have no name here
+  #cardStack = new CardStack((decision) => this.decide(decision), (person) => this.#explain(person));
+  #preferencePanel = new PreferencePanel();
   #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
   #outbox = new Outbox({
     send: (one) => (one.kind === "swipe" ? as(one.user).put(`/people/${one.user}/swipes/${one.id}`, { candidate: one.candidate, decision: one.decision, deck: one.deck }) : as(one.user).delete(`/people/${one.user}/swipes/${one.id}`)),
@@ -44,11 +44,11 @@ export class Game {
 
   /** Become somebody, and get cards. */
   async start(user) {
-    const waiting = (why) => trouble(why && `Getting ready: ${why}. This page goes on by itself.`);
-    [this.me, this.taste] = await patiently(() => Promise.all([as(user).get(`/people/${user}`), tasteOf(user)]), waiting);
+    const waiting = (why) => showProblem(why && `Getting ready: ${why}. This page goes on by itself.`);
+    [this.me, this.taste] = await withRetries(() => Promise.all([as(user).get(`/people/${user}`), tasteOf(user)]), waiting);
     this.#decided.clear();
     await this.#outbox.retry();
-    await patiently(() => this.#anew(), waiting);
+    await withRetries(() => this.#anew(), waiting);
   }
 
   /** Everything as the service has it: at the start, and where another window of the same person has decided meanwhile. */
@@ -56,8 +56,8 @@ export class Game {
     const user = this.me.id;
     this.cards = [];
     this.#past = [];
-    this.#stage.clear();
-    await Promise.all([this.#matches.load(as(user), user), this.#learned.load(as(user), user, this.taste, this.#nameOf)]);
+    this.#cardStack.clear();
+    await Promise.all([this.#matches.load(as(user), user), this.#preferencePanel.load(as(user), user, this.taste, this.#nameOf)]);
     await this.deal();
   }
 
@@ -65,7 +65,7 @@ export class Game {
   async changed(profile) {
     this.me = profile;
     this.cards = [];
-    this.#stage.clear();
+    this.#cardStack.clear();
     await this.deal();
   }
 
@@ -77,10 +77,10 @@ export class Game {
     this.cards.shift();
     this.#decided.add(keyOf(card));
     this.#past.push({ id, card, decision, fixed: false });
-    this.#stage.leave(card.id, decision);
+    this.#cardStack.leave(card.id, decision);
     this.#show();
     const did = { like: "Liked", pass: "Passed on", skip: "Skipped" }[decision];
-    say(`${did} ${card.name}. ${this.cards.length ? `Next: ${described(this.cards[0])}.` : ""}`);
+    announce(`${did} ${card.name}. ${this.cards.length ? `Next: ${described(this.cards[0])}.` : ""}`);
     this.#outbox.add({ kind: "swipe", user: this.me.id, id, candidate: card.id, decision, deck: card.deck });
     return true;
   }
@@ -93,7 +93,7 @@ export class Game {
     this.cards.unshift(last.card);
     this.#decided.delete(keyOf(last.card));
     this.#show(last.card.id);
-    say(`Taken back: ${described(last.card)}.`);
+    announce(`Taken back: ${described(last.card)}.`);
     this.#outbox.add({ kind: "undo", user: this.me.id, id: last.id, candidate: last.card.id });
   }
 
@@ -107,17 +107,17 @@ export class Game {
 
   async #deal() {
     const user = this.me.id;
-    if (!this.cards.length) this.#stage.note("Looking for people …");
+    if (!this.cards.length) this.#cardStack.note("Looking for people …");
     let deck;
     try {
-      deck = await patiently(() => as(user).post(`/people/${user}/deck`, { size: DECK }), (why) => trouble(why && `${sentence(why)} The page tries again by itself.`));
+      deck = await withRetries(() => as(user).post(`/people/${user}/deck`, { size: DECK }), (why) => showProblem(why && `${sentence(why)} The page tries again by itself.`));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#stage.empty("No cards", sentence(error.message), [this.#lookAgain()]);
+      this.#cardStack.empty("No cards", sentence(error.message), [this.#lookAgain()]);
       return;
     }
     if (this.me.id !== user) return; // somebody else meanwhile
-    const dealt = deck.cards.map((card) => ({ ...card, deck: deck.deck }));
+    const dealt = deck.cards.map((card) => ({ ...card, deck: deck.id }));
     const fresh = dealt.filter((card) => !this.#outbox.holds(user, card.id) && !this.#decided.has(keyOf(card)));
     for (const card of fresh) this.#names.set(card.id, card.name);
     const before = this.cards.map((old) => fresh.find((card) => card.id === old.id) ?? old);
@@ -126,20 +126,20 @@ export class Game {
     else if (!deck.cards.length) this.#nobody(deck);
   }
 
-  async #why(person) {
+  async #explain(person) {
     try {
-      return reasons(await as(this.me.id).get(`/people/${this.me.id}/why/${person.id}`), this.#nameOf);
+      return explanation(await as(this.me.id).get(`/people/${this.me.id}/why/${person.id}`), this.#nameOf);
     } catch (error) {
       return [sentence(error.message)];
     }
   }
 
-  #nobody({ empty, openings }) {
+  #nobody({ empty, hints }) {
     const names = { "looks for": "whom you look for", age: "your ages", distance: "your distance", several: "several filters" };
-    const ways = openings.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
-    this.#stage.empty("Nobody left to show", sentence(empty), [...ways, this.#lookAgain()]);
+    const ways = hints.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
+    this.#cardStack.empty("Nobody left to show", sentence(empty), [...ways, this.#lookAgain()]);
     this.#buttons();
-    say(`Nobody left to show. ${sentence(empty)}`);
+    announce(`Nobody left to show. ${sentence(empty)}`);
   }
 
   #lookAgain() {
@@ -147,8 +147,8 @@ export class Game {
   }
 
   #show(returning = null) {
-    this.#stage.show(this.cards, this.#learned.weights, returning);
-    if (!this.cards.length) this.#stage.note("Looking for people …");
+    this.#cardStack.show(this.cards, this.#preferencePanel.weights, returning);
+    if (!this.cards.length) this.#cardStack.note("Looking for people …");
     this.#buttons();
   }
 
@@ -166,8 +166,8 @@ export class Game {
     try {
       const client = as(one.user);
       if (answer?.match) await this.#look(one.user, this.simulated);
-      if (one.kind === "undo" || !swipe) await this.#learned.load(client, one.user, this.taste, this.#nameOf);
-      else await this.#learned.learn(client, one.user, one.decision, swipe.card.name);
+      if (one.kind === "undo" || !swipe) await this.#preferencePanel.load(client, one.user, this.taste, this.#nameOf);
+      else await this.#preferencePanel.learn(client, one.user, one.decision, swipe.card.name);
       if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
       if (one.decision === "like" && !answer.match) this.#listen(one.user, this.simulated);
     } catch (error) {
@@ -193,7 +193,7 @@ export class Game {
   #failed(one, problem) {
     if (one.user !== this.me?.id) return;
     if (problem.code === "conflict") {
-      trouble("Something has changed elsewhere, in another window perhaps. This is how it stands now.", "All right", () => trouble(""));
+      showProblem("Something has changed elsewhere, in another window perhaps. This is how it stands now.", "All right", () => showProblem(""));
       this.#anew().catch(() => {}); // the next swipe tells
       return;
     }
@@ -205,18 +205,18 @@ export class Game {
       if (problem.status === 429) this.#decided.delete(`${one.deck}/${one.candidate}`); // another day
       this.#buttons();
     }
-    trouble(`${one.kind === "undo" ? "It could not be taken back" : "That swipe was not taken"}: ${problem.message}`, "All right", () => trouble(""));
+    showProblem(`${one.kind === "undo" ? "It could not be taken back" : "That swipe was not taken"}: ${problem.message}`, "All right", () => showProblem(""));
     if (!this.cards.length && !this.#outbox.size) this.deal();
   }
 
   #stuck(count, why) {
     if (!count) {
-      trouble("");
-      say("Everything was sent.");
+      showProblem("");
+      announce("Everything was sent.");
       return;
     }
     const waits = count === 1 ? "1 decision waits here and is sent again by itself" : `${count} decisions wait here and are sent again by themselves`;
-    trouble(`${sentence(why)} ${waits}.`, "Try now", () => this.#outbox.retry());
+    showProblem(`${sentence(why)} ${waits}.`, "Try now", () => this.#outbox.retry());
   }
 }
 

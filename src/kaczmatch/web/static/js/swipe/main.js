@@ -1,12 +1,12 @@
 // The swipe page: choose whom to be, then the cards and what is learned from them.
 
 import { avatar } from "../avatar.js";
-import { byId, trouble } from "../dom.js";
+import { byId, showProblem } from "../dom.js";
 import { Autopilot } from "./autopilot.js";
 import { Chooser } from "./chooser.js";
 import { Game } from "./game.js";
 import { listen } from "./keys.js";
-import { as, keep, remember, remembered } from "./people.js";
+import { as, keep, remember, remembered } from "./demo_people.js";
 import { ProfileForm } from "./profile.js";
 
 const form = new ProfileForm();
@@ -16,7 +16,7 @@ const chooser = new Chooser((user) => play(user).catch(report));
 let playing = false;
 
 async function play(user) {
-  trouble("");
+  showProblem("");
   await game.start(user);
   remember(user);
   playing = true;
@@ -49,7 +49,7 @@ function me() {
 async function edit(filter = "") {
   autopilot.stop();
   const client = as(game.me.id);
-  form.words(await client.get("/vocabulary"));
+  form.offer(await client.get("/vocabulary"));
   const now = await client.get(`/people/${game.me.id}`);
   const save = async (profile) => {
     const kept = await client.put(`/people/${now.id}`, profile, { "If-Match": `"${now.version}"` });
@@ -62,17 +62,17 @@ async function edit(filter = "") {
 async function create() {
   const user = `me-${crypto.randomUUID().slice(0, 13)}`;
   const client = as(user);
-  form.words(await client.get("/vocabulary"));
+  form.offer(await client.get("/vocabulary"));
   const save = async (profile) => {
     await client.put(`/people/${user}`, profile, { "If-None-Match": "*" });
     keep(user);
     await play(user);
   };
-  form.edit("Somebody new", { youngest: 18, oldest: 99, within_km: 100, location: chooser.place }, save);
+  form.edit("Somebody new", { youngest: 18, oldest: 99, within_km: 100, location: chooser.location }, save);
 }
 
 function report(error) {
-  trouble(`That did not work: ${error.message}.`, "All right", () => trouble(""));
+  showProblem(`That did not work: ${error.message}.`, "All right", () => showProblem(""));
 }
 
 function act(meaning) {

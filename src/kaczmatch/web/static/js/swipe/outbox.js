@@ -1,5 +1,5 @@
-// What was decided and not yet acknowledged, in order. It survives a reload of the page, and is sent with the same ids until
-// the service answers: one id has one effect there, so nothing is doubled and nothing is lost.
+// Decisions that the service has not acknowledged yet, in order. They survive a reload of the page and are sent under the same
+// ids until the service answers. One id has one effect there, so nothing is doubled or lost.
 
 import { Problem, Unreachable } from "../api.js";
 
@@ -65,7 +65,7 @@ export class Outbox {
     try {
       answer = await this.send(one);
     } catch (error) {
-      if (error instanceof Unreachable || !(error instanceof Problem) || error.passing) throw error;
+      if (error instanceof Unreachable || !(error instanceof Problem) || error.retryable) throw error;
       problem = error;
     }
     this.#waiting.shift();

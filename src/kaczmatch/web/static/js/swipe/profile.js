@@ -22,9 +22,9 @@ export class ProfileForm {
     return this.#dialog.open;
   }
 
-  /** Which tags and kinds there are. */
-  words({ names, kinds, minimum_age: youngest }) {
-    const tags = names.filter((one) => one.is_tag && !one.retired).map((one) => one.name);
+  /** Offer the tags and kinds of the vocabulary. */
+  offer({ terms, kinds, minimum_age: youngest }) {
+    const tags = terms.filter((term) => term.is_tag && !term.retired).map((term) => term.name);
     for (const [field, values] of Object.entries({ i_am: kinds, i_look_for: kinds, tags })) {
       byId(`choices-${field}`).replaceChildren(...values.map((value) => make("label", { class: "choice" }, make("input", { type: "checkbox", name: field, value }), make("span", {}, value))));
     }

@@ -1,8 +1,8 @@
 // What was learned, as numbers: weights by tag, and how well they point the way of a hidden taste.
 
-/** Every weight of a preference by its name. */
+/** Every weight of a preference, by term. */
 export function weightsOf(preference) {
-  return new Map([...preference.liked, ...preference.disliked].map((one) => [one.name, one]));
+  return new Map([...preference.liked, ...preference.disliked].map((one) => [one.term, one]));
 }
 
 /** The cosine of what was learned and what is true: 1 is the same direction, 0 none in common. */
@@ -10,8 +10,8 @@ export function alignment(preference, taste) {
   let dot = 0;
   let learned = 0;
   let hidden = 0;
-  for (const { name, weight } of [...preference.liked, ...preference.disliked]) {
-    dot += weight * (taste[name] ?? 0);
+  for (const { term, weight } of [...preference.liked, ...preference.disliked]) {
+    dot += weight * (taste[term] ?? 0);
     learned += weight * weight;
   }
   for (const weight of Object.values(taste)) hidden += weight * weight;

@@ -1,0 +1,40 @@
+"""A limit on what is done at once. Requests beyond it are refused, instead of waiting ever longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, ParamSpec, TypeVar, final
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from kaczmatch.api.problems import Busy
+
+DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
+TRANSFER_THREADS: Final = 2  # imports and exports take long; other requests do not wait for them
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@final
+class ConcurrencyLimit:
+    """Admits `admitted` calls at once, of which `threads` run side by side and the others wait.
+
+    It lives on one event loop, so counting needs no lock.
+    """
+
+    def __init__(self, admitted: int, threads: int) -> None:
+        self._free = admitted
+        self._limiter = CapacityLimiter(threads)
+
+    async def run(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
+        """Call a function in a thread, or raise `Busy`."""
+        if self._free <= 0:
+            raise Busy
+        self._free -= 1
+        try:
+            return await anyio.to_thread.run_sync(partial(function, *values, **named), limiter=self._limiter)
+        finally:
+            self._free += 1

@@ -1,0 +1,76 @@
+"""Limits on request bodies: their size, and how deeply they are nested, because parsing deep JSON could overflow a stack."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from starlette.types import Message, Receive
+
+DEEPEST: Final = 32
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[\]{}]")
+
+
+class BodyTooLarge(Exception):
+    """The body is larger than the limit."""
+
+
+class BodyTooDeep(Exception):
+    """The body is nested too deeply."""
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | None:
+    """The body, read no further than the limit; None where the client went away."""
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        piece: bytes = message.get("body", b"")
+        size += len(piece)
+        if size > limit:
+            raise BodyTooLarge
+        pieces.append(piece)
+        if not message.get("more_body", False):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def check_depth(body: bytes) -> None:
+    if body.count(b"[") + body.count(b"{") <= DEEPEST:
+        return
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", body)):
+        depth += 1 if bracket in (b"[", b"{") else -1
+        if depth > DEEPEST:
+            raise BodyTooDeep
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A channel that hands out a body that was read already, and then what comes after it."""
+    sent = False
+
+    async def replay() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def limited(receive: Receive, limit: int) -> Receive:
+    """A channel that stops at the limit, for uploads that are read piece by piece."""
+    size = 0
+
+    async def receive_piece() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise BodyTooLarge
+        return message
+
+    return receive_piece

@@ -1,0 +1,105 @@
+"""Profiles: put, get, pause, erase, export."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Response
+
+from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases
+from kaczmatch.api.responses import own_profile
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.schemas.profiles import Profile, ProfileInput
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.refusals import NotFound, Stale
+from kaczmatch.service.privacy.personal_data import export
+from kaczmatch.service.use_cases import UseCases
+
+router = APIRouter(prefix="/people", tags=["profiles"])
+
+Condition = Annotated[str | None, Header(max_length=100)]
+_ETAG = {"headers": {"ETag": {"schema": {"type": "string"}, "description": "The version, for If-Match."}}}
+
+
+@router.put("/{user}", responses={200: _ETAG, 201: {"model": Profile, **_ETAG}})
+def put_profile(
+    user: ActingUser,
+    body: ProfileInput,
+    cases: Cases,
+    caller: AnyCaller,
+    response: Response,
+    if_match: Condition = None,
+    if_none_match: Condition = None,
+) -> Profile:
+    """Add or replace a profile. `If-None-Match: *` only adds; `If-Match` with the ETag only replaces that version."""
+    version = _expected_version(cases, user, if_match, if_none_match)
+    check_new = cases.credentials.check_not_erased(caller, user)
+    person = cases.profiles.put(user, body, if_version=version, check_new=check_new).result()
+    response.status_code = 201 if person.version == 1 else 200
+    return _profile(cases, person, response)
+
+
+@router.get("/{user}", response_model=Profile, responses={200: _ETAG, 304: {"description": "Not changed."}})
+def get_profile(user: ActingUser, cases: Cases, response: Response, if_none_match: Condition = None) -> Profile | Response:
+    """A user's own profile."""
+    person = cases.profiles.get(user)
+    known = [] if if_none_match is None else [tag.removeprefix("W/") for tag in _etags(if_none_match)]
+    if "*" in known or _etag(person) in known:
+        return Response(status_code=304, headers={"ETag": _etag(person)})
+    return _profile(cases, person, response)
+
+
+@router.post("/{user}/pause")
+def pause_profile(user: ActingUserOrOperator, cases: Cases, response: Response) -> Profile:
+    """Stop showing a person, and showing people to them, until they resume. Nothing is forgotten."""
+    return _profile(cases, cases.profiles.pause(user, True).result(), response)
+
+
+@router.post("/{user}/resume")
+def resume_profile(user: ActingUser, cases: Cases, response: Response) -> Profile:
+    """End a pause."""
+    return _profile(cases, cases.profiles.pause(user, False).result(), response)
+
+
+@router.delete("/{user}", status_code=204)
+def erase_person(user: ActingUserOrOperator, cases: Cases) -> Response:
+    """Remove a person, and every trace of them in other people's data. When this answers, it is done."""
+    cases.erasure.erase(user)
+    cases.serving_index.remove([user])
+    return Response(status_code=204)
+
+
+@router.get("/{user}/export")
+def export_personal_data(user: ActingUser, cases: Cases) -> dict[str, Any]:
+    """Everything that is stored about a user, for that user."""
+    return export(cases.context, user)
+
+
+def _profile(cases: UseCases, person: Person, response: Response) -> Profile:
+    response.headers["ETag"] = _etag(person)
+    return own_profile(person, cases.models.vocabulary(), cases.context.clock())
+
+
+def _etag(person: Person) -> str:
+    return f'"{person.version}"'
+
+
+def _expected_version(cases: UseCases, user: str, if_match: str | None, if_none_match: str | None) -> int | None:
+    """The version that a change is meant for."""
+    if if_none_match is not None:
+        if if_none_match.strip() != "*" or if_match is not None:
+            raise InvalidInput("If-None-Match", "can only be * here, and without If-Match")
+        return 0
+    if if_match is None:
+        return None
+    try:
+        person = cases.profiles.get(user)
+    except NotFound:
+        raise Stale("there is no such profile to replace") from None
+    if if_match.strip() != "*" and _etag(person) not in _etags(if_match):
+        raise Stale(f"the profile of {user!r} is not that version; get it and try again")
+    return person.version
+
+
+def _etags(condition: str) -> list[str]:
+    return [tag.strip() for tag in condition.split(",")]

@@ -1,0 +1,158 @@
+"""From settings to the objects that a system is made of."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kaczmatch.adapters.webhooks import WebhookSender
+from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
+from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
+from kaczmatch.recommend.people.schema import Schema
+from kaczmatch.service.access.credentials import Credentials
+from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
+from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.store import Store
+from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.messages.webhook_delivery import WebhookDelivery
+from kaczmatch.service.operations.models import Models
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore, SqlStore
+from kaczmatch.storage.migrating import migrate
+from kaczmatch.storage.postgres import Postgres
+
+DAY = timedelta(days=1)
+SCRUB_DELAY = timedelta(minutes=10)
+POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    return secrets.token_hex(12)
+
+
+def fresh_rng() -> np.random.Generator:
+    """One a deck, so that requests need not share a generator; nobody can foresee it."""
+    return np.random.default_rng(secrets.randbits(128))
+
+
+def open_store(settings: Settings) -> SqlStore:
+    """The store that the settings name. A SQLite file is brought up to date here; PostgreSQL by `kaczmatch migrate`."""
+    url = settings.url
+    if url.startswith("sqlite"):
+        Path(url.partition(":///")[2]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        migrate(url)
+    return SqlStore(url, readers=settings.threads + TRANSFER_THREADS + 4)  # some for what runs in the background
+
+
+def service_config_of(settings: Settings) -> ServiceConfig:
+    return ServiceConfig(
+        schema=Schema(settings.kinds, settings.minimum_age),
+        cooldown=timedelta(days=settings.cooldown_days),
+        deck_size=settings.deck_size,
+        deck_life=timedelta(minutes=settings.deck_minutes),
+        session_silence=timedelta(minutes=settings.session_minutes),
+        policy=policy_of(settings.policy, settings.policy_settings),
+        exposure_cap=settings.exposure_cap,
+        experiment=experiment_of(settings),
+        swipes=QuotaLimit(settings.swipes_a_day, DAY),
+        decks=QuotaLimit(settings.decks_a_day, DAY),
+        edits=QuotaLimit(settings.edits_a_day, DAY),
+        keep_impressions=timedelta(days=settings.keep_impressions_days),
+        keep_audit=timedelta(days=settings.keep_audit_days),
+        keep_messages=timedelta(days=settings.keep_messages_days),
+    )
+
+
+def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
+    """The policy called `slug` with these settings."""
+    kind = POLICIES[slug]
+    known = [field.name for field in fields(kind) if field.name != "sampler"]
+    for name in chosen:
+        if name not in known:
+            raise InvalidInput("policy_settings", f"{name!r} is not a setting of {slug!r}; {did_you_mean(name, known)}")
+    return kind(**chosen)
+
+
+def experiment_of(settings: Settings) -> Experiment | None:
+    if settings.experiment is None:
+        return None
+    arms = []
+    for name, arm in settings.experiment_arms.items():
+        usual = settings.policy_settings if arm.policy in (None, settings.policy) else {}
+        chosen = usual if arm.policy_settings is None else arm.policy_settings
+        arms.append(Arm(name, policy_of(arm.policy or settings.policy, chosen), arm.share))
+    return Experiment(
+        name=settings.experiment,
+        arms=tuple(arms),
+        salt=settings.experiment_salt,
+        assigned=Assigned(settings.experiment_by),
+        window=timedelta(days=settings.experiment_days),
+        block=timedelta(hours=settings.experiment_hours),
+        region_km=settings.experiment_km,
+    )
+
+
+def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
+    """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
+    context = Context(store, service_config_of(settings), clock, new_id)
+    Models(context).set_up(first_vocabulary(settings), settings.learner, settings.learner_settings)
+    return context
+
+
+def credentials_of(settings: Settings, context: Context) -> Credentials:
+    return Credentials(context, token_secret(settings))
+
+
+def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
+    """PostgreSQL writes every table anew for it, which is not for every single erasure."""
+    if isinstance(store, MemoryStore):
+        return Scrubbing(context)
+    costly = isinstance(store.database, Postgres)
+    return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
+
+
+def webhook_delivery_of(settings: Settings, context: Context, feed: Feed) -> WebhookDelivery:
+    """Who sends webhooks."""
+    secret = "" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value()
+    sender = WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
+    return WebhookDelivery(context, feed, sender, fresh_rng())
+
+
+def token_secret(settings: Settings) -> bytes:
+    """What signs user tokens: a setting, or made once and kept beside the database for its owner's eyes only."""
+    if settings.token_secret is not None:
+        return settings.token_secret.get_secret_value().encode()
+    return read_or_create_secret(settings.data / "token-secret")
+
+
+def read_or_create_secret(file: Path) -> bytes:
+    """The secret in a file, which is made if there is none; two processes that start together agree on one."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        return file.read_bytes().strip()
+    except FileNotFoundError:
+        made = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        made.touch(mode=0o600)
+        made.write_bytes(secrets.token_hex(32).encode())
+        try:
+            os.link(made, file)  # fails if another process was first
+        except FileExistsError:
+            pass
+        finally:
+            made.unlink()
+        return file.read_bytes().strip()

@@ -1,0 +1,85 @@
+"""Invented people reply: a person whom a visitor likes decides on the visitor, and newcomers get admirers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import final
+
+import numpy as np
+
+from kaczmatch.app.demo.population import DemoPopulation
+from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.swipes import Swipe, Swipes
+
+_ADMIRERS = 12
+_LOOKED_AT = 400
+
+
+@final
+@dataclass(slots=True)
+class DemoReplies:
+    """A job that runs every few seconds."""
+
+    context: Context
+    population: DemoPopulation
+    rng: np.random.Generator
+    _read_to: int | None = None
+    _met: set[str] = field(default_factory=set)
+
+    def reply(self) -> int:
+        """Decide on everybody who has liked an invented person since the last call. Returns how many decisions that were."""
+        with self.context.store.read() as reader:
+            if self._read_to is None:
+                newest = reader.find(Event, newest=True, limit=1)
+                self._read_to = newest[0].number if newest else 0
+            events = reader.find(Event, after=(self._read_to,), limit=1_000)
+            fresh = [one for one in events if one.kind == EventKind.SWIPED and not one.imported]
+            wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
+            known = reader.many(LatestDecision, wanted)
+            answers = [pair for pair in wanted if pair not in known]
+            for user in {one.user for one in fresh} - self._met:
+                self._met.add(user)
+                answers += self._admirers(reader, user)
+            people = {user: person for (user,), person in reader.many(Person, [(user,) for _, user in answers]).items()}
+        self._read_to = max((one.number for one in events), default=self._read_to)
+        return sum(self._decide(other, people[user]) for other, user in answers if user in people)
+
+    def _decide(self, other: str, visitor: Person) -> bool:
+        ids = list(self.population.people)
+        if other not in self.population.people:
+            return False
+        tags = unpacked(visitor.features, len(self.population.names))
+        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
+        decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
+        swipe = Swipe(user=other, id=f"demo-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
+        try:
+            Swipes(self.context).import_swipe(swipe, self.context.clock()).result()
+        except Refusal:
+            return False
+        return True
+
+    def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
+        """Some who fit a newcomer, if few have decided on them yet."""
+        person = reader.get(Person, user)
+        if (
+            person is None
+            or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS
+        ):
+            return []
+        version = self.context.catalogue.current(reader).vocabulary
+        vocabulary, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
+        ids = self.rng.permutation(list(self.population.people))[:_LOOKED_AT].tolist()
+        apart = {match.other for match in reader.find(MatchSide, user=user)} | {user}
+        found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
+        if not found:
+            return []
+        candidates = FilterColumns.from_profiles([profile_of(one, vocabulary, schema) for one in found], schema)
+        fits = passes_all_filters(profile_of(person, vocabulary, schema), candidates, self.context.clock().astimezone(UTC).date())
+        return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

@@ -1,0 +1,37 @@
+"""The first vocabulary of a new store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.settings.model import Settings
+
+GENERAL: Final = (
+    *("climbing", "hiking", "cycling", "running", "swimming", "yoga", "football", "sailing"),
+    *("jazz", "techno", "opera", "guitar", "choir", "festivals", "dancing", "vinyl"),
+    *("chess", "board games", "video games", "puzzles", "coding", "astronomy", "maths", "science fiction"),
+    *("cooking", "baking", "wine", "coffee", "vegan", "street food", "gardening", "fermenting"),
+    *("painting", "photography", "theatre", "museums", "poetry", "novels", "cinema", "ceramics"),
+    *("dogs", "cats", "camping", "road trips", "volunteering", "languages", "meditation", "night owl"),
+)
+
+
+def first_vocabulary(settings: Settings) -> Vocabulary:
+    """From the file that the settings name, or a general list."""
+    if settings.vocabulary is None:
+        return Vocabulary.of(tags=GENERAL)
+    return read_vocabulary(settings.vocabulary)
+
+
+def read_vocabulary(file: Path) -> Vocabulary:
+    """One name a line; `~` before it makes it a real-valued feature, `#` begins a remark."""
+    try:
+        lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("vocabulary", f"cannot read {file}: {error}") from None
+    names = [line for line in lines if line and not line.startswith("#")]
+    features = [name.removeprefix("~").strip() for name in names if name.startswith("~")]
+    return Vocabulary.of([name for name in names if not name.startswith("~")], features)

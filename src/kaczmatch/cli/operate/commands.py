@@ -1,0 +1,258 @@
+"""Commands for operators, and their options. What a command does is imported when it runs, so that --help is instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "Operate: run the service"
+
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings as TOML; KACZMATCH_… variables win.", dir_okay=False)]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+
+class DataKind(StrEnum):
+    PROFILES = "profiles"
+    SWIPES = "swipes"
+
+
+class FileFormat(StrEnum):
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+class ScopeName(StrEnum):
+    APP = "app"
+    TOKENS = "tokens"
+    DATA = "data"
+    OPERATOR = "operator"
+
+
+class PolicyName(StrEnum):
+    MUTUAL = "mutual"
+    PAPER = "paper"
+
+
+Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
+
+keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[list[ScopeName], typer.Option(help="app, tokens, data or operator; repeatable.")],
+    days: Annotated[float | None, typer.Option(min=0.0, help="How long it is valid; usually until revoked.")] = None,
+    config: ConfigFile = None,
+) -> None:
+    """Give an app's back end access: make a key and print it, once."""
+    from kaczmatch.cli.operate.keys import create_key as run
+
+    run(config, name, [one.value for one in scope], days)
+
+
+@keys.command("list")
+def list_keys(config: ConfigFile = None) -> None:
+    """See who has access: every key, without its secret."""
+    from kaczmatch.cli.operate.keys import list_keys as run
+
+    run(config)
+
+
+@keys.command("revoke")
+def revoke_key(key: Annotated[str, typer.Argument(help="Its id.")], config: ConfigFile = None) -> None:
+    """Take access away: end a key and the tokens made with it."""
+    from kaczmatch.cli.operate.keys import revoke_key as run
+
+    run(config, key)
+
+
+@keys.command("rotate")
+def rotate_key(
+    key: Annotated[str, typer.Argument(help="Its id.")],
+    grace_hours: Annotated[float, typer.Option(min=0.0, help="How long the old key works beside the new one.")] = 24.0,
+    config: ConfigFile = None,
+) -> None:
+    """Replace a key: make a new one like it, and let the old one end after a while."""
+    from kaczmatch.cli.operate.keys import rotate_key as run
+
+    run(config, key, grace_hours)
+
+
+def migrate(config: ConfigFile = None) -> None:
+    """Update the database to this version: bring its tables up to date."""
+    from kaczmatch.cli.operate.database import migrate as run
+
+    run(config)
+
+
+def import_data(
+    what: Annotated[DataKind, typer.Argument(help="What the rows are.")],
+    file: Annotated[Path, typer.Argument(help="A table (.csv, .jsonl, .parquet).", dir_okay=False)],
+    column: Annotated[list[str] | None, typer.Option(help="field=column, such as id=user_id; repeatable.")] = None,
+    format: Kind = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every row, and write none.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, rather than write nothing.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Bring data in: profiles or swipes. All rows are checked first. Interrupted, it goes on where it stopped."""
+    from kaczmatch.cli.operate.transfer import import_file as run
+
+    run(config, what.value, file, format and format.value, column or [], dry_run=dry_run, skip_bad=skip_bad)
+
+
+def export_data(
+    what: Annotated[DataKind, typer.Argument(help="What to write.")],
+    file: Annotated[Path, typer.Argument(help="Where to (.csv, .jsonl, .parquet).", dir_okay=False)],
+    format: Kind = None,
+    force: Force = False,
+    config: ConfigFile = None,
+) -> None:
+    """Take data out: profiles or swipes, as import and evaluate take them."""
+    from kaczmatch.cli.operate.transfer import export_file as run
+
+    run(config, what.value, file, format and format.value, force=force)
+
+
+def erase(
+    user: Annotated[str, typer.Argument(help="Whom to forget.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Erase a person, and every trace of them in other people's data."""
+    if not yes:
+        typer.confirm(f"Erase {user} for good?", abort=True, err=True)
+    from kaczmatch.cli.operate.database import erase as run
+
+    run(config, user)
+
+
+def verify(config: ConfigFile = None) -> None:
+    """Check the database: replay everybody's events and compare with what is stored."""
+    from kaczmatch.cli.operate.database import verify as run
+
+    run(config)
+
+
+def relearn(
+    learner: Annotated[str, typer.Argument(help="The learner to change to, such as probit.")],
+    settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    config: ConfigFile = None,
+) -> None:
+    """Change the learner: everybody's log is learned anew beside the old one, then all processes switch at once."""
+    from kaczmatch.cli.operate.learning import relearn as run
+
+    run(config, learner, settings)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file.", dir_okay=False)], force: Force = False, config: ConfigFile = None
+) -> None:
+    """Make a backup: the database as of now in one file, while it is in use, and verified."""
+    from kaczmatch.cli.operate.database import back_up as run
+
+    run(config, file, force=force)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", dir_okay=False)], force: Force = False, config: ConfigFile = None
+) -> None:
+    """Put a backup in place of the database, after verifying it. Stop the service first."""
+    from kaczmatch.cli.operate.database import restore as run
+
+    run(config, file, force=force)
+
+
+def off_policy(
+    policy: Annotated[PolicyName, typer.Argument(help="The policy to judge.")],
+    settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    learner: Annotated[str | None, typer.Option(help="As if people had been learned by this one; usually as they were.")] = None,
+    learner_settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
+    since: Annotated[
+        datetime | None, typer.Option(help="Judge by decks from then on (UTC); usually by all that are kept.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the decks that the policy deals.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the table on standard output.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Estimate what another policy would have earned: likes per card, from logged decks and propensities."""
+    from kaczmatch.cli.operate.off_policy import run
+
+    run(config, (policy.value, settings), None if learner is None else (learner, learner_settings), since, seed, as_json=json)
+
+
+def experiment(
+    json: Annotated[bool, typer.Option("--json", help="Print the differences on standard output.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """See how the experiment of the settings stands. Look as often as you like."""
+    from kaczmatch.cli.operate.experiment import run
+
+    run(config, as_json=json)
+
+
+config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
+
+
+@config_commands.command("check")
+def config_check(config: ConfigFile = None) -> None:
+    """See the settings in force, secrets masked, and what is wrong with them."""
+    from kaczmatch.cli.operate.serve import check
+
+    check(config)
+
+
+def serve(
+    config: ConfigFile = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; usually 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on; usually 8000.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; more than one on PostgreSQL only.")] = None,
+    demo: Annotated[bool | None, typer.Option("--demo/--no-demo", help="Invented people to play with.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder for the database file.", file_okay=False)] = None,
+) -> None:
+    """Run the service. `kaczmatch serve --demo` shows it with invented people."""
+    from kaczmatch.cli.operate.serve import serve as run
+
+    run(config, host=host, port=port, workers=workers, demo=demo, data=data)
+
+
+def refit(config: ConfigFile = None) -> None:
+    """Improve where newcomers start: fit the prior again from what people like now, and take it into use."""
+    from kaczmatch.cli.operate.learning import refit as run
+
+    run(config)
+
+
+def openapi() -> None:
+    """Print the OpenAPI document of the service, for authors of clients."""
+    from kaczmatch.cli.operate.serve import openapi as run
+
+    run()
+
+
+def register(app: typer.Typer) -> None:
+    commands: dict[str, Callable[..., None]] = {
+        "import": import_data,
+        "export": export_data,
+        "migrate": migrate,
+        "backup": backup,
+        "restore": restore,
+        "verify": verify,
+        "erase": erase,
+        "relearn": relearn,
+        "refit": refit,
+        "experiment": experiment,
+        "off-policy": off_policy,
+        "openapi": openapi,
+    }
+    app.command("serve", rich_help_panel=PANEL)(serve)
+    app.add_typer(config_commands, name="config", rich_help_panel=PANEL)
+    app.add_typer(keys, name="keys", rich_help_panel=PANEL)
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=PANEL)(command)

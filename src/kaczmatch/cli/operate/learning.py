@@ -1,0 +1,30 @@
+"""`kaczmatch relearn` and `kaczmatch refit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
+from kaczmatch.cli.terminal.progress import RowProgress
+from kaczmatch.learners.registry import learner
+from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.refit import Refit
+
+
+def relearn(config: Path | None, slug: str, text: str) -> None:
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+        settings, models = json_settings("settings", text), Models(context)
+        with context.store.read() as reader:
+            words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+        rule = learner(slug, **settings)
+        with RowProgress() as progress:
+            prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
+            number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
+        say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
+
+
+def refit(config: Path | None) -> None:
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+        version = Refit(context).run()
+        say(f"newcomers now start from {version}" if version else "too few people have swiped, or nothing has changed")

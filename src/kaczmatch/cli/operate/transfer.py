@@ -1,0 +1,83 @@
+"""`kaczmatch import` and `kaczmatch export`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from kaczmatch.app.warm_up import freeze_garbage
+from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
+from kaczmatch.cli.terminal.progress import RowProgress
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import column_mapping
+from kaczmatch.formats.writing import write_rows
+from kaczmatch.schemas.transfer import ImportResult
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.transfer.file_export import COLUMNS, Batch, export_batches
+from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.profile_import import ProfileImport
+from kaczmatch.service.transfer.swipe_import import SwipeImport
+
+FAILED = 1
+_ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_SHOWN = 20
+
+
+def import_file(
+    config: Path | None, what: str, file: Path, kind: str | None, columns: list[str], *, dry_run: bool, skip_bad: bool
+) -> None:
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+        request = ImportRequest(file, kind or _format(file), column_mapping(columns), dry_run, skip_bad)
+        freeze_garbage()  # the garbage collector took half of an import's time
+        with RowProgress() as progress:
+            if what == "profiles":
+                result = FileImport(context, ProfileImport(context)).run(request, progress)
+            else:
+                result = FileImport(context, SwipeImport(context)).run(request, progress)
+        _report(result, what, request)
+
+
+def export_file(config: Path | None, what: str, file: Path, kind: str | None, *, force: bool) -> None:
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+        if file.exists() and not force:
+            raise InvalidInput("file", f"{file} is there already; choose another name, or --force to replace it")
+        file_kind = kind or _format(file)
+        with context.store.read() as reader:
+            people = reader.count(Person)
+        done = 0
+        with RowProgress() as progress:
+
+            def watched() -> Iterator[Batch]:
+                nonlocal done
+                for batch in export_batches(context, what):
+                    yield batch
+                    done += len(batch)
+                    progress("exporting", done, people if what == "profiles" else 0)
+
+            written = write_rows(watched(), COLUMNS[what], file_kind, file)
+        say(f"{written:,} {what} in {file}")
+
+
+def _format(file: Path) -> str:
+    if file.suffix.lower() not in _ENDINGS:
+        raise InvalidInput("file", f"{file.name!r} must end in one of {', '.join(_ENDINGS)}, or say --format")
+    return _ENDINGS[file.suffix.lower()]
+
+
+def _report(result: ImportResult, what: str, request: ImportRequest) -> None:
+    for problem in result.problems[:_SHOWN]:
+        say(f"row {problem.row}: {problem.field}: {problem.problem}")
+    if result.bad > _SHOWN:
+        say(f"… and {result.bad - _SHOWN:,} more bad rows")
+    if result.unread:
+        say(f"columns that mean nothing here: {', '.join(result.unread)}")
+    if request.dry_run:
+        say(f"{result.rows:,} rows, {result.bad:,} bad; a dry run, nothing was written")
+    elif not result.complete:
+        say(f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written; mend them, or use --skip-bad")
+    else:
+        again = f", going on after row {result.resumed:,} of an earlier try" if 0 < result.resumed < result.rows else ""
+        say(f"{result.written:,} {what} written, {result.unchanged:,} were there already, {result.bad:,} bad{again}")
+    if result.bad and not request.skip_bad:
+        sys.exit(FAILED)

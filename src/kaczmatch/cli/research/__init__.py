@@ -1,0 +1,1 @@
+"""Commands for research: what learns best, on real and on simulated swipes."""

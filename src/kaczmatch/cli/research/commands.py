@@ -1,0 +1,211 @@
+"""Commands for research, and their options. What a command does is imported when it runs, so that --help is instant."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+PANEL = "Research: what learns best"
+
+
+class ExperimentName(StrEnum):
+    TABLE_ALPHA = "table-alpha"
+    TABLE_METRICS = "table-metrics"
+    CURVES = "curves"
+    NOISE = "noise"
+    ADAPTIVE = "adaptive"
+    COLD_START = "cold-start"
+    CONVERGENCE = "convergence"
+    CEILING = "ceiling"
+    DRIFT = "drift"
+    CALIBRATION = "calibration"
+    BLOCKS = "blocks"
+    BEYOND = "beyond"
+    CLAIMS = "claims"
+    ALL = "all"
+
+
+class ConditionName(StrEnum):
+    PAPER = "paper"
+    HONEST = "honest"
+
+
+class AppealRaters(StrEnum):
+    OTHERS = "others"
+    FIT = "fit"
+
+
+class AppealMoment(StrEnum):
+    SPLIT = "split"
+    FIRST = "first"
+
+
+class PopulationName(StrEnum):
+    PAPER = "paper"
+    ARCHETYPES = "archetypes"
+    POPULARITY = "popularity"
+    OKCUPID = "okcupid"
+
+
+Out = Annotated[Path | None, typer.Option(help="Folder for CSV, JSON, SVG, PNG and report.html.", file_okay=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print the table on standard output.")]
+Seeds = Annotated[int, typer.Option(min=1, help="How many seeds: 0, 1, 2, …")]
+
+Swipes = Annotated[
+    Path,
+    typer.Option(help="One row per swipe: user, candidate, decision, at (.csv, .jsonl, .parquet).", dir_okay=False),
+]
+Candidates = Annotated[
+    Path, typer.Option(help="One row per candidate: id, then one number per tag, or lists in tags and features.", dir_okay=False)
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        help="field=column where a file has other names, such as user=user_id; repeatable. "
+        "Fields: user, candidate, decision, at, seq, session; id, tags, features of candidates.",
+    ),
+]
+Split = Annotated[str, typer.Option(help="user, or a column with one value per user: even ones are fitted on, odd ones tested.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap and of whatever else is random.")]
+
+
+def evaluate(
+    swipes: Swipes,
+    candidates: Candidates,
+    column: Columns = None,
+    split: Split = "user",
+    at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
+    rest: Annotated[int, typer.Option(min=2, help="Rank at least so many swipes after them.")] = 5,
+    at_least: Annotated[int, typer.Option(min=0, help="Test users with so many swipes in all.")] = 0,
+    appeal_from: Annotated[
+        AppealRaters, typer.Option(help="Appeal from all others, or from fitted users.")
+    ] = AppealRaters.OTHERS,
+    appeal_at: Annotated[
+        AppealMoment, typer.Option(help="Appeal as known at the split, or at the first swipe.")
+    ] = AppealMoment.SPLIT,
+    learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; repeatable; usually all.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
+    both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
+    side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Compare with other libraries' learners; needs the extra bench.")
+    ] = False,
+    seed: Seed = 0,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Find out which learner to use on your own swipe log, with the figures that show it."""
+    from kaczmatch.cli.research.evaluate import LogRequest, run
+
+    protocol = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
+    protocol |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value}
+    request = LogRequest(swipes, candidates, column or [], protocol, at)
+    run(request, learner or [], config, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json)
+
+
+def tune(
+    swipes: Swipes,
+    candidates: Candidates,
+    column: Columns = None,
+    split: Split = "user",
+    learner: Annotated[str, typer.Option(help="probit or probit-diag.")] = "probit",
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for kaczmatch.toml, tables, figure and report.", file_okay=False)] = Path(
+        "kaczmatch-tune"
+    ),
+) -> None:
+    """Find out whether a learner's default settings fit your own swipe log, and which fit better."""
+    from kaczmatch.cli.research.evaluate import LogRequest
+    from kaczmatch.cli.research.tune import run
+
+    run(LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}), learner, out)
+
+
+def reproduce(
+    experiment: Annotated[ExperimentName, typer.Argument(help="What to reproduce.")] = ExperimentName.ALL,
+    condition: Annotated[ConditionName | None, typer.Option(help="The paper's labels or honest ones; all runs both.")] = None,
+    seeds: Seeds = 5,
+    users: Annotated[int, typer.Option(min=2, max=2000, help="Active users per seed.")] = 100,
+    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the sessions: for a look, not for a comparison.")] = False,
+    out: Out = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the rows of one table on standard output.")] = False,
+) -> None:
+    """Check the paper: reproduce its tables and figures, then run the honest experiment."""
+    from kaczmatch.cli.research.reproduce import run
+
+    run(experiment.value, condition and condition.value, seeds, users, quick=quick, out=out, as_json=json)
+
+
+def simulate(
+    learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; repeatable.")] = None,
+    population: Annotated[str, typer.Option(help="uniform, sparse, correlated or archetypes.")] = "uniform",
+    labels: Annotated[str, typer.Option(help="raw-dot, cosine or calibrated.")] = "cosine",
+    prior: Annotated[str, typer.Option(help="informed, ones or own-tags.")] = "ones",
+    sampling: Annotated[str, typer.Option(help="row-norm or cosine.")] = "row-norm",
+    label_noise: Annotated[float, typer.Option(help="Share of swipes that say the opposite of what is felt.")] = 0.2,
+    like_rate: Annotated[float, typer.Option(help="Share of likes that calibrated labels aim at.")] = 0.4,
+    drift_at: Annotated[int, typer.Option(min=0, help="Swipe from which everybody has another taste; 0 for never.")] = 0,
+    fatigue: Annotated[float, typer.Option(help="Chance that a session's last like becomes a pass.")] = 0.0,
+    people: Annotated[int, typer.Option(help="Size of the population.")] = 2_000,
+    tags: Annotated[int, typer.Option(help="Number of tags.")] = 60,
+    users: Annotated[int, typer.Option(help="Active users per seed.")] = 100,
+    sessions: Annotated[int, typer.Option(help="Sessions of each user.")] = 200,
+    deck: Annotated[int, typer.Option(help="Candidates per session.")] = 32,
+    seeds: Seeds = 1,
+    out: Out = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Also write a swipe log here (.csv, .jsonl, .parquet), its candidates beside it."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try learners on simulated people whose tastes are known, and write their swipe log."""
+    from kaczmatch.cli.research.simulate import run
+
+    settings = {
+        "population": population,
+        "labels": labels,
+        "prior": prior,
+        "sampling": sampling,
+        "label_noise": label_noise,
+        "like_rate": like_rate,
+        "drift_at": drift_at,
+        "fatigue": fatigue,
+        "people": people,
+        "tags": tags,
+        "users": users,
+        "sessions": sessions,
+        "deck": deck,
+    }
+    run(learner or ["tk", "block-nk", "probit-diag"], settings, seeds, out=out, log=log, as_json=json)
+
+
+def market(
+    population: Annotated[PopulationName, typer.Option(help="Who meets whom.")] = PopulationName.ARCHETYPES,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="default, paper, 'greedy + quota', …; repeatable; usually all.")
+    ] = None,
+    seeds: Seeds = 3,
+    side: Annotated[int, typer.Option(min=2, help="People on each side.")] = 300,
+    rounds: Annotated[int, typer.Option(min=1, help="Decks for everybody, a day between them.")] = 6,
+    deck: Annotated[int, typer.Option(min=1, max=100, help="Cards of a deck.")] = 10,
+    like_rate: Annotated[float, typer.Option(help="Share of people liked; the paper's population has its own.")] = 0.2,
+    label_noise: Annotated[float, typer.Option(help="Share of answers that say the opposite of what is felt.")] = 0.2,
+    people: Annotated[Path | None, typer.Option(help="Real profiles (.csv, .csv.gz), for okcupid.", dir_okay=False)] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Compare deck policies in a simulated market in which both sides choose and learn."""
+    from kaczmatch.cli.research.market import run
+
+    census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
+    run(population.value, policy or [], census, {"rounds": rounds, "deck": deck}, seeds, out=out, as_json=json)
+
+
+def register(app: typer.Typer) -> None:
+    for command in (evaluate, tune, reproduce, simulate, market):
+        app.command(rich_help_panel=PANEL)(command)

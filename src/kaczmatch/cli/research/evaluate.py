@@ -1,0 +1,116 @@
+"""`kaczmatch evaluate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+from rich.console import Console
+
+from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.terminal.progress import StageProgress
+from kaczmatch.cli.terminal.tables import show_parts
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
+from kaczmatch.evaluation.peers.registry import all_peers
+from kaczmatch.evaluation.protocol.split import BY_USER
+from kaczmatch.evaluation.protocol.trial import TIMES, Protocol, Trial
+from kaczmatch.evaluation.reporting.advice import advice_words
+from kaczmatch.evaluation.reporting.ranking import ranking_table
+from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, scope_words
+from kaczmatch.formats.columns import ColumnNames, column_mapping
+from kaczmatch.formats.configuration import read_configuration
+from kaczmatch.formats.swipe_table import read_swipes
+from kaczmatch.learners.population.appeal import AppealModel
+from kaczmatch.learners.registry import LEARNERS
+
+_IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "crossover", "matches-best", "fusions")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """A log and a protocol, as they were typed."""
+
+    swipes: Path
+    candidates: Path
+    columns: Sequence[str]  # field=column
+    protocol: Mapping[str, Any]
+    times: str | None = None
+
+    def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
+        """The log, with the columns that are wanted beside the usual ones."""
+        times = TIMES if self.times is None else _numbers("at", self.times)
+        protocol = Protocol(**self.protocol, times=times, appeal=appeal)
+        wanted = [name for name in (protocol.split, *others) if name is not None and name != BY_USER]
+        names = ColumnNames.of(column_mapping(self.columns))
+        return Trial(read_swipes(self.swipes, self.candidates, names, wanted), protocol)
+
+
+def _numbers(field: str, text: str) -> tuple[int, ...]:
+    """Whole numbers between commas."""
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise InvalidInput(field, f"must be whole numbers with commas between them, such as 0,5,20, got {text!r}")
+    return tuple(int(word) for word in words)
+
+
+def run(
+    request: LogRequest,
+    learners: Sequence[str],
+    config: Path | None,
+    *,
+    both_ways: bool | None,
+    side: str | None,
+    peers: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    with plain_errors():
+        found = None if config is None else read_configuration(config)
+        choices = Choices(
+            learners=learners or ([found.slug] if found else tuple(LEARNERS)),
+            settings=None if found is None else {found.slug: found.settings},
+            both_ways=both_ways,
+            side=side,
+            peers=all_peers() if peers else (),
+            all_times=request.times is not None,
+        )
+        with StageProgress() as progress:
+            progress.stage("reading", 1)
+            trial = request.trial(AppealModel() if found is None else AppealModel(**found.appeal), side)
+            result = evaluate(trial, choices, progress)
+            report = None if out is None else _write(result, request.swipes.name, out, progress)
+        if as_json:
+            sys.stdout.write(ranking_table(result.scores).json())
+        else:
+            _say(result)
+        if report is not None:
+            Console(stderr=True).print(f"tables, figures and report: {report}", highlight=False, soft_wrap=True)
+        if not result.sound:
+            raise InvalidInput(
+                "shuffled", "shuffled decisions did not come out at 0.5; do not trust these numbers, and report the log"
+            )
+
+
+def _write(result: EvaluationResult, name: str, out: Path, progress: StageProgress) -> Path:
+    parts = evaluation_parts(result)
+    progress.stage("writing", len(parts))
+    for part in parts:
+        part.write(out)
+        progress.advance()
+    return evaluation_page(result, name).write(parts, out)
+
+
+def _say(result: EvaluationResult) -> None:
+    console = Console(highlight=False)
+    first, *others = advice_words(result)
+    console.print(first, style="bold")
+    for words in [*others, scope_words(result.trial)]:
+        console.print(words, markup=False)
+    console.print()
+    parts = evaluation_parts(result)
+    show_parts([replace(part, tables=[table for table in part.tables if table.name in _IN_THE_TERMINAL]) for part in parts])

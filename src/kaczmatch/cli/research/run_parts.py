@@ -1,0 +1,52 @@
+"""Parts of the laboratory, run under a progress bar."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from kaczmatch.laboratory.report import write_report
+from kaczmatch.laboratory.study import Laboratory, Plan
+from kaczmatch.report.results import ReportPart
+
+INTERRUPTED = 130
+
+
+def run_parts(
+    parts: Sequence[tuple[str, Callable[[Laboratory], ReportPart]]], plan: Plan, out: Path | None, command: str
+) -> list[ReportPart]:
+    """Run parts one after the other under a progress bar, writing each as it is done; Ctrl-C keeps what is finished."""
+    console = Console(stderr=True)
+    bar = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), *bar, TextColumn("{task.fields[step]}"))
+    finished: list[ReportPart] = []
+    # Files are drawn and written beside the next part's run.
+    writer = ThreadPoolExecutor(1)
+    written: list[Future[list[Path]]] = []
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task("starting", total=len(parts), step="")
+            laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
+            for name, make in parts:
+                progress.update(task, description=name, step="")
+                part = make(laboratory)
+                if out is not None:
+                    written.append(writer.submit(part.write, out))
+                finished.append(part)
+                progress.advance(task)
+    except KeyboardInterrupt:
+        console.print("Interrupted: what was finished is kept.")
+        sys.exit(INTERRUPTED)
+    finally:
+        writer.shutdown()
+        for part_written in written:
+            part_written.result()
+        if out is not None and finished:
+            report = write_report(finished, plan, out, command)
+            console.print(f"{len(finished)} of {len(parts)} parts in {out}/, report: {report}", highlight=False, soft_wrap=True)
+    return finished

@@ -1,0 +1,42 @@
+"""`kaczmatch tune`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from kaczmatch.cli.research.evaluate import LogRequest
+from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.terminal.progress import StageProgress
+from kaczmatch.cli.terminal.tables import show_parts
+from kaczmatch.evaluation.reporting.report import tuning_page
+from kaczmatch.evaluation.reporting.tuning import tuning_part, tuning_words
+from kaczmatch.evaluation.tune import TuningResult, tune
+from kaczmatch.learners.population.appeal import AppealModel
+
+CONFIGURATION = "kaczmatch.toml"
+
+
+def run(request: LogRequest, slug: str, out: Path) -> None:
+    with plain_errors():
+        with StageProgress() as progress:
+            progress.stage("reading", 1)
+            trial = request.trial(AppealModel())
+            result = tune(trial, slug, progress)
+            part = tuning_part(result)
+            part.write(out)
+            report = tuning_page(trial, result, request.swipes.name).write([part], out)
+        (out / CONFIGURATION).write_text(result.configuration.text(_why(result, request.swipes.name)), encoding="utf-8")
+        console = Console(highlight=False)
+        first, *others = tuning_words(result)
+        console.print(first, style="bold")
+        for words in others:
+            console.print(words, markup=False)
+        console.print()
+        show_parts([part])
+        Console(stderr=True).print(f"settings: {out / CONFIGURATION}, report: {report}", highlight=False, soft_wrap=True)
+
+
+def _why(result: TuningResult, name: str) -> str:
+    return f"kaczmatch tune on {name}: " + ("better than the defaults" if result.changed else "the defaults, nothing was better")

@@ -1,0 +1,1 @@
+"""The numbers of an evaluation, as frozen dataclasses. No table, no prose, no chart."""

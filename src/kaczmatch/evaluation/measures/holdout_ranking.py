@@ -1,0 +1,146 @@
+"""Learn on a user's first t swipes, freeze, rank the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.ranking_metrics import auc, ndcg
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.evaluation.protocol.contenders import Contender
+from kaczmatch.evaluation.protocol.trial import Places, Trial
+from kaczmatch.learners.logs.replay import States, replay
+
+TOP = 10  # nDCG looks at so many
+APPEAL, OWN_RATE, RANDOM = "appeal alone", "own like rate", "random"
+ALL_ONES = "all-ones"  # a learner that learns nothing
+BASELINES = (APPEAL, OWN_RATE, RANDOM)
+
+_USERS_AT_ONCE = 500  # so that memory does not grow with users
+
+Advance = Callable[[int], None]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class HoldoutRanking:
+    """AUC and nDCG of every user under every contender after each number of swipes; NaN where a user cannot be tested."""
+
+    names: Sequence[str]
+    times: Sequence[int]
+    users: Places
+    auc: Matrix  # times x users x contenders
+    ndcg: Matrix
+
+    def testable(self, place: int) -> NDArray[np.bool_]:
+        """Who can be tested after times[place] swipes."""
+        return np.asarray(np.isfinite(self.auc[place]).all(axis=1))
+
+    @property
+    def cohort(self) -> NDArray[np.bool_]:
+        """Who can be tested at every number of swipes: the same users throughout, so that curves are about learning."""
+        return np.asarray(np.isfinite(self.auc).all(axis=(0, 2)))
+
+
+def holdout_ranking(
+    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
+) -> HoldoutRanking:
+    """Every contender and the baselines on the same users and candidates."""
+    names = [*(each.name for each in contenders), *BASELINES]
+    shape = (len(times), len(users), len(names))
+    found = HoldoutRanking(names, times, users, np.full(shape, np.nan), np.full(shape, np.nan))
+    for place, one in ranked_holdouts(trial, contenders, times, users, advance=advance):
+        column = int(np.searchsorted(users, one.user))
+        found.auc[place, column], found.ndcg[place, column] = _judged(rounded(one.scores), trial.table.like[one.rows])
+    return found
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedHoldout:
+    """The scores of one user's remaining swipes under every contender, frozen at that moment."""
+
+    user: int
+    rows: Places
+    scores: Matrix  # contenders, then baselines, x rows
+
+
+def ranked_holdouts(
+    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
+) -> Iterator[tuple[int, RankedHoldout]]:
+    """Every testable user's ranking, with the place of its number of swipes among `times`."""
+    testable = [set(trial.testable(t).tolist()) for t in times]
+    rng = np.random.default_rng([trial.protocol.seed, 1])
+    for first in range(0, len(users), _USERS_AT_ONCE):
+        batch = users[first : first + _USERS_AT_ONCE]
+        learning: list[States | None] = [None] * len(contenders)
+        done = 0
+        for place, t in enumerate(times):
+            rows = trial.rows(batch, done, t)
+            if len(rows):
+                log = trial.log.select(rows)
+                learning = [
+                    replay(each.learner, log, prior=each.prior, states=states)
+                    for each, states in zip(contenders, learning, strict=True)
+                ]
+            done = t
+            chosen = batch[[user in testable[place] for user in batch.tolist()]]
+            yield from ((place, one) for one in _ranked(trial, contenders, learning, t, chosen, rng))
+            advance(len(batch))
+
+
+def _ranked(
+    trial: Trial,
+    contenders: Sequence[Contender],
+    learned: Sequence[States | None],
+    t: int,
+    users: Places,
+    rng: np.random.Generator,
+) -> Iterator[RankedHoldout]:
+    table = trial.table
+    starts = [each.learner.start(each.prior) for each in contenders]
+    appeals = trial.appeal_when_ranked(trial.holdout_rows(users, t), t)
+    begin = 0
+    for user in users.tolist():
+        rest = np.arange(trial.begin[user] + t, trial.begin[user + 1])
+        features, appeal = table.features[table.candidate[rest]], appeals[begin : begin + len(rest)]
+        begin += len(rest)
+        scores = np.empty((len(contenders) + len(BASELINES), len(rest)))
+        for row, (each, states, start) in enumerate(zip(contenders, learned, starts, strict=True)):
+            state = start if states is None or user not in states else states[user]
+            scores[row] = each.learner.score(state, features, appeal)
+        scores[-3], scores[-2], scores[-1] = appeal, 0.0, rng.random(len(rest))
+        yield RankedHoldout(user, rest, scores)
+
+
+def rounded(scores: Matrix) -> Matrix:
+    """Rounded, so that scores that tie in exact arithmetic tie here."""
+    return np.round(scores, 12)
+
+
+@compiled
+def _judged(scores: Matrix, likes: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+    areas, gains = np.empty(scores.shape[0]), np.empty(scores.shape[0])
+    for row in range(scores.shape[0]):
+        areas[row] = auc(scores[row], likes)
+        gains[row] = ndcg(scores[row], likes, TOP)
+    return areas, gains
+
+
+def usable_times(trial: Trial, least: int) -> list[int]:
+    """The protocol's numbers of swipes after which at least so many users can be tested."""
+    times = [t for t in trial.protocol.times if len(trial.testable(t)) >= least]
+    if not times:
+        swipes = int(np.diff(trial.begin).max(initial=0))
+        raise InvalidInput(
+            "at",
+            f"fewer than {least} test users have {trial.protocol.rest} swipes, likes and passes, after any of "
+            f"{', '.join(map(str, trial.protocol.times))} (the longest history has {swipes} swipes); lower --at, --rest or --at-least",
+        )
+    return times

@@ -1,0 +1,126 @@
+"""Our default and the peers on the same users and candidates: ranking, probabilities and time per swipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.special import expit
+
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.evaluation.measures.bootstrap import Interval
+from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
+from kaczmatch.evaluation.measures.calibration import calibration_error, losses
+from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking
+from kaczmatch.evaluation.peers.contract import Clock, Peer, PeerResult
+from kaczmatch.evaluation.peers.individual import IndividualPeer
+from kaczmatch.evaluation.peers.own import as_peer
+from kaczmatch.evaluation.protocol.contenders import Contender
+from kaczmatch.evaluation.protocol.progress import Progress
+from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.learners.contract import ProbabilisticLearner
+from kaczmatch.learners.logs.progressive import progressive_predictions
+
+ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
+OURS = (DEFAULT, WITH_APPEAL, ALONE)
+MARGIN = 0.005  # an AUC lower by less is not worse
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProbabilityQuality:
+    """Of what was predicted before each of the users' first swipes."""
+
+    log_loss: float  # nats per swipe, mean over users
+    calibration_error: float
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PeerComparison:
+    """Ours and the peers on the same users, resampled together."""
+
+    scores: BootstrapScores
+    peers: Sequence[Peer]
+    probabilities: Mapping[str, ProbabilityQuality]  # of those that predict probabilities
+    microseconds: Mapping[str, float]  # per swipe
+
+    @property
+    def times(self) -> Sequence[int]:
+        return self.scores.times
+
+    def differences(self, name: str, other: str) -> list[Interval]:
+        """One minus the other at each number of swipes."""
+        return [self.scores.difference_at(place, name, other) for place in range(len(self.times))]
+
+    def better_from(self, name: str, other: str) -> int | None:
+        """The number of swipes from which on it is better at every one; None where there is none."""
+        found = None
+        for t, gap in zip(reversed(self.times), reversed(self.differences(name, other)), strict=True):
+            if not gap.above_zero:
+                break
+            found = t
+        return found
+
+
+def compare_peers(
+    trial: Trial,
+    contenders: Sequence[Contender],
+    ranking: HoldoutRanking,
+    peers: Sequence[Peer],
+    progress: Progress,
+    clock: Clock,
+) -> PeerComparison:
+    """Every peer on the users and candidates that ours were tested on. Ours are timed as the peers are, by live swipes."""
+    ours = _ours(contenders)
+    times, users = ranking.times, ranking.users
+    progress.stage("peers", (len(ours) + len(peers)) * len(times) * len(users))
+    results: dict[str, PeerResult] = {
+        peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
+    }
+    log = trial.log.select(trial.rows(users, 0, times[-1]))
+    forecasts: dict[str, Vector] = {
+        each.name: progressive_predictions(each.learner, log, prior=each.prior)
+        for each in ours
+        if isinstance(each.learner, ProbabilisticLearner)
+    }
+    forecasts |= {name: np.asarray(expit(each.log_odds)) for name, each in results.items() if each.log_odds is not None}
+    names = [*OURS, APPEAL, *(peer.name for peer in peers)]
+    areas = np.stack([_areas(ranking, name) if name in ranking.names else results[name].auc for name in names], axis=2)
+    together = HoldoutRanking(names, times, users, areas, np.full_like(areas, np.nan))  # peers are not compared by nDCG
+    return PeerComparison(
+        BootstrapScores.of(together, np.random.default_rng([trial.protocol.seed, 13])),
+        peers,
+        _quality(trial, ranking, forecasts),
+        {name: 1e6 * each.seconds_per_swipe for name, each in results.items()},
+    )
+
+
+def _ours(contenders: Sequence[Contender]) -> list[Contender]:
+    """The default, and the same learner with no more than an individual peer has."""
+    default, alone = (next(each for each in contenders if each.name == name) for name in (DEFAULT, ALONE))
+    return [default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
+
+
+def _areas(ranking: HoldoutRanking, name: str) -> Matrix:
+    areas: Matrix = ranking.auc[:, :, list(ranking.names).index(name)]
+    return areas
+
+
+def _quality(trial: Trial, ranking: HoldoutRanking, forecasts: Mapping[str, Vector]) -> dict[str, ProbabilityQuality]:
+    rows = trial.rows(ranking.users, 0, ranking.times[-1])
+    like, (_, place) = trial.table.like[rows], np.unique(trial.table.user[rows], return_inverse=True)
+    swipes = np.bincount(place)
+    return {
+        name: ProbabilityQuality(
+            float((np.bincount(place, losses(forecast, like)) / swipes).mean()), calibration_error(forecast, like)
+        )
+        for name, forecast in forecasts.items()
+    }
+
+
+def counterpart(peer: Peer) -> str:
+    """Our learner with no more than the peer has."""
+    return WITH_APPEAL if isinstance(peer, IndividualPeer) and peer.appeal else ALONE

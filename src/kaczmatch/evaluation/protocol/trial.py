@@ -1,0 +1,167 @@
+"""One log under one protocol: who is fitted and tested, and what each user could know of each candidate when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Vector
+from kaczmatch.evaluation.protocol.split import BY_USER, fit_users
+from kaczmatch.formats.swipe_table import SwipeTable
+from kaczmatch.learners.population.appeal import AppealModel
+
+AppealFrom = Literal["others", "fit"]
+AppealAt = Literal["split", "first"]
+TIMES = (0, 5, 10, 20, 50, 100, 200)
+
+Places = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """How to test.
+
+    ``times``: learn on so many first swipes. ``rest``: rank at least so many after them, likes and passes among them.
+    ``at_least``: test users with so many swipes in all. ``appeal_from``: count the decisions of all ``others``, or only of the
+    users in the ``fit`` group. ``appeal_at``: as known at the ``split`` (just before the first swipe that is ranked), or at the
+    user's ``first`` swipe.
+    """
+
+    times: tuple[int, ...] = TIMES
+    rest: int = 5
+    at_least: int = 0
+    split: str = BY_USER
+    appeal_from: AppealFrom = "others"
+    appeal_at: AppealAt = "split"
+    appeal: AppealModel = AppealModel()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.times:
+            raise InvalidInput("times", "name at least one number of swipes to learn on")
+        for t in self.times:
+            check_integer("times", t, low=0, high=10**9)
+        object.__setattr__(self, "times", tuple(sorted(set(self.times))))
+        check_integer("rest", self.rest, low=2, high=10**9)
+        check_integer("at_least", self.at_least, low=0, high=10**9)
+        for name, known in (("appeal_from", get_args(AppealFrom)), ("appeal_at", get_args(AppealAt))):
+            if getattr(self, name) not in known:
+                value = str(getattr(self, name))
+                raise InvalidInput(name, f"must be {' or '.join(known)}, got {value!r}; {did_you_mean(value, known)}")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A table of swipes and a protocol. Users go by their number."""
+
+    table: SwipeTable
+    protocol: Protocol
+
+    @cached_property
+    def fit(self) -> NDArray[np.bool_]:
+        """Which users the population is learned from."""
+        return fit_users(self.table, self.protocol.split)
+
+    @cached_property
+    def begin(self) -> Places:
+        return self.table.begin
+
+    @cached_property
+    def clock(self) -> Places:
+        """When each swipe happened; without times, everybody's n-th swipe at one moment."""
+        if self.table.at is not None:
+            return self.table.at
+        return (np.arange(len(self.table)) - self.begin[self.table.user] + 1) * 1_000_000
+
+    @cached_property
+    def tested(self) -> Places:
+        """Users who are tested: not fitted on, and with swipes enough for some split."""
+        swipes = np.diff(self.begin)
+        least = max(self.protocol.at_least, self.protocol.times[0] + self.protocol.rest)
+        return np.flatnonzero(~self.fit & (swipes >= least))
+
+    @cached_property
+    def appeal_when_swiped(self) -> Vector:
+        """Each swipe's candidate's appeal as that user could know it when swiping; at the first swipe where the protocol says so."""
+        first = self.begin[:-1][self.table.user]
+        moments = self.clock[first] if self.protocol.appeal_at == "first" else self.clock
+        return self.appeals(self.table.user, self.table.candidate, moments)
+
+    def appeal_when_ranked(self, rows: Places, t: int) -> Vector:
+        """The appeal of what is ranked, as known when each user's first t swipes were done."""
+        if self.protocol.appeal_at == "first":
+            return self.appeal_when_swiped[rows]
+        users = self.table.user[rows]
+        return self.appeals(users, self.table.candidate[rows], self.clock[self.begin[users] + t])
+
+    def appeals(self, viewer: Places, candidate: Places, moments: Places) -> Vector:
+        """What viewers could know of candidates at given moments."""
+        return self.protocol.appeal.at_moments(
+            self._decisions, viewer=viewer, candidate=candidate, at=moments.astype("datetime64[us]")
+        )
+
+    @cached_property
+    def log(self) -> SwipeLog:
+        """All swipes, with appeal as seen."""
+        return self._plain.with_appeal(self.appeal_when_swiped)
+
+    def rows(self, users: Places, after: int | Places, upto: int | Places) -> Places:
+        """Rows of each user's swipes number after + 1 to upto, as far as there are any."""
+        return _ranges(self.begin[users] + after, np.minimum(self.begin[users] + upto, self.begin[users + 1]))
+
+    def holdout_rows(self, users: Places, t: int) -> Places:
+        """Rows of each user's swipes after the first t."""
+        return _ranges(self.begin[users] + t, self.begin[users + 1])
+
+    def testable(self, t: int) -> Places:
+        """Tested users with enough to rank after t swipes, likes and passes among it."""
+        users = self.tested[np.diff(self.begin)[self.tested] >= t + self.protocol.rest]
+        likes = np.concatenate([[0], np.cumsum(self.table.like)])
+        liked = likes[self.begin[users + 1]] - likes[self.begin[users] + t]
+        both: Places = users[(liked > 0) & (liked < self.begin[users + 1] - self.begin[users] - t)]
+        return both
+
+    @cached_property
+    def _plain(self) -> SwipeLog:
+        table = self.table
+        return SwipeLog(
+            user=table.user,
+            candidate=table.candidate,
+            candidates=table.features,
+            label=np.where(table.like, 1, -1),
+            session=table.session,
+            at=None if table.at is None else self.clock.astype("datetime64[us]"),
+        )
+
+    @cached_property
+    def _decisions(self) -> SwipeLog:
+        """What appeal is counted from."""
+        table = self.table
+        rows = self.fit[table.user] if self.protocol.appeal_from == "fit" else np.ones(len(table), np.bool_)
+        return SwipeLog(
+            user=table.user[rows],
+            candidate=table.candidate[rows],
+            candidates=table.features,
+            label=np.where(table.like[rows], 1, -1),
+            at=self.clock[rows].astype("datetime64[us]"),
+        )
+
+
+def at_most(most: int, users: Places) -> Places:
+    """All of them, or so many at even distances."""
+    return users[np.linspace(0, len(users) - 1, min(len(users), most)).astype(np.int64)]
+
+
+def _ranges(first: Places, end: Places) -> Places:
+    """Every number from first[i] to end[i] - 1, for all i in a row."""
+    lengths = np.maximum(end - first, 0)
+    starts = np.cumsum(lengths) - lengths
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths), np.int64)

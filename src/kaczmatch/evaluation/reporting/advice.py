@@ -1,0 +1,46 @@
+"""The recommendation in words."""
+
+from __future__ import annotations
+
+from kaczmatch.evaluation.evaluate import EvaluationResult
+from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
+from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, APPEAL, OWN_RATE
+from kaczmatch.evaluation.reporting.words import listed, signed
+
+
+def advice_words(result: EvaluationResult) -> list[str]:
+    """What to use, then why."""
+    scores, found = result.scores, result.recommendation
+    if not found.proven:
+        return _nothing_learned(scores, found.best)
+    times = scores.times
+    first, last = scores.auc_at(0, found.chosen).mean, scores.auc_at(len(times) - 1, found.chosen).mean
+    words = [
+        f"Use {found.chosen}.",
+        f"On this log it ranks candidates that a user has not seen yet with an AUC of {first:.3f} after {times[0]} swipes and {last:.3f} after {times[-1]}. "
+        f"That is {signed(scores.mean_difference(found.chosen, APPEAL))} over appeal alone and {signed(scores.mean_difference(found.chosen, ALL_ONES))} over all-ones, which learns "
+        f"nothing (mean over {len(times)} numbers of swipes, the same {scores.users:,} users, 95 % paired interval).",
+    ]
+    if found.chosen != found.best:
+        sizes = {each.name: each.bytes_per_user for each in result.contenders}
+        words.append(
+            f"{found.best} has the highest mean, but the difference of {signed(scores.mean_difference(found.best, found.chosen))} is within error, and "
+            f"{found.chosen} needs {sizes[found.chosen]:,} bytes per user instead of {sizes[found.best]:,}."
+        )
+    elif len(found.equals) > 1:
+        words.append(f"Within error of it: {listed([name for name in found.equals if name != found.chosen], ', ')}.")
+    return words
+
+
+def _nothing_learned(scores: BootstrapScores, best: str) -> list[str]:
+    if scores.surely_better(APPEAL, OWN_RATE):
+        first = "On this log, show people by appeal alone."
+        why = f"No learner of a person's taste beats it beyond luck: {best}, the best of them, differs by"
+    else:
+        first = "On this log nothing ranks better than chance, or there are too few users to tell."
+        why = f"The best is {best}; from appeal alone it differs by"
+    return [
+        first,
+        f"{why} {signed(scores.mean_difference(best, APPEAL))} ({scores.users:,} users, 95 % paired interval before allowing for the choice among "
+        f"{len(scores.names)}). More users, more swipes per user or more telling tags may change that.",
+    ]

@@ -1,0 +1,87 @@
+"""The report of a whole evaluation: its parts, and the page around them."""
+
+from __future__ import annotations
+
+from kaczmatch.evaluation.evaluate import EvaluationResult
+from kaczmatch.evaluation.measures.holdout_ranking import APPEAL
+from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.evaluation.reporting.advice import advice_words
+from kaczmatch.evaluation.reporting.matches import match_part
+from kaczmatch.evaluation.reporting.peer_report import peer_part
+from kaczmatch.evaluation.reporting.probabilities import probability_part
+from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
+from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
+from kaczmatch.evaluation.reporting.tuning import tuning_words
+from kaczmatch.evaluation.tune import TuningResult
+from kaczmatch.report.page import ResultsPage
+from kaczmatch.report.results import ReportPart
+
+
+def evaluation_parts(result: EvaluationResult) -> list[ReportPart]:
+    parts = [ranking_part(result.scores), difference_part(result.scores), probability_part(result.probabilities)]
+    if result.peers is not None:
+        parts.append(peer_part(result.peers, result.crossover))
+    if result.matches is not None:
+        parts.append(match_part(result.matches))
+    return [*parts, shuffled_part(result.shuffled)]
+
+
+def evaluation_page(result: EvaluationResult, name: str) -> ResultsPage:
+    """`name` is what the log is called."""
+    return ResultsPage(
+        title=f"What learns from {name}",
+        lead="Every learner on one swipe log: learn on a user's first swipes, freeze, rank the rest, without looking ahead.",
+        scope=scope_words(result.trial),
+        command="kaczmatch evaluate",
+        advice=advice_words(result),
+        headline=_headline(result),
+        verdicts=VERDICTS,
+    )
+
+
+def tuning_page(trial: Trial, result: TuningResult, name: str) -> ResultsPage:
+    return ResultsPage(
+        title=f"{result.default.learner.slug} tuned on {name}",
+        lead="Settings compared by progressive validation, then checked on users they were not chosen on.",
+        scope=scope_words(trial),
+        command="kaczmatch tune",
+        advice=tuning_words(result),
+    )
+
+
+def scope_words(trial: Trial) -> str:
+    """What was read, how it was divided, and what was left out."""
+    table = trial.table
+    words = [
+        f"{len(table):,} swipes of {len(table.users):,} users on {len(table.candidates):,} candidates,",
+        f"{len(table.tags)} tags, {table.like.mean():.0%} likes. The population is fitted on {int(trial.fit.sum()):,} users,",
+        f"and {len(trial.tested):,} others are tested.",
+    ]
+    if table.skips:
+        words.append(f"{table.skips:,} skips are ignored: they are neither likes nor passes.")
+    if table.unused:
+        words.append(f"Columns of the candidates that are neither tags nor features: {', '.join(table.unused)}.")
+    if table.at is None:
+        words.append("No column is the time: everybody's n-th swipe is taken to be at one moment (--column at=… names a column).")
+    return " ".join(words)
+
+
+def _headline(result: EvaluationResult) -> list[tuple[str, str]]:
+    """A few numbers, and what each says."""
+    scores, chosen = result.scores, result.recommendation.chosen
+    last = len(scores.times) - 1
+    numbers = [
+        (f"{scores.auc_at(0, chosen).mean:.3f}", f"AUC of {chosen} after {scores.times[0]} swipes"),
+        (
+            f"{scores.auc_at(last, chosen).mean:.3f}",
+            f"AUC after {scores.times[last]} swipes; appeal alone {scores.auc_at(last, APPEAL).mean:.3f}",
+        ),
+    ]
+    if (probability := result.probabilities.of(chosen)) is not None:
+        numbers.append(
+            (f"{probability.calibration_error:.3f}", "mean distance between the probability predicted and what happened")
+        )
+    if result.matches is not None and result.matches.scores:
+        best = result.matches.best_fusions()[0]
+        numbers.append((f"{best.match_auc:.3f}", f"match AUC of {best.name}, {best.fusion} fusion"))
+    return numbers

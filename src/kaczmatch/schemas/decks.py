@@ -1,0 +1,83 @@
+"""Decks of cards, and the order of candidates that an app brings."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final, final
+
+from pydantic import Field
+
+from kaczmatch.schemas.base import Id, RequestModel, ResponseModel
+
+LARGEST_DECK: Final = 100
+MOST_RANKED: Final = 1_000
+
+
+@final
+class DeckRequest(RequestModel):
+    """How many cards a new deck should have. A deck that is still open is returned as it is."""
+
+    size: int | None = Field(default=None, ge=1, le=LARGEST_DECK)
+
+
+@final
+class Card(ResponseModel):
+    """One candidate. Nothing here says what the candidate thinks of the viewer."""
+
+    id: str = Field(description="The candidate.")
+    name: str
+    age: int
+    tags: tuple[str, ...]
+    reason: str
+    why: str
+    fits: tuple[str, ...]
+
+
+@final
+class Hint(ResponseModel):
+    """How many more people could be shown if the viewer widened a filter."""
+
+    filter: str
+    people: int
+
+
+@final
+class Deck(ResponseModel):
+    """Cards in the order to show them. Without cards, `empty` says why and `hints` say what would help."""
+
+    id: str | None
+    expires: datetime | None
+    cards: tuple[Card, ...]
+    empty: str
+    hints: tuple[Hint, ...]
+
+
+@final
+class RankRequest(RequestModel):
+    """The candidates to order."""
+
+    candidates: tuple[Id, ...] = Field(min_length=1, max_length=MOST_RANKED)
+
+
+@final
+class RankedCandidate(ResponseModel):
+    """A candidate who may be shown, with the mutual score."""
+
+    candidate: str
+    score: float
+
+
+@final
+class ExcludedCandidate(ResponseModel):
+    """A candidate who may not be shown, with the filters that say so."""
+
+    candidate: str
+    reasons: tuple[str, ...]
+
+
+@final
+class RankingResult(ResponseModel):
+    """Who may be shown, the best first, and who may not. For back ends: scores and reasons tell about other people."""
+
+    ranked: tuple[RankedCandidate, ...]
+    excluded: tuple[ExcludedCandidate, ...]

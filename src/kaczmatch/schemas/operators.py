@@ -1,0 +1,95 @@
+"""What operators see: one person's timeline, and the whole service in numbers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import final
+
+from pydantic import Field
+
+from kaczmatch.schemas.base import ResponseModel
+
+
+@final
+class TimelineEntry(ResponseModel):
+    """One thing that a person did, or that was done to them."""
+
+    at: datetime
+    kind: str
+    other: str = ""
+    detail: str = ""
+
+
+@final
+class Timeline(ResponseModel):
+    """One person as an operator sees them, the newest entry first. A person who is `held` cannot resume."""
+
+    name: str
+    paused: bool
+    held: bool
+    entries: tuple[TimelineEntry, ...]
+
+
+@final
+class PolicyUse(ResponseModel):
+    """How many decks of the last hour a policy made with a sampler, and why it chose that sampler."""
+
+    policy: str
+    sampler: str
+    reason: str
+    decks: int
+
+
+@final
+class MinuteCounts(ResponseModel):
+    """What happened within one minute."""
+
+    at: datetime
+    swipes: int
+    likes: int
+    decks: int
+
+
+@final
+class SuspiciousAccount(ResponseModel):
+    """A person with at least 100 swipes, of which at least 95 % are likes, as bots have."""
+
+    user: str
+    swipes: int
+    likes: int
+
+
+@final
+class PeopleSample(ResponseModel):
+    """How much was looked at: the newest events and cards, and the people who swiped last."""
+
+    events: int
+    cards: int
+    people: int
+
+
+@final
+class Overview(ResponseModel):
+    """The service in numbers. Counts are of everybody, rates of the last hour, the rest of a sample."""
+
+    people: int
+    paused: int
+    matches: int
+    open_reports: int
+    kept_messages: int
+    learner: str
+    prior: str
+    like_rate: float | None
+    match_rate: float | None
+    policies: tuple[PolicyUse, ...]
+    stability: tuple[float, ...] = Field(description="Δs of people's last two sessions.")
+    conditions: tuple[float, ...] = Field(description="κ of AAᵀ + I over each person's last swipes.")
+    singular: int = Field(description="How many people have no κ without damping.")
+    exposure_gini: float | None
+    exposure_top: float | None = Field(description="The share of the cards that showed the most shown 1 % of people.")
+    lorenz: tuple[float, ...] = Field(
+        description="The share of the cards that showed the least shown 0, 1, 2, … 100 % of people."
+    )
+    minutes: tuple[MinuteCounts, ...]
+    like_everybody: tuple[SuspiciousAccount, ...] = Field(description="Of those who swiped within the hour, the busiest first.")
+    sample: PeopleSample

@@ -1,0 +1,110 @@
+"""What a user did, and what was learned from it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import final
+
+from kaczmatch.schemas.base import ResponseModel
+
+
+@final
+class Like(ResponseModel):
+    """A candidate whom the user likes."""
+
+    candidate: str
+    at: datetime
+
+
+@final
+class LikePage(ResponseModel):
+    """Likes, the newest first. `next` is the cursor of the next page."""
+
+    items: tuple[Like, ...]
+    next: str | None
+
+
+@final
+class Event(ResponseModel):
+    """One line of the user's log."""
+
+    id: str
+    kind: str
+    at: datetime
+    candidate: str | None
+    decision: str | None
+    match: str | None
+    undoes: str | None
+
+
+@final
+class EventPage(ResponseModel):
+    """Events, the newest first. `next` is the cursor of the next page."""
+
+    items: tuple[Event, ...]
+    next: str | None
+
+
+@final
+class Weight(ResponseModel):
+    """What one term counts. `spread` is the standard deviation, `confidence` the probability of the sign (½: unknown).
+
+    Both are null where the learner has no belief.
+    """
+
+    term: str
+    weight: float
+    spread: float | None
+    confidence: float | None
+
+
+@final
+class Preference(ResponseModel):
+    """The terms that count most for and against. `certainty` is the share of the prior's variance that has gone."""
+
+    liked: tuple[Weight, ...]
+    disliked: tuple[Weight, ...]
+    swipes: int
+    certainty: float | None
+
+
+@final
+class PreferenceStep(ResponseModel):
+    """The preference after one event."""
+
+    event: Event
+    preference: Preference
+
+
+@final
+class PreferenceHistory(ResponseModel):
+    """The preference after each of the last events, the oldest first."""
+
+    steps: tuple[PreferenceStep, ...]
+
+
+@final
+class TermContribution(ResponseModel):
+    """What one term adds to the forward score."""
+
+    term: str
+    contribution: float
+
+
+@final
+class SwipeContribution(ResponseModel):
+    """What one past swipe of the viewer adds to the forward score."""
+
+    swipe: str
+    candidate: str | None
+    decision: str | None
+    contribution: float
+
+
+@final
+class CandidateExplanation(ResponseModel):
+    """The terms that speak for and against a candidate, and the viewer's own swipes that taught them."""
+
+    fits: tuple[TermContribution, ...]
+    misfits: tuple[TermContribution, ...]
+    swipes: tuple[SwipeContribution, ...]

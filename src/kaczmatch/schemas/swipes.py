@@ -1,0 +1,35 @@
+"""A swipe and what came of it; the end of a session."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, final
+
+from pydantic import Field
+
+from kaczmatch.schemas.base import Id, RequestModel, ResponseModel
+
+
+@final
+class SwipeRequest(RequestModel):
+    """A decision about a card."""
+
+    candidate: Id
+    decision: Literal["like", "pass", "skip"]
+    deck: Id = Field(description="The deck with the card.")
+
+
+@final
+class SwipeResult(ResponseModel):
+    """What came of a swipe. It is the same however often the swipe is sent."""
+
+    id: str
+    at: datetime
+    match: str | None = Field(description="The match that the swipe made.")
+
+
+@final
+class SessionEnd(ResponseModel):
+    """Whether there was an open session to end."""
+
+    ended: bool

@@ -1,0 +1,79 @@
+"""What the store knows about the viewer of a deck, a ranking or an explanation, as of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, final
+
+from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+from kaczmatch.recommend.scoring import Viewer
+from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
+from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import counters_of, profile_of
+from kaczmatch.service.meeting.serving_index import grown_state
+
+MOST_ADMIRERS: Final = 1_000
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewerState:
+    """A viewer and what was learned about them, under the model and the vocabulary in use."""
+
+    person: Person
+    versions: ActiveVersions
+    vocabulary: Vocabulary
+    fold: ModelFold
+    tracked: TrackedState
+    state: State  # the tracked one, over all terms of the vocabulary
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewerContext:
+    """A viewer as the recommender takes them, and the people whom a deck leaves out or prefers."""
+
+    viewer: Viewer
+    matched_or_blocked: frozenset[str]
+    last_decided: dict[Hashable, datetime]
+    admirers: tuple[str, ...]
+
+
+def load_viewer_state(reader: Reader, context: Context, user: str) -> ViewerState:
+    """Read and decode the state of a person, once for all that a request needs it for."""
+    person = reader.get(Person, user)
+    if person is None:
+        raise nobody(user)
+    versions = context.catalogue.current(reader)
+    fold, vocabulary = context.catalogue.fold(reader, versions.model), context.catalogue.vocabulary(reader, versions.vocabulary)
+    tracked = fold.decode(reader.get(StoredState, versions.model, user))
+    return ViewerState(person, versions, vocabulary, fold, tracked, grown_state(fold, tracked.state, vocabulary))
+
+
+def load_viewer_context(reader: Reader, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
+    """Everything else about a viewer that decks, rankings and explanations need."""
+    user, config = known.person.id, context.config
+    appeal = appeal_to(counters_of(reader, user), None, now, config.appeal)
+    viewer = Viewer(profile_of(known.person, known.vocabulary, config.schema), known.fold.learner, known.state, appeal)
+    last_decided: dict[Hashable, datetime] = {
+        pair.candidate: pair.at for pair in reader.find(LatestDecision, user=user, after=(now - config.cooldown,))
+    }
+    likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
+    return ViewerContext(viewer, matched_or_blocked(reader, user), last_decided, tuple(pair.user for pair in likes))
+
+
+def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:
+    """Who is never dealt (again) to a user: people matched or unmatched, and people blocked or reported by either side."""
+    return frozenset(
+        [match.other for match in reader.find(MatchSide, user=user)]
+        + [block.other for block in reader.find(Block, user=user)]
+        + [block.user for block in reader.find(Block, other=user)]
+    )

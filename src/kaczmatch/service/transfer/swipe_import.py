@@ -1,0 +1,80 @@
+"""The rows of a swipe table become swipes that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, final
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import SWIPE_COLUMNS
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
+from kaczmatch.service.transfer.rows import swipe_row
+
+
+@final
+@dataclass(slots=True)
+class SwipeImport:
+    """One row per swipe, each user's in the order of time. A swipe without an id gets one that follows from its values."""
+
+    context: Context
+    name: str = "swipes"
+    fields: Sequence[str] = SWIPE_COLUMNS
+    _last: dict[str, tuple[datetime, int]] = field(default_factory=dict)
+    _people: dict[str, bool] = field(default_factory=dict)
+
+    def begin(self, reader: Reader) -> None:
+        del reader
+        self._last, self._people = {}, {}
+
+    def is_read(self, column: str) -> bool:
+        del column
+        return False
+
+    def parse(self, row: int, values: Mapping[str, Any]) -> tuple[Swipe, datetime]:
+        parsed = swipe_row(values)
+        user, candidate, at = parsed.user, parsed.candidate, parsed.at
+        if user == candidate:
+            raise InvalidInput("candidate", "nobody swipes on themselves")
+        if at > self.context.clock():
+            raise InvalidInput("at", f"{at.isoformat()} has not come yet")
+        before, where = self._last.get(user, (at, row))
+        if at < before:
+            raise InvalidInput("at", f"is earlier than the same user's swipe in row {where}; sort the file by time")
+        self._last[user] = at, row
+        identifier = parsed.id or _id_of(user, candidate, parsed.decision, at)
+        return Swipe(user=user, id=identifier, candidate=candidate, decision=parsed.decision, deck=""), at
+
+    def check(self, reader: Reader, items: Sequence[tuple[Swipe, datetime]]) -> list[InvalidInput | bool]:
+        """Whether both people are there; what was imported before is found when it is written."""
+        unknown = {name for swipe, _ in items for name in (swipe.user, swipe.candidate) if name not in self._people}
+        here = reader.many(Person, [(name,) for name in unknown])
+        self._people |= {name: (name,) in here for name in unknown}
+        return [self._people_exist(swipe) for swipe, _ in items]
+
+    def write(self, item: tuple[Swipe, datetime]) -> Future[bool]:
+        done: Future[bool] = Future()
+
+        def finish(future: Future[RecordedSwipe]) -> None:
+            error = future.exception()
+            done.set_result(not future.result().repeated) if error is None else done.set_exception(error)
+
+        Swipes(self.context).import_swipe(*item).add_done_callback(finish)
+        return done
+
+    def _people_exist(self, swipe: Swipe) -> InvalidInput | bool:
+        for field_name, person in (("user", swipe.user), ("candidate", swipe.candidate)):
+            if not self._people[person]:
+                return InvalidInput(field_name, f"there is no person {person!r}; import profiles first")
+        return True
+
+
+def _id_of(user: str, candidate: str, decision: str, at: datetime) -> str:
+    said = "\0".join((user, candidate, decision, at.isoformat()))
+    return f"imported-{blake2b(said.encode(), digest_size=16).hexdigest()}"

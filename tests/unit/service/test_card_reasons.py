@@ -1,0 +1,32 @@
+"""Why somebody is shown: only what is known of the viewer's taste is spoken of."""
+
+from __future__ import annotations
+
+from kaczmatch.service.domain.records import Person
+from kaczmatch.service.meeting.card_reasons import CardReasons
+from kaczmatch.service.meeting.viewer_context import load_viewer_state
+from kaczmatch.storage import MemoryStore
+from worlds.town import Town
+
+
+def told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:
+    with town.context.store.read() as reader:
+        person, known = reader.get(Person, shown), load_viewer_state(reader, town.context, viewer)
+    assert person is not None
+    return CardReasons(known).reason("sampled", person).tags
+
+
+def test_a_guess_is_not_told_as_somebodys_taste() -> None:
+    town = Town(MemoryStore())
+    town.move_in("ann")
+    town.move_in("blank", man=True, tags=())
+    town.move_in("bob", "carl", "dan", man=True, tags=("jazz", "chess"))
+    town.move_in("ed", man=True, tags=("theatre",))
+    assert told(town, "ann", "bob") == ()
+    town.swipe("ann", "blank", "pass")  # says nothing of any tag
+    assert told(town, "ann", "bob") == ()
+    for man in ("bob", "carl", "dan"):
+        town.swipe("ann", man)
+    town.swipe("ann", "ed", "pass")
+    assert set(told(town, "ann", "bob")) == {"jazz", "chess"}
+    assert told(town, "ann", "ed") == ()

@@ -1,0 +1,80 @@
+"""Where newcomers start is fitted again when it is due, by one process, and taken into use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from kaczmatch.app.composition import context_of
+from kaczmatch.app.demo.population import draw_population
+from kaczmatch.app.demo.setup import fill_store
+from kaczmatch.app.first_vocabulary import GENERAL
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Record
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.refit import Refit, people_who_swiped
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore, SqlStore
+from worlds.town import Town
+
+
+@dataclass
+class Clock:
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_path: Path) -> None:
+    clock = Clock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    settings = Settings(data=tmp_path)
+    store = SqlStore(f"sqlite:///{tmp_path / 'people.sqlite3'}")
+    try:
+        context = context_of(settings, store, clock)
+        refit, world = Refit(context), ServingIndex(context)
+        rules: dict[str, Any] = {"every": timedelta(days=7), "min_people": 20}
+        assert refit.run_if_due(**rules) is None
+        fill_store(context, draw_population(80, 0, GENERAL, date(2026, 3, 1)), 0)
+        world.load()
+        version = refit.run_if_due(**rules)
+        assert version is not None
+        world.follow()
+        with store.read() as reader:
+            current = reader.get(ActiveVersions, SINGLE_ROW)
+            assert current is not None
+            assert context.catalogue.fold(reader, current.model).prior.version == version
+        assert world.current.model == current.model == 2
+        assert refit.run_if_due(**rules) is None
+        clock.now += timedelta(days=6)
+        assert refit.run_if_due(**rules) is None
+        assert verify(context).problems == ()
+    finally:
+        store.close()
+
+
+def test_who_has_swiped_is_counted_by_the_store_and_no_state_is_loaded() -> None:
+    town = Town(MemoryStore())
+    town.couples(3)
+    town.swipe("w0", "m0", "pass")
+    town.swipe("w1", "m0", "skip")
+    store, loaded = town.context.store, list[type[Record]]()
+
+    class Watched:
+        write = staticmethod(store.write)
+
+        @contextmanager
+        def read(self) -> Iterator[Any]:
+            with store.read() as reader:
+                yield SimpleNamespace(get=reader.get, count=reader.count, find=lambda kind, **_: loaded.append(kind))
+
+    with store.read() as reader:
+        assert people_who_swiped(reader) == 1
+    refit = Refit(replace(town.context, store=Watched()))
+    assert refit.run_if_due(every=timedelta(days=7), min_people=2) is None
+    assert loaded == []
