@@ -9,7 +9,6 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import kaczmarz
@@ -123,32 +122,39 @@ def passes(method: Solver, case: Problem) -> float:
     return float(np.median(found))
 
 
-def seconds_of_solver(method: Solver, case: Problem) -> float:
-    """Until the error is at the goal: the run that stops at the loosest tolerance that reaches it."""
-    solve = partial(method.solve, case.A, case.b)
-    for tolerance in 10.0 ** -np.arange(5.0, 15.0):
-        run = solve(rng=np.random.default_rng(0), truth=case.truth, tolerance=tolerance, seconds=PATIENCE)
-        if run.reason == "seconds":
+def seconds_until(goal: Callable[[float], tuple[float, float]], patience: float = np.inf) -> float:
+    """Of the run at the loosest tolerance that reaches the error; the quicker of two where that is not long."""
+    for tolerance in (1e-6, 1e-8, 1e-10, 1e-12, 1e-14):
+        error, taken = goal(tolerance)
+        if error <= GOAL:
+            return min(taken, goal(tolerance)[1]) if taken < 1.0 else taken
+        if taken >= patience:
             break
-        if run.trace.error[-1] <= GOAL:
-            again = [solve(rng=np.random.default_rng(0), tolerance=tolerance).trace.seconds[-1] for _ in range(2)]
-            return float(min(run.trace.seconds[-1], *again))
     return np.inf
+
+
+def seconds_of_solver(method: Solver, case: Problem) -> float:
+    method.solve(case.A, case.b, rng=np.random.default_rng(0), rows=1)  # compiles what is not compiled yet
+
+    def run(tolerance: float) -> tuple[float, float]:
+        rng = np.random.default_rng(0)
+        trace = method.solve(case.A, case.b, rng=rng, truth=case.truth, tolerance=tolerance, seconds=PATIENCE).trace
+        return float(trace.error[-1]), float(trace.seconds[-1])
+
+    return seconds_until(run, PATIENCE)
 
 
 def seconds_of_krylov(solve: Callable[..., Any], limit: str, case: Problem) -> float:
-    """The same for scipy's."""
+    def run(tolerance: float) -> tuple[float, float]:
+        start = time.perf_counter()
+        x = solve(case.A, case.b, atol=tolerance, btol=tolerance, conlim=0.0, **{limit: MOST_STEPS})[0]
+        taken = time.perf_counter() - start
+        return float(np.linalg.norm(x - case.truth) / np.linalg.norm(case.truth)), taken
 
-    def found(tolerance: float) -> Any:
-        return solve(case.A, case.b, atol=tolerance, btol=tolerance, conlim=0.0, **{limit: MOST_STEPS})[0]
-
-    for tolerance in 10.0 ** -np.arange(5.0, 15.0):
-        if np.linalg.norm(found(tolerance) - case.truth) <= GOAL * np.linalg.norm(case.truth):
-            return best(2, partial(found, tolerance))
-    return np.inf
+    return seconds_until(run)
 
 
-SIZES = (60, 250, 1000, 2000)
+SIZES = (60, 250, 1000)
 SPECTRA = {
     "all 1": {},
     "20 large, the rest 1": {"large": 1e3},
@@ -209,7 +215,7 @@ def seconds_tables() -> tuple[Table, Table]:
                     ahead.setdefault(who, n)
         words = ", ".join(f"{who} from {n:,} columns on" for who, n in ahead.items())
         crossings.append({"singular values": name, "faster than lsqr": words or "none of ours at any size"})
-    title = f"Seconds until the error is {GOAL:g}, nothing where that takes more than {PATIENCE:g}"
+    title = f"Seconds until the error is {GOAL:g}, nothing where one of ours has taken more than {PATIENCE:g}"
     return Table("seconds", title, rows, timed=True), Table("crossings", "Who beats lsqr, from which size on", crossings)
 
 

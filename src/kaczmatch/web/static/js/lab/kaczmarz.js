@@ -1,6 +1,6 @@
 // Kaczmarz in two dimensions, one projection at a press.
 
-import { byId, say } from "../dom.js";
+import { announce, byId } from "../dom.js";
 import { picture } from "./plane.js";
 import { SYSTEMS, START, next, target } from "./projections.js";
 
@@ -52,12 +52,12 @@ function project(times) {
     state = next(SYSTEMS[lines()], method(), parameters(), state);
     way.push(state.x);
   }
-  say(show());
+  announce(show());
 }
 
 byId("project").addEventListener("click", () => project(1));
 byId("project-ten").addEventListener("click", () => project(10));
-byId("over").addEventListener("click", () => say(over()));
+byId("over").addEventListener("click", () => announce(over()));
 for (const id of ["lines", "alpha", "beta"]) byId(id).addEventListener("input", over);
 byId("projections").addEventListener("change", over);
 over();
