@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from kaczmatch.service.domain.records import Event, PersonCounters
 from kaczmatch.storage import SqlStore
 
 from .power import CALLS, Disk, File, recorded
@@ -40,6 +41,7 @@ def lost_in_cuts(tmp_path: Path, synchronous: str) -> tuple[int, int]:
             there = surviving(folder / "store.db", sound=synchronous != "OFF")
             lost += len(disk.acknowledged - there)
             at_stake += len(disk.acknowledged)
+    assert surviving(database, sound=True) >= disk.acknowledged, "rows are lost without any cut"
     return lost, at_stake
 
 
@@ -48,8 +50,8 @@ def surviving(database: Path, sound: bool) -> set[int]:
     try:
         if sound:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        rows = connection.execute("SELECT id FROM events ORDER BY number").fetchall()
-        counted = connection.execute("SELECT swipes FROM standings").fetchall()
+        rows = connection.execute(f"SELECT id FROM {Event.table} ORDER BY number").fetchall()  # noqa: S608
+        counted = connection.execute(f"SELECT swipes FROM {PersonCounters.table}").fetchall()  # noqa: S608
         assert not sound or (counted or [(0,)]) == [(len(rows),)], "a work is kept by half"
         return {int(row[0]) for row in rows}
     except (sqlite3.DatabaseError, TypeError, ValueError):
