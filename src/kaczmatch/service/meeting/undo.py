@@ -43,7 +43,7 @@ class Undo:
             if done is not None:
                 return done
             event = transaction.get(Event, user, swipe)
-            if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in other:
+            if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in candidates:
                 raise NotFound(f"there is no swipe {swipe!r}")
             events = transaction.find(Event, user=user)
             last = next((one for one in reversed(events) if one.kind != EventKind.SESSION_ENDED), None)
