@@ -1,6 +1,7 @@
 """The Kaczmarz solvers beside a bare loop, kaczmarz-algorithms, scipy's lsqr and lsmr and numpy's lstsq, in one run.
 
-One thread each, timed by what that thread computed, so that others on the machine count less. Prints ratios and says where one is below its floor.
+One thread each, timed by what that thread computed, so that others on the machine count less. Prints ratios and says where
+one is below its floor.
 """
 
 from __future__ import annotations
