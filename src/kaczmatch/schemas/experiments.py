@@ -10,7 +10,7 @@ from kaczmatch.schemas.base import ResponseModel
 
 
 @final
-class IntervalEstimate(ResponseModel):
+class SequentialEstimate(ResponseModel):
     """A value with an interval that holds at all looks together with a probability of 95 %."""
 
     value: float
@@ -23,7 +23,7 @@ class OutcomeEstimate(ResponseModel):
     """The mean of one outcome over units. It is null while there are too few units."""
 
     outcome: str
-    mean: IntervalEstimate | None
+    mean: SequentialEstimate | None
 
 
 @final
@@ -56,7 +56,7 @@ class Contrast(ResponseModel):
 
     arm: str
     outcome: str
-    difference: IntervalEstimate | None
+    difference: SequentialEstimate | None
     course: tuple[CoursePoint, ...]
 
 

@@ -88,9 +88,9 @@ def test_a_clients_clock_does_not_shorten_the_cooldown(one_service: Service) -> 
 def test_the_minimum_age_counts_birthdays(
     one_service: Service, monkeypatch: pytest.MonkeyPatch, today: date, born: str, status: int
 ) -> None:
-    def made_then(*values: Any) -> Any:
+    def made_then(*values: Any, **named: Any) -> Any:
         *before, _, known = values
-        return new_person(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known)
+        return new_person(*before, datetime(today.year, today.month, today.day, 12, tzinfo=UTC), known, **named)
 
     monkeypatch.setattr("kaczmatch.service.meeting.profiles.new_person", made_then)
     body = {"name": "Ada", "born": born, "i_am": ["woman"], "i_look_for": ["man"]}

@@ -125,7 +125,7 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     one, two = service.couple()
     mine = client.get_profile(one)
     assert (mine.id, mine.born, mine.version) == (one, date(1990, 5, 17), 1)
-    service.system.world.follow()
+    service.system.serving_index.follow()
     deck = client.create_deck(one, size=3)
     assert [card.id for card in deck.cards] == [two]
     assert deck.id is not None

@@ -180,7 +180,7 @@ def test_slow_transfers_keep_nobody_else_waiting(opened: Opened, monkeypatch: py
         yield []
 
     monkeypatch.setattr(transfer, "_imported", slow)
-    monkeypatch.setattr(transfer, "exported", slow_rows)
+    monkeypatch.setattr(transfer, "export_batches", slow_rows)
     csv = {"content": b"id\n", "headers": {"Content-Type": "text/csv"}}
     with ThreadPoolExecutor(8) as pool:
         imports = [pool.submit(service.call, "POST", "/import/profiles", **csv) for _ in range(4)]

@@ -107,10 +107,10 @@ def test_who_one_is_survives_a_reload_while_the_network_fails(visitor: Visitor, 
     user = site.person()
     page = visitor.be(user).page
     assert visitor.first()
-    page.route("**/matches*", lose_the_request)
+    page.route("**/v1/**/matches*", lose_the_request)
     page.reload()
     expect(page.locator("#trouble")).to_contain_text("goes on by itself")
-    page.unroute("**/matches*")
+    page.unroute("**/v1/**/matches*")
     assert visitor.first()
     expect(page.locator("#trouble")).to_be_hidden()
     only_network_errors(visitor)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from kaczmatch.recommend import profile
+from kaczmatch.recommend.people import profile
 from kaczmatch.schemas.profiles import OLDEST, ProfileInput
 from kaczmatch.schemas.swipes import SwipeRequest, SwipeResult
 
@@ -49,4 +49,4 @@ def test_a_profile_out_of_bounds_is_refused(field: str, value: object) -> None:
 
 
 def test_nobody_is_older_than_the_recommender_knows() -> None:
-    assert OLDEST == profile.OLDEST
+    assert OLDEST == profile.MAX_AGE

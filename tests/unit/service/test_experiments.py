@@ -11,7 +11,7 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy
-from kaczmatch.schemas.experiments import ExperimentReport, IntervalEstimate
+from kaczmatch.schemas.experiments import ExperimentReport, SequentialEstimate
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.experiments.report import OUTCOMES, ExperimentReports
@@ -119,7 +119,7 @@ def test_a_study_of_two_policies_finds_the_better_one(unlike: SimulatedTown) -> 
     assert likes.difference is not None
     assert likes.difference.low > 0.0
     last = likes.course[-1]
-    assert IntervalEstimate(value=last.value, low=last.low, high=last.high) == likes.difference
+    assert SequentialEstimate(value=last.value, low=last.low, high=last.high) == likes.difference
     assert found.balance is not None
     assert found.balance > 0.01
     by_hand = outcomes(unlike)

@@ -53,7 +53,7 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     town.day()
     town.safety.block("w0", "m1").result()
-    other = {"appeal": True, "epsilon": 0.1}
+    other = {"appeal": True, "label_noise": 0.1}
     town.models.relearn("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
     town.world.follow()
     town.day()

@@ -239,6 +239,6 @@ def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
         columns_of(people, schema),
         FilterColumns.from_profiles([profile_of(one, words, schema) for one in people], schema),
     )
-    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach"):
+    for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype

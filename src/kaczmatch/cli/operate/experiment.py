@@ -12,7 +12,7 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.report.results import ReportPart, Table
-from kaczmatch.schemas.experiments import ExperimentReport, IntervalEstimate
+from kaczmatch.schemas.experiments import ExperimentReport, SequentialEstimate
 from kaczmatch.service.experiments.report import ExperimentReports
 
 _UNITS = {"user": "people", "cluster": "regions", "time": "blocks of time"}
@@ -45,13 +45,13 @@ def _arms(report: ExperimentReport) -> Table:
 def _differences(report: ExperimentReport) -> Table:
     rows = []
     for one in report.contrasts:
-        found = one.difference or IntervalEstimate(value=math.nan, low=math.nan, high=math.nan)
+        found = one.difference or SequentialEstimate(value=math.nan, low=math.nan, high=math.nan)
         row = {"arm": one.arm, "outcome": one.outcome, "difference": found.value, "low": found.low, "high": found.high}
         rows.append(row | {"verdict": _verdict(one.difference)})
     return Table("differences", f"Minus {report.arms[0].name}", rows)
 
 
-def _verdict(difference: IntervalEstimate | None) -> str:
+def _verdict(difference: SequentialEstimate | None) -> str:
     if difference is None:
         return "cannot be said yet"
     if difference.low <= 0.0 <= difference.high:

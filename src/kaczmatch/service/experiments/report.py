@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import chisquare
 
 from kaczmatch.inference import clustered, sequential
-from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, IntervalEstimate, OutcomeEstimate
+from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, OutcomeEstimate, SequentialEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.service.domain.records import Decision, Event, Impression, StoredDeck
@@ -143,8 +143,8 @@ def _contrast(arm: str, first: str, outcome: int, done: Sequence[_Unit], alpha: 
     return Contrast(arm=arm, outcome=OUTCOMES[outcome], difference=_interval(course.last()), course=points)
 
 
-def _interval(estimate: clustered.RatioEstimate | None) -> IntervalEstimate | None:
-    return None if estimate is None else IntervalEstimate(value=estimate.value, low=estimate.low, high=estimate.high)
+def _interval(estimate: clustered.RatioEstimate | None) -> SequentialEstimate | None:
+    return None if estimate is None else SequentialEstimate(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
 def _balance(arms: Sequence[Arm], units: Sequence[_Unit]) -> float | None:
