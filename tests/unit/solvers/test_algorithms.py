@@ -130,7 +130,7 @@ def test_mixing_makes_one_row_that_matters_matter_everywhere() -> None:
     assert squared.sum() == pytest.approx(np.sum(A * A))
 
 
-def test_the_pace_finds_the_rate_of_a_run_and_never_pushes_where_nothing_falls() -> None:
+def test_adaptive_momentum_finds_the_rate_of_a_run() -> None:
     steady = AdaptiveMomentum(columns=100, size=10)
     for step in range(220):
         steady.saw(0.9**step)
