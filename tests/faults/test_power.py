@@ -49,7 +49,7 @@ def surviving(database: Path, sound: bool) -> set[int]:
         if sound:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         rows = connection.execute("SELECT id FROM events ORDER BY number").fetchall()
-        counted = connection.execute("SELECT swipes FROM standings").fetchall()
+        counted = connection.execute("SELECT swipes FROM person_counters").fetchall()
         assert not sound or (counted or [(0,)]) == [(len(rows),)], "a work is kept by half"
         return {int(row[0]) for row in rows}
     except (sqlite3.DatabaseError, TypeError, ValueError):
