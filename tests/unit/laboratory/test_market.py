@@ -44,7 +44,7 @@ def test_every_sampler_is_compared_with_and_without_each_safeguard() -> None:
         assert {slug, f"{slug} + quota", f"{slug} + cap", f"{slug} + quota + cap"} <= set(names)
     assert {"default", "paper", "popularity"} <= set(names)
     decisions = {arm.name: arm.policy.deck_plan for arm in market_policies() if arm.name.startswith("mutual")}  # type: ignore[attr-defined]
-    assert [(one.admirers > 0.0, one.capped) for one in decisions.values()] == [
+    assert [(one.admirer_quota > 0.0, one.exposure_capped) for one in decisions.values()] == [
         (False, False),
         (True, False),
         (False, True),

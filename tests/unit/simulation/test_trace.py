@@ -50,7 +50,7 @@ def test_labels_are_the_clean_ones_turned() -> None:
 
 
 def test_cosine_sampling_shows_what_fits_more_often() -> None:
-    here = world(replace(SMALL, sampling="cosine", users=30, sessions=40, prior="informed", prior_flip=0.0), 0)
+    here = world(replace(SMALL, sampling="cosine", users=30, sessions=40, prior="informed", prior_noise=0.0), 0)
     found = trace(kaczmatch.learner("all-ones"), here)
     pools = here.pools.reshape(30, -1)
     shown = unit_rows(here.tags[found.shown]) @ (np.ones(20) / np.sqrt(20))

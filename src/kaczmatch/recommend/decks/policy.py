@@ -39,8 +39,8 @@ class DeckPlan:
     exposure_capped: bool = False
 
     def __post_init__(self) -> None:
-        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
+        check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +104,8 @@ class MutualPolicy(Policy):
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:
-        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
+        check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
         check_integer("introduction", self.introduction_swipes, low=0, high=10_000)
 
     def plan(self, experience: Experience) -> DeckPlan:
