@@ -74,7 +74,7 @@ class Decks:
 
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
-        wanted = check_integer("context", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         for _ in range(_TRIES):
             deck = self._open_or_new(user, wanted)
             if deck is not None:
