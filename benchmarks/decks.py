@@ -47,6 +47,7 @@ D, DECK, VIEWERS, MET = 60, 32, 24, 50
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 TODAY = 20261115
 BLOCK = 50_000
+FILTER_COLUMNS = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord")
 VOCABULARY = Vocabulary.of([f"tag {i}" for i in range(D)])
 RULE = kaczmatch.learner("tk")
 PRIOR = kaczmatch.Prior.ones(D)
@@ -115,7 +116,7 @@ class People:
                     DATING,
                     list(range(part.start, part.stop)),
                     *(getattr(c, name)[part] for name in ("i_am", "i_look_for", "born", "youngest", "oldest")),
-                    *(getattr(c, name)[part] for name in ("x", "y", "z", "reach")),
+                    *(getattr(c, name)[part] for name in ("x", "y", "z", "max_squared_chord")),
                 ),
                 self.tags[part].astype(np.float64),
             )
@@ -238,7 +239,10 @@ def duckdb_party(plain: Plain) -> Party:
     base = duckdb.connect()
     c = plain.c
     columns: dict[str, np.ndarray] = {"id": np.arange(len(plain.tags), dtype=np.int32)}
-    columns |= {name: getattr(c, name) for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")}
+    columns |= {
+        name: getattr(c, name)
+        for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord")
+    }
     columns |= {f"a{i}": plain.tags[:, i].copy() for i in range(D)} | {f"w{i}": plain.tastes[:, i].copy() for i in range(D)}
     base.execute("CREATE TABLE people AS SELECT * FROM columns")
 
@@ -252,7 +256,7 @@ def duckdb_party(plain: Plain) -> Party:
             SELECT id FROM (SELECT id, {forward} AS f, {backward} AS b FROM people WHERE
               born BETWEEN {TODAY - (viewer.ages[1] + 1) * 10_000 + 1} AND {TODAY - viewer.ages[0] * 10_000}
               AND i_am & 2 != 0 AND i_look_for & 1 != 0 AND youngest <= {own} AND oldest >= {own} AND id != {i}
-              AND (x - {x})**2 + (y - {y})**2 + (z - {z})**2 <= least(reach, {limit}))
+              AND (x - {x})**2 + (y - {y})**2 + (z - {z})**2 <= least(max_squared_chord, {limit}))
             ORDER BY sqrt(greatest(f, 0) * greatest(b, 0)) DESC LIMIT {DECK}"""  # noqa: S608
         return [row[0] for row in base.execute(statement).fetchall()]
 
@@ -342,8 +346,7 @@ def memory(n: int, out: Path | None) -> None:
     before = _resident()
     for first in range(0, n, BLOCK):
         ids = list(range(first, min(first + BLOCK, n)))
-        names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
-        part = FilterColumns(DATING, ids, *(getattr(small, name)[: len(ids)] for name in names))
+        part = FilterColumns(DATING, ids, *(getattr(small, name)[: len(ids)] for name in FILTER_COLUMNS))
         index.upsert_columns(part, (tags.random((len(ids), D)) < 0.5).astype(np.float64))
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free is not taken

@@ -141,7 +141,7 @@ def dealt(people: Population, policy: Policy, every: int = 1, progress: bool = F
 
 
 def _rows(candidates: FilterColumns, rows: list[int]) -> FilterColumns:
-    names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "reach")
+    names = ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord")
     return FilterColumns(candidates.schema, rows, *(getattr(candidates, name)[rows] for name in names))
 
 

@@ -44,9 +44,8 @@ missing = [name for name in kaczmatch.__all__ if getattr(kaczmatch, name, None) 
 try:
     kaczmatch.nonsense
 except AttributeError as error:
-    unlisted = sorted(set(kaczmatch._HOMES) ^ set(kaczmatch.__all__))
-    print(json.dumps({"missing": missing, "unlisted": unlisted, "error": [str(error)]}))
+    print(json.dumps({"missing": missing, "error": [str(error)]}))
 """
     answer = run(code)
-    assert answer["missing"] == answer["unlisted"] == []
-    assert answer["error"] == ["module 'kaczmatch' has no attribute 'nonsense'"]
+    assert answer["missing"] == []
+    assert answer["error"] == ["No kaczmatch attribute nonsense"]

@@ -4,7 +4,7 @@ The swipes are those that Block-Adaptive saw. After each session, from the resid
 
     w = Aᵀ(AAᵀ + αI)⁻¹ r,    z ← β(z + w),    v ← unit(v + w + η z)
 
-β and η are 0 for Block-Adaptive itself, fixed, or found from the run as in Kaczmarz++ (`Pace`). With a memory, one earlier session,
+β and η are 0 for Block-Adaptive itself, fixed, or found from the run as in Kaczmarz++ (`MomentumSchedule`). With a memory, one earlier session,
 drawn at random, is then solved for again, from where v is now. Blocks are not cut short (`novelty` is 0).
 """
 
@@ -25,7 +25,7 @@ from kaczmatch.simulation.condition import HONEST
 from kaczmatch.simulation.metrics import alignment
 from kaczmatch.simulation.trace import Trace, trace
 from kaczmatch.simulation.world import World, with_label_noise, world
-from kaczmatch.solvers.kaczmarz_plus_plus import Pace
+from kaczmatch.solvers.kaczmarz_plus_plus import MomentumSchedule
 
 FLIPS = (0.0, 0.2)
 RULE = BlockAdaptive(novelty=0.0)
@@ -54,7 +54,7 @@ def accelerated_ends(found: Trace, here: World, user: int, added: Acceleration, 
     """One user's preference at the end of each session, from the swipes of `found`."""
     cards, d = here.condition.cards, here.tags.shape[1]
     shown, labels = found.shown[user].reshape(-1, cards), found.labels[user].reshape(-1, cards)
-    v, z, pace = here.priors[user], np.zeros(d), Pace(d, min(cards, d))
+    v, z, pace = here.priors[user], np.zeros(d), MomentumSchedule(d, min(cards, d))
     ends = np.empty((len(shown), d))
 
     def solved(session: int) -> None:

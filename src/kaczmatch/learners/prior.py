@@ -62,7 +62,7 @@ class Prior:
             object.__setattr__(self, "covariance", read_only(self._checked_covariance(self.covariance)))
         if self.label_noise is not None:
             object.__setattr__(self, "label_noise", check_number("label_noise", self.label_noise, low=1e-9, high=0.499))
-        check_integer("later", self.added_tags, low=0, high=self.dimensions)
+        check_integer("added_tags", self.added_tags, low=0, high=self.dimensions)
         says_more = (
             self.appeal
             or self.added_tags

@@ -56,7 +56,7 @@ class KaczmarzPlusPlus(Solver):
             system = mixed(system, rng)
         size = min(self.size, *system.shape)
         blocks = _Blocks(system, size, self.damping * float(system.squared.mean()), self.memory, rng)
-        pace = Pace(system.shape[1], size)
+        pace = MomentumSchedule(system.shape[1], size)
         z = np.zeros_like(x)
 
         def advance(rows: int) -> float:
@@ -99,7 +99,7 @@ class _Blocks:
 
 
 @final
-class Pace:
+class MomentumSchedule:
     """How much momentum a run can bear: from how fast its block residuals fall."""
 
     def __init__(self, columns: int, size: int) -> None:

@@ -19,7 +19,7 @@ from kaczmatch.solvers.block import BlockKaczmarz
 from kaczmatch.solvers.contract import Advance, Solver
 from kaczmatch.solvers.cyclic import CyclicKaczmarz
 from kaczmatch.solvers.damped import DampedKaczmarz
-from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus, Pace
+from kaczmatch.solvers.kaczmarz_plus_plus import KaczmarzPlusPlus, MomentumSchedule
 from kaczmatch.solvers.mixing import mixed
 from kaczmatch.solvers.randomised import RandomisedKaczmarz
 from kaczmatch.solvers.regularised import RegularisedKaczmarz, augmented_system
@@ -130,19 +130,19 @@ def test_mixing_makes_one_row_that_matters_matter_everywhere() -> None:
     assert squared.sum() == pytest.approx(np.sum(A * A))
 
 
-def test_the_pace_finds_the_rate_of_a_run_and_never_pushes_where_nothing_falls() -> None:
-    steady = Pace(columns=100, size=10)
+def test_the_momentum_schedule_finds_the_rate_of_a_run() -> None:
+    steady = MomentumSchedule(columns=100, size=10)
     for step in range(220):
         steady.saw(0.9**step)
     assert steady.eta == 10 / 200
     rho = 1.0 - 0.9
     assert steady.momentum == pytest.approx((1.0 - rho) / (1.0 + rho), rel=0.02)
-    stuck = Pace(columns=100, size=10)
+    stuck = MomentumSchedule(columns=100, size=10)
     for _ in range(2000):
         stuck.saw(1.0)
     assert stuck.momentum == pytest.approx(1.0, abs=0.01)
     for _ in range(50):
-        Pace(columns=2, size=1).saw(0.0)  # a residual of nothing at all divides by nothing
+        MomentumSchedule(columns=2, size=1).saw(0.0)  # a residual of nothing at all divides by nothing
 
 
 def test_momentum_waits_for_the_first_estimate() -> None:

@@ -47,7 +47,7 @@ class Hinge:
     def __post_init__(self) -> None:
         check_number("theta", self.theta, low=-1.0, high=1.0)
         check_number("delta", self.delta, low=0.0, high=1.0)
-        check_number("step", self.theta_step, low=0.0, high=1.0)
+        check_number("theta_step", self.theta_step, low=0.0, high=1.0)
 
 
 @compiled

@@ -39,8 +39,8 @@ class DeckPlan:
     exposure_capped: bool = False
 
     def __post_init__(self) -> None:
-        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
+        check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +78,8 @@ class PaperPolicy(Policy):
     min_stability: float = 0.7
 
     def __post_init__(self) -> None:
-        check_integer("enough", self.cosine_from_swipes, low=0, high=10**9)
-        check_number("stable", self.min_stability, low=-1.0, high=1.0)
+        check_integer("cosine_from_swipes", self.cosine_from_swipes, low=0, high=10**9)
+        check_number("min_stability", self.min_stability, low=-1.0, high=1.0)
 
     def plan(self, experience: Experience) -> DeckPlan:
         if experience.swipes < self.cosine_from_swipes:
@@ -104,9 +104,9 @@ class MutualPolicy(Policy):
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:
-        check_number("floor", self.uniform_floor, low=0.0, high=1.0)
-        check_number("admirers", self.admirer_quota, low=0.0, high=1.0)
-        check_integer("introduction", self.introduction_swipes, low=0, high=10_000)
+        check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
+        check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
+        check_integer("introduction_swipes", self.introduction_swipes, low=0, high=10_000)
 
     def plan(self, experience: Experience) -> DeckPlan:
         new = experience.swipes < self.introduction_swipes

@@ -31,7 +31,7 @@ class Information(TwoStageSampler, BeliefSampler):
     pool_size: int = 512  # candidates to choose from, drawn uniformly
 
     def __post_init__(self) -> None:
-        check_integer("among", self.pool_size, low=1, high=100_000)
+        check_integer("pool_size", self.pool_size, low=1, high=100_000)
 
     def first_stage_size(self, size: int) -> int:
         return max(size, self.pool_size)

@@ -43,7 +43,7 @@ class Undo:
             if done is not None:
                 return done
             event = transaction.get(Event, user, swipe)
-            if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in other:
+            if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in candidates:
                 raise NotFound(f"there is no swipe {swipe!r}")
             events = transaction.find(Event, user=user)
             last = next((one for one in reversed(events) if one.kind != EventKind.SESSION_ENDED), None)
@@ -69,8 +69,8 @@ class Undo:
         with self.context.store.read() as reader:
             event = reader.get(Event, user, swipe)
         # Nobody else works on the candidate then. A swipe that comes after this look was not there when its undo was asked for.
-        other = [event.candidate] if event is not None and event.candidate is not None else []
-        return self.context.store.write(work, locks=[user, *other])
+        candidates = [event.candidate] if event is not None and event.candidate is not None else []
+        return self.context.store.write(work, locks=[user, *candidates])
 
     def reset(self, user: str) -> Future[None]:
         """Forget what was learned; decisions, matches and blocks stay."""
