@@ -58,14 +58,7 @@ class Safety:
             self._block(transaction, user, other, now)
             report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now)
             transaction.put(report)
-            announce(
-                transaction,
-                self.context,
-                "report.created",
-                user,
-                {"report": report.id, "user": user, "other": other},
-                other=other,
-            )
+            announce(transaction, self.context, "report.created", user, {"report": report.id}, other=other)
             return report
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
@@ -105,8 +98,7 @@ class Safety:
             match = transaction.get(MatchSide, mine, theirs)
             if match is not None and match.ended is None:
                 transaction.put(replace(match, ended=now))
-                body = {"match": match.id, "user": mine, "other": theirs}
-                announce(transaction, self.context, "match.ended", mine, body, other=theirs)
+                announce(transaction, self.context, "match.ended", mine, {"match": match.id}, other=theirs)
 
     def _reads(self, user: str, other: str) -> list[tuple[type, tuple[str, ...]]]:
         pairs = ((user, other), (other, user))

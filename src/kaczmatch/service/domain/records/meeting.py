@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import Record
+from kaczmatch.service.domain.records.base import PersonId, Record
 from kaczmatch.service.domain.records.learning import Decision
 
 
@@ -20,8 +20,8 @@ class LatestDecision(Record):
     order = ("at", "user", "candidate")
     indexes = (("candidate", "decision", "at"),)  # one's own are few, and found by the key
 
-    user: str
-    candidate: str
+    user: PersonId
+    candidate: PersonId
     decision: Decision
     at: datetime
     swipe: str  # the id of the swipe
@@ -40,7 +40,7 @@ class StoredDeck(Record):
     order = ("at", "id")
     indexes = (("at", "id"), ("experiment", "at", "id"))
 
-    user: str
+    user: PersonId
     id: str
     at: datetime
     expires: datetime
@@ -65,9 +65,9 @@ class Impression(Record):
     order = ("at", "user", "deck", "candidate")
     indexes = (("candidate",), ("at", "user", "deck", "candidate"))
 
-    user: str
+    user: PersonId
     deck: str
-    candidate: str
+    candidate: PersonId
     at: datetime
     position: int
     propensity: float
@@ -101,8 +101,8 @@ class MatchSide(Record):
     order = ("at", "id", "user")
     indexes = (("user", "at"), ("id",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     id: str
     at: datetime
     ended: datetime | None = None
@@ -119,8 +119,8 @@ class Block(Record):
     order = ("at", "user", "other")
     indexes = (("user", "at"), ("other",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     at: datetime
 
 
@@ -135,8 +135,8 @@ class AbuseReport(Record):
     indexes = (("user",), ("other",), ("closed", "at", "id"))
 
     id: str
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     reason: str
     text: str
     at: datetime
