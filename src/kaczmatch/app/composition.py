@@ -63,6 +63,7 @@ def service_config_of(settings: Settings) -> ServiceConfig:
     return ServiceConfig(
         schema=Schema(settings.kinds, settings.minimum_age),
         cooldown=timedelta(days=settings.cooldown_days),
+        repeats=settings.repeats,
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),
