@@ -202,12 +202,12 @@ def test_import_and_export(service: Any, client: Client) -> None:
     told = [(one.row, one.field, one.problem) for one in bad.value.errors]
     assert (bad.value.code, told[0][:2]) == ("bad-rows", (2, "born"))
     assert told == [(one.row, one.field, one.problem) for one in dry.problems]  # the same shape in both
-    german = f"key;name;born;i_am;i_look_for\n{user};Bo;31.12.1990;male;woman\n".encode("cp1252")
+    german = f"uid;name;born;i_am;i_look_for\n{user};Bo;31.12.1990;male;woman\n".encode("cp1252")
     with pytest.raises(
-        InvalidRequestError, match=r"this would import 1 rows: .column=id%3Dkey&map=i_am%3Dmale%3Aman&date_format="
+        InvalidRequestError, match=r"this would import 1 rows: .column=id%3Duid&map=i_am%3Dmale%3Aman&date_format="
     ):
         client.import_profiles(german, "csv")
-    how: Any = {"columns": {"id": "key"}, "maps": {"i_am": {"male": "man"}}, "date_format": "DD.MM.YYYY"}
+    how: Any = {"columns": {"id": "uid"}, "maps": {"i_am": {"male": "man"}}, "date_format": "DD.MM.YYYY"}
     mended = client.import_profiles(german, "csv", **how)
     assert (mended.written, mended.read_as) == (1, "CSV, semicolons, UTF-8")
     assert user in client.export_profiles("jsonl").decode()
