@@ -9,7 +9,6 @@ from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
@@ -33,8 +32,9 @@ from kaczmatch.service.domain.records import (
     StoredVocabulary,
 )
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
+from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.vocabulary_change import change_vocabulary
 
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
@@ -76,18 +76,7 @@ class Models:
 
     def change_vocabulary(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
-
-        def work(transaction: Transaction) -> Vocabulary:
-            current = self.context.catalogue.current(transaction)
-            changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
-            if changed.dimensions > MOST_NAMES:
-                raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
-            vocabulary = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=vocabulary.version, terms=terms_json(vocabulary), at=self.context.clock()))
-            transaction.put(replace(current, vocabulary=vocabulary.version))
-            return vocabulary
-
-        return self.context.store.write(work, locks=[MODELS]).result()
+        return change_vocabulary(self.context, change)
 
     def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
         """What people like on average, from those who have swiped; None where they are too few to say."""

@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("text", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("met", sa.Boolean(), nullable=False),
         sa.Column("closed", sa.BigInteger(), nullable=True),
         sa.Column("resolution", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
