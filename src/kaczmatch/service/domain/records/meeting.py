@@ -13,7 +13,7 @@ from kaczmatch.service.domain.records.learning import Decision
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestDecision(Record):
-    """What a user last decided about a candidate, and how much that counts in the candidate's appeal."""
+    """What a user last decided about a candidate, and how much their first answer counts in the candidate's appeal."""
 
     table = "latest_decisions"
     key = ("user", "candidate")
@@ -28,6 +28,7 @@ class LatestDecision(Record):
     excess: float = 0.0
     information: float = 0.0
     appeal_as_of: datetime | None = None
+    answered_after_resets: int | None = None  # how many resets there had been at the last like or pass; None: only skipped
 
 
 @final

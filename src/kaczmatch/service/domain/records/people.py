@@ -93,6 +93,7 @@ class PersonCounters(Record):
     session: str = ""  # the last one, named by the id of its first swipe
     in_session: bool = False  # whether that is still open
     quota_use: bytes = b""  # see `quotas`
+    resets: int = 0  # how often they have started anew
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
@@ -109,6 +110,7 @@ class PersonCounters(Record):
             session=self.session,
             in_session=self.in_session,
             quota_use=self.quota_use,
+            resets=self.resets,
         )
 
     def after_swipe(self, at: datetime, session: str, quota_use: bytes, *, counts: bool, liked: bool) -> PersonCounters:
@@ -124,6 +126,7 @@ class PersonCounters(Record):
             session=session,
             in_session=True,
             quota_use=quota_use,
+            resets=self.resets,
         )
 
 

@@ -251,6 +251,7 @@ def upgrade() -> None:
         sa.Column("excess", sa.Double(), nullable=False),
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("appeal_as_of", sa.BigInteger(), nullable=True),
+        sa.Column("answered_after_resets", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("user", "candidate"),
         sqlite_with_rowid=False,
     )
@@ -360,6 +361,7 @@ def upgrade() -> None:
         sa.Column("session", TEXT, nullable=False),
         sa.Column("in_session", sa.Boolean(), nullable=False),
         sa.Column("quota_use", sa.LargeBinary(), nullable=False),
+        sa.Column("resets", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
