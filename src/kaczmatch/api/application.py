@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kaczmatch.api import problems
 from kaczmatch.api.address_shares import AddressShares
 from kaczmatch.api.authentication import CallerCache
-from kaczmatch.api.concurrency_limit import DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.fast_path import SwipeFastPath
 from kaczmatch.api.head_requests import HeadRequests
@@ -37,6 +37,7 @@ from kaczmatch.api.routes import (
     transfer,
     vocabulary,
 )
+from kaczmatch.api.wrong_credentials import WrongCredentials
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.schemas.swipes import SwipeRequest
 from kaczmatch.service.use_cases import UseCases
@@ -70,16 +71,15 @@ _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """Limits on requests: bytes of a body and of an upload, requests and decks in progress, allowed origins and host names.
-
-    One address gets a `share` of the requests in progress.
-    """
+    """Limits on requests: bytes of a body and of an upload, requests and decks in progress, wrong credentials per address and
+    minute, allowed origins and host names. One address gets a `share` of the requests in progress."""
 
     body: int = 1 << 20
     upload: int = 1 << 28
     in_progress: int = 1_000
     decks: int = 32
     share: float = 0.5
+    wrong_credentials: int | None = 30
     origins: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
 
@@ -141,7 +141,9 @@ def application(
     app.state.use_cases, app.state.process = use_cases, process
     app.state.metrics = metrics = Metrics()
     app.state.callers = CallerCache(use_cases.credentials)
+    app.state.wrong_credentials = WrongCredentials(limits.wrong_credentials)
     app.state.deck_limit = ConcurrencyLimit(limits.decks, DECK_THREADS)
+    app.state.answer_limit = ConcurrencyLimit(ANSWERS, ANSWER_THREADS)
     app.state.transfer_limiter = CapacityLimiter(TRANSFER_THREADS)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)

@@ -110,3 +110,13 @@ def test_what_follows_a_body_is_no_header(one_service: Service) -> None:
         b"2\r\n{}\r\n0\r\nAuthorization: Bearer " + one_service.key.encode() + b"\r\n\r\n"
     )
     assert raw(one_service, request)[0] == 401
+
+
+def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Service) -> None:
+    xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    answer = one_service.call("POST", "/import/profiles", content=b"PK", headers={"Content-Type": xlsx})
+    assert (answer.status_code, answer.json()["code"]) == (415, "media-type")
+    for accepted in ("text/csv", "application/x-ndjson", "application/vnd.apache.parquet"):
+        assert accepted in answer.json()["detail"]
+        assert accepted in answer.headers["Accept-Post"]
+    assert "save a spreadsheet as CSV" in answer.json()["detail"]
