@@ -16,6 +16,7 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_every_promise_names_a_test() -> None:
     rows = [line for line in PAGE.read_text().splitlines() if re.match(r"\| P\d+ \|", line)]
-    assert [row.split()[1] for row in rows] == [f"P{number + 1}" for number in range(len(rows))]
+    numbers = [int(row.split()[1][1:]) for row in rows]
+    assert numbers == sorted(set(numbers))
     assert len(rows) >= 8
     assert all("../tests/" in row for row in rows)
