@@ -181,6 +181,7 @@ def upgrade() -> None:
         sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("features", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user", "version"),
+        postgresql_partition_by='HASH ("user")',
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -287,6 +288,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index("matches_id", ["id"], unique=False)
+        batch_op.create_index("matches_other", ["other"], unique=False)
         batch_op.create_index("matches_user_at", ["user", "at"], unique=False)
 
     op.create_table(
@@ -330,6 +332,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("since", sa.BigInteger(), nullable=False),
         sa.Column("last_deletion", TEXT, nullable=False),
+        sa.Column("numbers", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -352,6 +355,7 @@ def upgrade() -> None:
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
+        postgresql_partition_by='HASH ("id")',
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
@@ -385,6 +389,7 @@ def upgrade() -> None:
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("part", "id"),
+        postgresql_partition_by='HASH ("part")',
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("person_numbers", schema=None) as batch_op:
