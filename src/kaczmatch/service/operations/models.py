@@ -12,11 +12,10 @@ import numpy as np
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.locks import MODELS
@@ -54,7 +53,7 @@ class Models:
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self._check(slug, settings)
-        prior = neutral_prior(learner(slug, **settings), vocabulary.dimensions)
+        prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
@@ -86,7 +85,9 @@ class Models:
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
             swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
             sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
-            found = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in sample]
+            once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
+            logs = (swipes_learned_from(reader.find(Event, user=user), first_answers_only=once) for user in sample)
+            found = [swipes[-_MOST_SWIPES:] for swipes in logs]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -97,7 +98,7 @@ class Models:
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
-        rule = learner(slug, **settings)
+        rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def relearn(
@@ -135,7 +136,7 @@ class Models:
 
     def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
         """Whether decks can be dealt by this learner under the policies in force."""
-        rule, rules = learner(slug, **settings), self.context.config
+        rule, rules = model_learner(slug, settings), self.context.config
         arms = () if rules.experiment is None else rules.experiment.arms
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
