@@ -27,11 +27,16 @@ class Metrics:
             registry=self.registry,
         )
         self._refused = Counter("kaczmatch_turned_away", "Requests told to come back.", registry=self.registry)
+        self._webhooks = Counter("kaczmatch_webhooks", "Tries to send a webhook.", ("outcome",), registry=self.registry)
         self._labelled: dict[tuple[str, str, int], Histogram] = {}
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """Add a gauge that is read when metrics are scraped. With several processes, it is that of the one that answers."""
         Gauge(f"kaczmatch_{name}", help_text, registry=self.registry).set_function(value)
+
+    def count_webhook(self, outcome: str) -> None:
+        """One try: delivered, waiting (it is tried again) or failed (it was given up)."""
+        self._webhooks.labels(outcome).inc()
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         key = (method, route, status)

@@ -71,6 +71,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
     )
     app.state.system = system
     metrics: Metrics = app.state.metrics
+    system.on_webhook.append(metrics.count_webhook)
     metrics.watch(
         "people", "People that can be shown.", lambda: float(len(system.serving_index)) if system.status.ready.is_set() else 0.0
     )
