@@ -9,6 +9,7 @@ from typing import Final, final
 
 from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Model, Person, StoredDeck
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.preferences import certainty_after
@@ -63,7 +64,7 @@ class OperatorActions:
         catalogue = self.context.catalogue
         vocabulary = catalogue.vocabulary(reader, catalogue.current(reader).vocabulary)
         used = [model for model in reader.find(Model) if model.id == 1 or model.used_from is not None]
-        log, entries = reader.find(Event, user=person.id), []
+        log, entries = with_features(reader, reader.find(Event, user=person.id)), []
         for old, new in list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]:
             at = new.used_from
             if at is None or at < person.created:
