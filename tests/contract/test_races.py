@@ -33,7 +33,7 @@ from kaczmatch.service.domain.refusals import TooMany
 from kaczmatch.service.domain.store import Store, Transaction
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
-from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.verification import verify
@@ -64,7 +64,9 @@ def settle(town: Town, number: int) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
                 said = about(me, man=me.startswith("m"))
-                transaction.put(new_person(me, said, words, town.context.config.schema, NOON, None))
+                person = new_person(me, said, words, town.context.config.schema, NOON, None)
+                transaction.put(person)
+                transaction.put(snapshot_of(person))
                 transaction.put(PersonCounters(user=me))
                 card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))

@@ -17,7 +17,7 @@ import pytest
 
 from kaczmatch.service.domain.records import Event, Impression, PersonCounters
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from swiper import PEOPLE
@@ -47,7 +47,9 @@ def settle(town: Town) -> None:
         words = town.world.recommender.index.vocabulary
         for place in range(PEOPLE):
             for me in (f"w{place}", f"m{place}"):
-                transaction.put(new_person(me, about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None))
+                person = new_person(me, about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None)
+                transaction.put(person)
+                transaction.put(snapshot_of(person))
                 transaction.put(PersonCounters(user=me))
 
     town.context.store.write(work).result()

@@ -242,7 +242,7 @@ def test_who_was_erased_after_the_backup_is_erased_again_by_restoring_it(
     assert ledger.file.stat().st_mode & 0o777 == 0o600
     assert CANARY.encode() not in ledger.file.read_bytes()
 
-    again = LaterErasures(settings)
+    again = LaterErasures(settings, town.context.clock)
     restore(file, address, silent, again.apply, force=True)
     assert again.people == 1
     store = SqlStore(address)

@@ -48,12 +48,12 @@ def restore(
 class LaterErasures:
     """Erases those again who were erased after a backup was made, by the ledger of erasures."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, clock: Callable[[], datetime] = now) -> None:
+        self._settings, self._clock = settings, clock
         self.people = 0  # whom it has erased
 
     def apply(self, store: SqlStore) -> None:
-        context = Context(store, service_config_of(self._settings), now, new_id)
+        context = Context(store, service_config_of(self._settings), self._clock, new_id)
         erasure = Erasure(context, scrubbing_of(context, store), ErasedTokens(context, token_secret(self._settings)))
         last: tuple[str, ...] = ()
         erasures = ledger_of(self._settings).last_erasures()
