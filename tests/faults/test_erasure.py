@@ -59,7 +59,7 @@ def busy(town: Town) -> None:
         town.swipe(CANARY, woman)
     town.safety.report(CANARY, "w1", "rude").result()
     town.safety.report("w2", CANARY, "rude").result()
-    town.models.relearn("probit", {}, town.world.recommender.index.prior)
+    town.relearning.relearn("probit", {}, town.world.recommender.index.prior)
     town.world.follow()
     town.swipe(CANARY, "w4")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import final
@@ -19,9 +20,11 @@ from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.warm_up import freeze_garbage, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.use_cases import UseCases
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -68,6 +71,8 @@ class System:
         self.background.stop()
         for close in self.on_stop:
             close()
+        with suppress(StoreUnavailable):
+            self.serving_index.close()
         self.store.close()
 
     def _prepare(self) -> None:
@@ -97,7 +102,7 @@ class System:
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
         self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
-        self.background.every(RESUME_SECONDS, "resume relearning", self.use_cases.models.resume_relearning)
+        self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         if self.settings.refit:
             refit = Refit(self.context)
             every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people

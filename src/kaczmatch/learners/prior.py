@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -173,16 +174,20 @@ class Prior:
         new = check_integer("dimensions", dimensions, low=1, high=10**6) - self.dimensions
         if new < 0:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
-        if new == 0:
-            return self
-        weights = np.concatenate([self.weights, np.full(new, self.weights.mean())])
-        covariance = None
-        if self.covariance is not None:
-            old = np.r_[: self.dimensions, dimensions, dimensions + 1]
-            covariance = np.zeros((dimensions + 2, dimensions + 2))
-            covariance[np.ix_(old, old)] = self.covariance
-            added = np.arange(self.dimensions, dimensions)
-            covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
-        # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
-        version, later = f"{self.version}+{new}", self.added_tags + new
-        return Prior(weights, version, self.effective_threshold, self.appeal, covariance, self.label_noise, later)
+        return _grown(self, dimensions) if new else self
+
+
+@lru_cache(64)  # a whole population grows from the same few
+def _grown(prior: Prior, dimensions: int) -> Prior:
+    new = dimensions - prior.dimensions
+    weights = np.concatenate([prior.weights, np.full(new, prior.weights.mean())])
+    covariance = None
+    if prior.covariance is not None:
+        old = np.r_[: prior.dimensions, dimensions, dimensions + 1]
+        covariance = np.zeros((dimensions + 2, dimensions + 2))
+        covariance[np.ix_(old, old)] = prior.covariance
+        added = np.arange(prior.dimensions, dimensions)
+        covariance[added, added] = np.diag(prior.covariance)[: prior.dimensions].mean()
+    # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
+    version, later = f"{prior.version}+{new}", prior.added_tags + new
+    return Prior(weights, version, prior.effective_threshold, prior.appeal, covariance, prior.label_noise, later)

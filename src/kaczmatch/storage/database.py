@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from kaczmatch.service.domain.records import Record
-from kaczmatch.storage.codec import Codec, Row, codec
+from kaczmatch.storage.codec import LARGEST, Codec, Row, codec
 
 R = TypeVar("R", bound=Record)
 
@@ -99,7 +99,13 @@ SEARCHES: Final = 512
 
 @lru_cache(SEARCHES)
 def _search(
-    code: Codec[Any], placeholder: str, equal: tuple[tuple[str, bool], ...], after: int, newest: bool, limited: bool
+    code: Codec[Any],
+    placeholder: str,
+    equal: tuple[tuple[str, bool], ...],
+    after: int,
+    newest: bool,
+    limited: bool,
+    skipping: bool,
 ) -> str:
     """The text of a search; `equal` are names, and whether they are to be null."""
     kind = code.kind
@@ -114,6 +120,7 @@ def _search(
         + " ORDER BY "
         + ", ".join(f'"{name}"{direction}' for name in order)
         + (f" LIMIT {placeholder}" if limited else "")
+        + (f" OFFSET {placeholder}" if skipping else "")
     )
 
 
@@ -124,6 +131,7 @@ def search(
     *,
     after: Sequence[Any],
     newest: bool,
+    skip: int,
     limit: int | None,
     equal: dict[str, Any],
 ) -> list[R]:
@@ -131,15 +139,27 @@ def search(
     code = codec(kind)
     compared = [(name, code.value(name, value)) for name, value in equal.items()]
     values = [value for _, value in compared if value is not None]
-    order = kind.listed_by()
-    if len(after) > len(order):
-        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(after)} values were given")
-    values += [code.value(name, value) for name, value in zip(order, after, strict=False)]
-    if limit is not None:
-        values.append(limit)
+    values += listed_values(code, after)
+    if skip and limit is None:
+        limit = LARGEST  # SQLite skips only where there is a limit
+    values += [*([] if limit is None else [limit]), *([skip] if skip else [])]
     nulls = tuple((name, value is None) for name, value in compared)
-    statement = _search(code, database.placeholder, nulls, len(after), newest, limit is not None)
+    statement = _search(code, database.placeholder, nulls, len(after), newest, limit is not None, skip > 0)
     return [code.record(row) for row in rows_of(connection, statement, values)]
+
+
+def delete_through(database: Database, connection: Connection, kind: type[Record], last: Row) -> None:
+    """`Transaction.drop_through`, to a place as it is stored."""
+    places = ", ".join([database.placeholder] * len(last))
+    connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE ({quoted(kind.listed_by()[: len(last)])}) <= ({places})', last)
+
+
+def listed_values(code: Codec[Any], place: Sequence[Any]) -> list[Any]:
+    """A place in the order of a kind, as it is stored."""
+    order = code.kind.listed_by()
+    if len(place) > len(order):
+        raise TypeError(f"{code.kind.__name__} is listed by {', '.join(order)}; {len(place)} values were given")
+    return [code.value(name, value) for name, value in zip(order, place, strict=False)]
 
 
 def count(database: Database, connection: Connection, kind: type[Record], equal: dict[str, Any]) -> int:

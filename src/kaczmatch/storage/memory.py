@@ -15,12 +15,17 @@ from typing import Any, TypeVar, cast, final
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
+from kaczmatch.storage.database import listed_values
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
 
 Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
+
+
+def _place(record: Record) -> tuple[Any, ...]:
+    return tuple(getattr(record, name) for name in record.listed_by())
 
 
 @final
@@ -38,20 +43,24 @@ class MemoryReader:
         return {key: record for key in keys if (record := self.get(kind, *key)) is not None}
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         for name, value in equal.items():
             codec(kind).value(name, value)
 
-        def place(record: Record) -> tuple[Any, ...]:
-            return tuple(getattr(record, name) for name in kind.listed_by())
-
         found = [r for r in self._tables[kind].values() if all(getattr(r, name) == value for name, value in equal.items())]
-        found.sort(key=place, reverse=newest)
+        found.sort(key=_place, reverse=newest)
         if after:
             start, length = tuple(after), len(after)
-            found = [r for r in found if (place(r)[:length] < start if newest else place(r)[:length] > start)]
-        return cast("list[R]", found[:limit])
+            found = [r for r in found if (_place(r)[:length] < start if newest else _place(r)[:length] > start)]
+        return cast("list[R]", found[skip:][:limit])
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return len(self.find(kind, **equal))
@@ -74,10 +83,17 @@ class MemoryTransaction:
         return self._reader.many(kind, keys)
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         self._before_a_search()
-        return self._reader.find(kind, after=after, newest=newest, limit=limit, **equal)
+        return self._reader.find(kind, after=after, newest=newest, skip=skip, limit=limit, **equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()
@@ -108,6 +124,12 @@ class MemoryTransaction:
     def drop(self, kind: type[Record], *key: Any) -> None:
         codec(kind).key(key)
         self.tables[kind].pop(key, None)
+        self._written = True
+
+    def drop_through(self, kind: type[Record], *last: Any) -> None:
+        listed_values(codec(kind), last)
+        length = len(last)
+        self.tables[kind] = {key: one for key, one in self.tables[kind].items() if _place(one)[:length] > last}
         self._written = True
 
 

@@ -44,9 +44,16 @@ class SqlReader:
         return {record.identity(): record for record in map(code.record, rows)}
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
-        return search(self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
+        return search(self._database, self._connection, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._database, self._connection, kind, equal)

@@ -73,6 +73,7 @@ def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
     assert isinstance(told, OutboxMessage)
     assert told.topic == "profile.erased"
     town.wait(minutes=6)
+    town.world.follow()
     Maintenance(town.context).run()
     assert everywhere(town, "canary") == [told]
 

@@ -192,6 +192,7 @@ def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_ke
     town.erasing.erase("m0")
     scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
     town.wait(minutes=10)
+    town.world.follow()  # changes are kept until all processes have read them
     Maintenance(town.context).run()
     scrubbing.run()
     town.wait(days=40)

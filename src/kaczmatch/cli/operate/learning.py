@@ -10,6 +10,7 @@ from kaczmatch.learners.registry import learner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.relearning import Relearning
 
 
 def relearn(config: Path | None, slug: str, text: str) -> None:
@@ -20,7 +21,9 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = learner(slug, **settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
-            number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
+            number = Relearning(context).relearn(
+                slug, settings, prior, lambda done, total: progress("learning anew", done, total)
+            )
         say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 
 

@@ -25,7 +25,7 @@ class PastStates:
         self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
         self._tracked: dict[str, TrackedState] = {}
         self._changed: set[str] = set()
-        self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
+        self._people = IndexedStates.of(vocabulary, fold.learner, fold.prior, config.schema)
         self.recommender = self._people.recommender(policy, cooldown=config.cooldown)
 
     def add_people(self, people: Iterable[Person]) -> None:

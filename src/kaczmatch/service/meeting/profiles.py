@@ -81,9 +81,6 @@ class Profiles:
             _save(transaction, self.context, person)
             if known is None:
                 transaction.put(PersonCounters(user=user))
-                if current.building:  # which may have come past this name already
-                    fold = self.context.catalogue.fold(transaction, current.building)
-                    transaction.put(fold.encode(user, fold.start()))
             return person
 
         about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
@@ -125,9 +122,9 @@ def counters_of(transaction: Reader, user: str) -> PersonCounters:
     return transaction.get(PersonCounters, user) or PersonCounters(user=user)
 
 
-def being_erased(reader: Reader) -> list[str]:
+def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
     """Who was erased, and of whom there are still traces."""
-    return [erasure.user for erasure in reader.find(PendingErasure)]
+    return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
 
 
 def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
@@ -196,8 +193,8 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
-    """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
+    features = sparse.unpacked(person.features, vocabulary.dimensions, later_ones=True)
     features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 

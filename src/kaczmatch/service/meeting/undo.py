@@ -9,6 +9,7 @@ from typing import final
 from kaczmatch.service.domain.appeal import without_decision, without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -20,7 +21,6 @@ from kaczmatch.service.domain.records import (
     LatestDecision,
     MatchSide,
     PersonCounters,
-    StoredState,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
@@ -130,8 +130,7 @@ class Undo:
 
 
 def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
-    """The states of a person anew from their events: of the model in use, and of one being built that has come to them."""
-    for model in (current.model, current.building):
-        if model == current.model or (model and transaction.get(StoredState, model, user) is not None):
-            fold = context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(user, fold.replay(events)))
+    """The states of a person anew from their events, of every model that learns."""
+    for model in models_that_learn(transaction, current, user):
+        fold = context.catalogue.fold(transaction, model)
+        transaction.put(fold.encode(user, fold.replay(events)))

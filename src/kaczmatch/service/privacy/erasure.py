@@ -63,6 +63,7 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
 )
+_AT_ONCE = 100
 _LATER = {
     (Event, "candidate"),
     (LatestDecision, "user"),
@@ -90,7 +91,7 @@ class Erasure:
     def resume(self) -> int:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
-            jobs = being_erased(reader)
+            jobs = being_erased(reader, limit=_AT_ONCE)
         for user in jobs:
             self._clean(user)
         self.scrubbing.run()

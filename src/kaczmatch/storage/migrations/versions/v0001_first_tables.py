@@ -40,6 +40,7 @@ def upgrade() -> None:
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("building", sa.BigInteger(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
+        sa.Column("previous", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -168,6 +169,16 @@ def upgrade() -> None:
         batch_op.create_index("events_candidate_number", ["candidate", "number"], unique=False)
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
+    op.create_table(
+        "grown_states",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("dimensions", sa.BigInteger(), nullable=False),
+        sa.Column("reached", TEXT, nullable=False),
+        sa.Column("finished", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "held_people",
         sa.Column("user", TEXT, autoincrement=False, nullable=False),
@@ -360,6 +371,15 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
         sqlite_with_rowid=True,
+    )
+    op.create_table(
+        "serving_processes",
+        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("seen", sa.BigInteger(), nullable=False),
+        sa.Column("changes_read", sa.BigInteger(), nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "states",
