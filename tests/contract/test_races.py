@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import (
@@ -231,7 +232,7 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
 
     def say() -> None:
         if what == "report":
-            Safety(there).close(report, "talked to them", "operator").result()
+            Safety(there, ErasedTokens(there, b"secret")).close(report, "talked to them", "operator").result()
         else:
             Matches(there).record_outcome("w0", match, "met").result()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
+import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,7 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.cells import inert, lively
+from kaczmatch.formats.cells import SIGNS, inert, lively
+from kaczmatch.formats.tables import read_table, write_table
 from kaczmatch.formats.writing import pieces, write_rows
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
@@ -255,10 +258,27 @@ def test_an_interrupted_import_goes_on_where_it_stopped(what: str, tmp_path: Pat
     store.close()
 
 
+def test_every_character_that_is_normalised_to_a_sign_is_taken_for_one() -> None:
+    forms = {one for one in map(chr, range(sys.maxunicode + 1)) if unicodedata.normalize("NFKC", one)[:1] in {*"=+-@'"}}
+    assert forms <= {*SIGNS}
+    for sign in SIGNS:
+        for before in ("", " ", "\u3000", "\ufeff", "\u200b"):
+            assert inert(f"{before}{sign}1+1") == f"'{before}{sign}1+1"
+
+
+def test_full_width_formulas_are_inert_in_both_ways_of_writing(tmp_path: Path) -> None:
+    names = ["\uff1dSUM(A1)", "\uff0b1", "\uff0d1", "\uff20x", "Jane"]
+    text = b"".join(pieces([[{"name": name} for name in names]], ["name"], "csv")).decode()
+    assert text.splitlines() == ["name", *(f"'{name}" for name in names[:-1]), "Jane"]
+    write_table(pl.DataFrame({"name": names}), tmp_path / "names.csv")
+    assert (tmp_path / "names.csv").read_text().splitlines() == text.splitlines()
+    assert read_table(tmp_path / "names.csv")["name"].to_list() == names
+
+
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text())
 def test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back(text: str) -> None:
-    assert not inert(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert not unicodedata.normalize("NFKC", inert(text)).lstrip().startswith(("=", "+", "-", "@"))
     assert lively(inert(text)) == text
 
 

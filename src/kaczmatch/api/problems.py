@@ -34,6 +34,14 @@ class Forbidden(Exception):
     """The caller is known but may not do this."""
 
 
+class TooManyWrong(Exception):
+    """Too many wrong credentials came from one address; `seconds` says how long to wait."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class Busy(Exception):
     """Too many requests are in progress."""
 
@@ -68,6 +76,7 @@ def install(app: FastAPI) -> None:
         (RequestValidationError, _malformed),
         (ValidationError, _malformed),
         (Unauthenticated, _unauthenticated),
+        (TooManyWrong, _too_many_wrong),
         (Forbidden, _forbidden),
         (StoreUnavailable, _unavailable),
         (OutcomeUnknown, _outcome_unknown),
@@ -117,6 +126,11 @@ async def _malformed(request: Request, error: Any) -> Response:
 async def _unauthenticated(request: Request, error: Exception) -> Response:
     headers = {"WWW-Authenticate": 'Bearer realm="kaczmatch"'}
     return problem(_id(request), HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error), headers=headers)
+
+
+async def _too_many_wrong(request: Request, error: Any) -> Response:
+    detail, headers = "too many wrong keys or tokens came from this address", {"Retry-After": str(error.seconds)}
+    return problem(_id(request), HTTPStatus.TOO_MANY_REQUESTS, "too-many-wrong", detail, headers=headers)
 
 
 async def _forbidden(request: Request, error: Exception) -> Response:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 BETWEEN: Final = "|"
 
-# What a spreadsheet takes for a formula. Such texts, and those that begin with the mark, get a mark in front.
-FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+# What a spreadsheet takes for a formula. Such texts, and those that begin with the mark, get a mark in front. Some programs take
+# a full-width, small, raised or lowered sign for the plain one, and skip white space and invisible characters before it.
 MARK: Final = "'"
+SIGNS: Final = (
+    "=\uff1d\ufe66\u207c\u208c\u2a75\u2a76+\uff0b\ufe62\u207a\u208a\ufb29-\uff0d\ufe63\u207b\u208b\u2212@\uff20\ufe6b'\uff07"
+)
+FORMULA: Final = rf"[\t\r\n]|[\s\ufeff\u200b\u200e\u200f]*[{SIGNS.replace('-', '')}\-]"  # a regular expression
+_FORMULA: Final = re.compile(FORMULA)
 
 
 def inert(text: str) -> str:
     """A text that no spreadsheet takes for a formula."""
-    return MARK + text if text.startswith(FORMULAS) else text
+    return MARK + text if _FORMULA.match(text) else text
 
 
 def lively(text: str) -> str:
     """The text that was made inert."""
-    return text[1:] if text.startswith(MARK) and text[1:].startswith(FORMULAS) else text
+    return text[1:] if text.startswith(MARK) and _FORMULA.match(text, 1) else text
 
 
 def joined(parts: Sequence[str]) -> str:

@@ -7,13 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.cells import MARK
+from kaczmatch.formats.cells import FORMULA, MARK
 
 ENDINGS = (".csv", ".jsonl", ".parquet")
 
 # Marks on texts that a spreadsheet would take for formulas, as in `cells.inert` and `cells.lively`.
-_STARTS = r"=+\-@\t\r'"
-_FORMULA, _MARKED = f"^([{_STARTS}])", f"^{MARK}([{_STARTS}])"
+_FORMULA, _MARKED = f"^({FORMULA})", f"^{MARK}({FORMULA})"
 
 
 def check_ending(path: Path, field: str = "path") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -111,8 +112,18 @@ class Sqlite(Database):
         self.file = Path(url.database)
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
+        self._keep_private()
         self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
         self.readers = self._engine(url, "BEGIN", readers)
+
+    def _keep_private(self) -> None:
+        """Only the owner reads the file. SQLite gives its log and index the same rights."""
+        if self.file.parent.is_dir():
+            self.file.touch(mode=0o600)
+        for file in (self.file, self._log, self.file.with_name(f"{self.file.name}-shm")):
+            with suppress(FileNotFoundError, PermissionError):  # nor can it be helped where somebody else owns it
+                if file.stat().st_mode & 0o077:
+                    file.chmod(0o600)
 
     @staticmethod
     def _engine(url: URL, begin: str, size: int) -> Engine:

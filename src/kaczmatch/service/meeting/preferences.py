@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, final
 
@@ -18,8 +18,11 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
@@ -41,8 +44,18 @@ class Preferences:
         start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
         return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
 
-    def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
+    def growth_version(self, user: str) -> Hashable:
+        """Changes whenever `growth` can: the last event and how many there are (an erasure takes some out), under which model."""
+        with self.context.store.read() as reader:
+            if reader.get(Person, user) is None:
+                raise nobody(user)
+            current = self.context.catalogue.current(reader)
+            return current.model, current.vocabulary, last_event(reader, user), reader.count(Event, user=user)
+
+    def growth(self, user: str, *, most: int = 10, last: int = 200, by_user: bool = False) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
+        if by_user:
+            charge_reading(self.context, user, HISTORIES, self.context.config.histories)
         with self.context.store.read() as reader:
             if reader.get(Person, user) is None:
                 raise nobody(user)
@@ -72,6 +85,11 @@ class Preferences:
             if reader.get(Person, user) is None:
                 raise nobody(user)
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
+
+
+def last_event(reader: Reader, user: str) -> int:
+    """The number of a user's last event."""
+    return max((event.number for event in reader.find(Event, user=user, newest=True, limit=1)), default=0)
 
 
 def preference_in_words(

@@ -24,9 +24,10 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
+from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.person_ids import checked_id
-from kaczmatch.service.domain.quotas import EDITS, spend
+from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
 from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
@@ -53,12 +54,13 @@ class Profiles:
         paused: bool | None = None,
         if_version: int | None = None,
         limited: bool = True,
+        by_user: bool = False,
         check_new: Callable[[Transaction], None] | None = None,
     ) -> Future[Person]:
         """Add somebody, or change them. Without `paused` they stay paused, or not, as they were.
 
         With `if_version`, only if that is still the version (0: only if there is nobody yet). `check_new` is called before
-        somebody is added, and raises if they must not be.
+        somebody is added, and raises if they must not be. `by_user`: the user's own token asks, and has a quota.
         """
         checked_id(user)
 
@@ -76,8 +78,9 @@ class Profiles:
                 self._check_not_held(transaction, user)
             person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
             if limited and known is not None and known.features != person.features:
-                mine = counters_of(transaction, user)
-                transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
+                charge(transaction, user, EDITS, self.context.config.edits, now)
+            if by_user and known is not None:
+                charge(transaction, user, CHANGES, self.context.config.changes, now)
             _save(transaction, self.context, person)
             if known is None:
                 transaction.put(PersonCounters(user=user))
@@ -87,16 +90,19 @@ class Profiles:
         reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
-    def pause(self, user: str, paused: bool) -> Future[Person]:
+    def pause(self, user: str, paused: bool, *, by_user: bool = False) -> Future[Person]:
         """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
 
         def work(transaction: Transaction) -> Person:
             known = require_person(transaction, user)
             if not paused:
                 self._check_not_held(transaction, user)
+            if by_user:
+                charge(transaction, user, CHANGES, self.context.config.changes, self.context.clock())
             return set_paused(transaction, self.context, known, paused=paused)
 
-        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
+        about_user: list[RecordKey] = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson)]
+        return self.context.store.write(work, locks=[user], prefetch=about_user)
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -120,6 +126,16 @@ def require_person(transaction: Transaction, user: str) -> Person:
 def counters_of(transaction: Reader, user: str) -> PersonCounters:
     """Their counters; nothing where nothing was counted yet."""
     return transaction.get(PersonCounters, user) or PersonCounters(user=user)
+
+
+def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) -> None:
+    """Charge a user for something that only reads, before it is done."""
+
+    def work(transaction: Transaction) -> None:
+        require_person(transaction, user)
+        charge(transaction, user, what, limit, context.clock())
+
+    context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
 
 
 def being_erased(reader: Reader, limit: int | None = None) -> list[str]:

@@ -7,7 +7,7 @@ waits for it: a wider vocabulary is prepared beside and swapped in, and so is an
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -67,6 +67,7 @@ class ServingIndex:
         self._changes, self._events = LogFollower(Change), LogFollower(Event)
         self._following = threading.Lock()
         self._process = ServingProcess(id=context.new_id(), seen=context.clock(), changes_read=0, model=0)
+        self._on_erasure: list[Callable[[], object]] = []
         self._model = 0  # that decks are dealt by, or will be once everybody is loaded
         self._outgrown: list[Hashable] = []  # whose states are still to be grown to the vocabulary
         self._generation: _Generation
@@ -100,6 +101,7 @@ class ServingIndex:
                     self._adopt(reader, current)
             if away:
                 self._load()
+                self.erased(())
                 return len(self)
             swiped = {event.user for event in events} - changed
             judged = {event.candidate for event in events if event.candidate is not None} - changed
@@ -121,6 +123,16 @@ class ServingIndex:
             for generation in self._generations():
                 generation.people.forget(user)
             self.exposure.forget(user)
+
+    def when_erased(self, act: Callable[[], object]) -> None:
+        """Call something whenever this process sees that people were erased."""
+        self._on_erasure.append(act)
+
+    def erased(self, people: Iterable[str]) -> None:
+        """Forget people who were erased, at once and wherever this process may mention them."""
+        self.remove(people)
+        for act in self._on_erasure:
+            act()
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -190,7 +202,7 @@ class ServingIndex:
 
     def _generation_of(self, model: int, people: IndexedStates) -> _Generation:
         config = self.context.config
-        return _Generation(model, people, people.recommender(config.policy, cooldown=config.cooldown))
+        return _Generation(model, people, people.recommender(config.policy, cooldown=config.cooldown, repeats=config.repeats))
 
     def _grow_some(self) -> None:
         """States over fewer terms than the vocabulary has: decks that need one grow it, and the others grow here."""
@@ -222,6 +234,8 @@ class ServingIndex:
                 found = reader.many(Person, [(user,) for user in some])
                 here = [person for person in found.values() if not person.paused]
                 self.remove(set(some) - {person.id for person in here})
+                if len(found) < len(some):
+                    self.erased(set(some) - {person.id for person in found.values()})
                 for generation in self._generations():
                     self._add(reader, here, generation)
             self.context.rest()

@@ -10,7 +10,7 @@ from kaczmatch.service.domain.appeal import without_decision, without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, standing_decisions
 from kaczmatch.service.domain.folding import models_that_learn
-from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
+from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
@@ -72,22 +72,25 @@ class Undo:
         candidates = [event.candidate] if event is not None and event.candidate is not None else []
         return self.context.store.write(work, locks=[user, *candidates])
 
-    def reset(self, user: str) -> Future[None]:
+    def reset(self, user: str, *, by_user: bool = False) -> Future[None]:
         """Forget what was learned; decisions, matches and blocks stay."""
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
-            current, counters = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            current, now = self.context.catalogue.current(transaction), self.context.clock()
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
                 kind=EventKind.RESET,
-                at=self.context.clock(),
+                at=now,
                 vocabulary=current.vocabulary,
                 model=current.model,
             )
             events = transaction.find(Event, user=user)
+            if by_user:
+                charge(transaction, user, CHANGES, self.context.config.changes, now)
             transaction.append(event)
+            counters = transaction.get(PersonCounters, user)
             if counters is not None:
                 transaction.put(replace(counters, in_session=False))
             refold(transaction, self.context, current, user, [*events, event])

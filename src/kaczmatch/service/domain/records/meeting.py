@@ -140,5 +140,6 @@ class AbuseReport(Record):
     reason: str
     text: str
     at: datetime
+    met: bool = True  # whether `user` was shown `other`, decided on them or matched with them
     closed: datetime | None = None
     resolution: str = ""

@@ -24,6 +24,7 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("text", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("met", sa.Boolean(), nullable=False),
         sa.Column("closed", sa.BigInteger(), nullable=True),
         sa.Column("resolution", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
@@ -174,8 +175,6 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("dimensions", sa.BigInteger(), nullable=False),
-        sa.Column("reached", TEXT, nullable=False),
-        sa.Column("finished", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
