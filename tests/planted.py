@@ -209,6 +209,41 @@ FAULTS = (
         "if False else logged",
         "tests/functional/api/test_reciprocity.py",
     ),
+    Fault(
+        "keeping changes until every live process has read them",
+        "service/operations/maintenance.py",
+        "if any(process.changes_read < last for process in live_processes(transaction, self.context.clock())):",
+        "if False:",
+        "tests/contract/test_beside.py -k 'load and memory'",
+    ),
+    Fault(
+        "edits that reach the index that is being built",
+        "service/meeting/serving_index.py",
+        "return [self._generation, *([] if self._next is None else [self._next])]",
+        "return [self._generation]",
+        "tests/contract/test_beside.py -k 'old_model and memory'",
+    ),
+    Fault(
+        "that a model goes on learning while decks are dealt by it",
+        "service/operations/relearning.py",
+        "previous=current.model if behind else 0",
+        "previous=0",
+        "tests/contract/test_beside.py -k memory",
+    ),
+    Fault(
+        "the look whether somebody has swiped while their log was folded",
+        "service/operations/relearning.py",
+        "                if now.get(key) == before:\n",
+        "                if True:\n",
+        "tests/contract/test_beside.py -k 'swipe and memory'",
+    ),
+    Fault(
+        "one process at a time for work that grows",
+        "service/domain/leases.py",
+        "        return now < lease.until <= now + 2 * self.life",
+        "        return False",
+        "tests/contract/test_beside.py -k memory",
+    ),
 )
 
 
