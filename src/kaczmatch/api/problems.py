@@ -52,7 +52,7 @@ def problem(
     code: str,
     detail: str,
     *,
-    errors: Sequence[Mapping[str, str]] = (),
+    errors: Sequence[Mapping[str, Any]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     body: dict[str, Any] = {
@@ -153,6 +153,7 @@ async def _outcome_unknown(request: Request, error: Exception) -> Response:  # n
 
 async def _http(request: Request, error: Any) -> Response:
     status = HTTPStatus(error.status_code)
-    code = {404: "not-found", 405: "method", 413: "too-large"}.get(status.value, "http")
-    detail = {404: "there is no such address", 405: "this address does not take that method"}.get(status.value, status.phrase)
+    code = {404: "not-found", 405: "method", 413: "too-large", 415: "media-type"}.get(status.value, "http")
+    usual = {404: "there is no such address", 405: "this address does not take that method"}
+    detail = usual.get(status.value) or error.detail or status.phrase
     return problem(_id(request), status, code, detail, headers=error.headers)

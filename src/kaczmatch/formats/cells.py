@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 BETWEEN: Final = "|"
+_BETWEEN: Final = (BETWEEN, ";", ",")  # the first of them that a text has separates its parts
 
 # What a spreadsheet takes for a formula. Such texts, and those that begin with the mark, get a mark in front. Some programs take
 # a full-width, small, raised or lowered sign for the plain one, and skip white space and invisible characters before it.
@@ -30,15 +31,17 @@ def lively(text: str) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """A list in one cell: with | between, or as JSON where a part has one itself."""
-    plain = all(BETWEEN not in part and part == part.strip() for part in parts) and not (parts and parts[0].startswith("["))
+    """A list in one cell: with | between, or as JSON where a part has a separator itself."""
+    plain = all(part == part.strip() and not any(one in part for one in _BETWEEN) for part in parts)
+    plain = plain and not (parts and parts[0].startswith("["))
     return BETWEEN.join(parts) if plain else json.dumps(parts, ensure_ascii=False)
 
 
 def parted(text: str) -> list[str]:
-    """The list that was joined. Raises ValueError where it is JSON, but not a list of texts."""
+    """The list that was joined, or one that people write: "a, b" or "a; b". Raises ValueError for other JSON."""
     if not text.lstrip().startswith("["):
-        return [part.strip() for part in text.split(BETWEEN) if part.strip()]
+        between = next((one for one in _BETWEEN if one in text), BETWEEN)
+        return [part.strip() for part in text.split(between) if part.strip()]
     found: Any = json.loads(text)
     if not isinstance(found, list) or not all(isinstance(part, str) for part in found):
         raise ValueError("not a list of texts")

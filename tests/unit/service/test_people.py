@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.app.composition import service_config_of
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
     Block,
+    Event,
+    FeatureSnapshot,
     Impression,
     MatchSide,
     OutboxMessage,
@@ -23,6 +27,8 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
@@ -189,17 +195,19 @@ def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[R
 def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_kept_long_enough(town: Town) -> None:
     town.couples(1)
     scrubbed: list[bool] = []
-    town.erasing.erase("m0")
     scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
+    erasure = Erasure(town.context, scrubbing, ErasedTokens(town.context, b"secret"))
+    erasure.erase("m0")
     for _ in range(2):  # changes are kept until all processes say that they have read them
         town.wait(minutes=5)
         town.world.follow()
     Maintenance(town.context).run()
-    scrubbing.run()
+    erasure.resume()
+    assert scrubbed == [True]
     town.wait(days=40)
     assert Maintenance(town.context).run()["messages dropped"] == 1
-    assert scrubbing.run()
-    assert scrubbed == [True, True]  # of the change that all processes were told of, and of the message
+    erasure.resume()
+    assert scrubbed == [True, True]  # of the person, and of the id
 
 
 def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> None:
@@ -244,3 +252,36 @@ def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
     for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype
+
+
+def test_what_was_seen_stays_as_it_was_seen_and_is_kept_once(town: Town) -> None:
+    town.couples(3)
+    town.move_in("canary", man=True, tags=["chess"])
+    town.swipe("w0", "canary"), town.swipe("w1", "canary", "pass")
+    before = [event.features for woman in ("w0", "w1") for event in town.events(woman)]
+    assert len({one.version for one in town.find(FeatureSnapshot, user="canary")}) == 1
+    town.people.put("canary", about(man=True, tags=["jazz"]), limited=False).result()
+    town.swipe("w2", "canary")
+    assert [event.features for woman in ("w0", "w1") for event in town.events(woman)] == before
+    assert town.events("w2")[-1].features not in before
+    assert [one.version for one in town.find(FeatureSnapshot, user="canary")] == [1, 2]
+    assert verify(town.context).problems == ()
+
+
+def test_what_nobody_saw_is_not_kept(town: Town) -> None:
+    town.couples(1)
+    for tags in (["chess"], ["jazz"], []):
+        town.people.put("m0", about(man=True, tags=tags), limited=False).result()
+    [only] = town.find(FeatureSnapshot, user="m0")
+    assert (only.version, only.features) == (1, town.people.get("m0").features)
+
+
+def test_an_event_that_does_not_know_what_was_seen_is_not_folded(town: Town) -> None:
+    town.couples(1)
+    town.swipe("w0", "m0")
+    [event] = town.find(Event, user="w0")
+    with town.context.store.read() as reader:
+        current = town.context.catalogue.current(reader)
+        fold = town.context.catalogue.fold(reader, current.model)
+    with pytest.raises(LookupError, match="version 1 of what swipe"):
+        fold.replay([replace(event, features=None)])

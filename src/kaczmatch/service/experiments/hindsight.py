@@ -22,6 +22,7 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold, without_undone
 from kaczmatch.service.domain.records import (
     Block,
@@ -83,13 +84,14 @@ class Hindsight:
         self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
+        self._rated: dict[str, set[str]] = defaultdict(set)
         self._appeal_changed: set[str] = set()
         self._exposure = Exposure(cap=context.config.exposure_cap)
 
     def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
         decks = self._reader.find(StoredDeck)
-        events = deque(without_undone(self._reader.find(Event)))
+        events = deque(with_features(self._reader, without_undone(self._reader.find(Event))))
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:
@@ -155,19 +157,23 @@ class Hindsight:
             if liked:
                 self._admirers[other][user] = None
         if event.decision != Decision.SKIP:
-            mine, theirs = (self._counters.get(one, PersonCounters(user=one)) for one in (user, other))
-            said = rating_evidence(mine, liked=liked)
-            excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
-            self._counters[other] = replace(theirs, excess=excess, information=information, appeal_as_of=weighed)
+            mine = self._counters.get(user, PersonCounters(user=user))
+            if other not in self._rated[user]:  # a later answer does not change an appeal
+                self._rated[user].add(other)
+                theirs = self._counters.get(other, PersonCounters(user=other))
+                said = rating_evidence(mine, liked=liked)
+                self._counters[other] = theirs.with_appeal(*with_rating(theirs, said, event.at, self._context.config.appeal))
+                self._appeal_changed.add(other)
             self._counters[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
-            self._appeal_changed.add(other)
 
     def _appeal(self, user: str, at: datetime) -> float:
         return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
     def _fold_of(self, learner: Learner) -> ModelFold:
+        current = self._context.catalogue.current(self._reader)
+        once = self._context.catalogue.fold(self._reader, current.model).fold.first_answers_only
         prior = neutral_prior(learner, self._vocabulary.dimensions)
-        return ModelFold(0, EventFold(learner, prior), lambda _: self._vocabulary.dimensions)
+        return ModelFold(0, EventFold(learner, prior, once), lambda _: self._vocabulary.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

@@ -12,12 +12,12 @@ from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
@@ -62,11 +62,11 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = without_undone(reader.find(Event, user=user))
-        tracked: TrackedState = fold.start()
+            events = with_features(reader, without_undone(reader.find(Event, user=user)))
+        tracked, answered = fold.start(), AnsweredPeople()
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
-            tracked = fold.step(tracked, event)
+            tracked = fold.step(tracked, event, repeated=answered.repeats(event))
             if place >= len(events) - last:
                 state = grown_state(fold, tracked.state, vocabulary)
                 steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, most)))

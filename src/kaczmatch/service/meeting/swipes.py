@@ -155,6 +155,7 @@ class Swipes:
             at=now,
             candidate=swipe.candidate,
             decision=decision,
+            features_version=them.features_version,
             features=them.features,
             appeal=appeal_to(theirs, pair, now, rules.appeal),
             vocabulary=current.vocabulary,
@@ -164,12 +165,13 @@ class Swipes:
             imported=imported,
         )
         transaction.append(event)
-        self._fold(transaction, current, event)
         counts, liked = decision != Decision.SKIP, decision == Decision.LIKE
+        answered = None if pair is None else pair.answered_after_resets
+        self._fold(transaction, current, event, repeated=counts and answered == mine.resets)
         own: tuple[float, float, datetime | None] = (
             (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
         )
-        if counts:
+        if counts and own[2] is None:  # a later answer changes the decision, not what was learned from the first
             said = rating_evidence(mine, liked=liked)
             transaction.put(theirs.with_appeal(*with_rating(theirs, said, now, rules.appeal)))
             own = with_rating(pair, said, now, rules.appeal)
@@ -182,6 +184,7 @@ class Swipes:
             excess=own[0],
             information=own[1],
             appeal_as_of=own[2],
+            answered_after_resets=mine.resets if counts else answered,
         )
         transaction.put(latest)
         session = mine.session if mine.in_session else swipe.id
@@ -194,8 +197,7 @@ class Swipes:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
             transaction.put(MatchSide(user=user, other=other, id=match, at=now))
             if not event.imported:  # whoever brings its history knows its matches
-                body = {"match": match, "user": user, "other": other}
-                announce(transaction, self.context, "match.created", user, body, other=other)
+                announce(transaction, self.context, "match.created", user, {"match": match}, other=other)
 
     def _end_session(self, transaction: Transaction, counters: PersonCounters, at: datetime) -> None:
         current = self.context.catalogue.current(transaction)
@@ -208,14 +210,14 @@ class Swipes:
             model=current.model,
         )
         transaction.append(event)
-        self._fold(transaction, current, event)
+        self._fold(transaction, current, event, repeated=False)
 
-    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event) -> None:
+    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event, *, repeated: bool) -> None:
         """One more step of every model that learns."""
         for model in models_that_learn(transaction, current, event.user):
             fold = self.context.catalogue.fold(transaction, model)
             before = fold.decode(transaction.get(StoredState, model, event.user))
-            transaction.put(fold.encode(event.user, fold.step(before, event)))
+            transaction.put(fold.encode(event.user, fold.step(before, event, repeated=repeated)))
 
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""

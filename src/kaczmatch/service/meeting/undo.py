@@ -6,9 +6,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.service.domain.appeal import without_decision, without_evidence
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
@@ -92,7 +93,7 @@ class Undo:
             transaction.append(event)
             counters = transaction.get(PersonCounters, user)
             if counters is not None:
-                transaction.put(replace(counters, in_session=False))
+                transaction.put(replace(counters, in_session=False, resets=counters.resets + 1))
             refold(transaction, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, locks=[user])
@@ -100,22 +101,19 @@ class Undo:
     def _undecide(self, transaction: Transaction, event: Event, events: list[Event]) -> None:
         """Everything that followed from the swipe, as it was before it."""
         user, other = event.user, event.candidate or ""
-        earlier = standing_decisions(events).get(other)
+        earlier, answered = standing_decisions(events).get(other), resets_at_last_answers(events).get(other)
         pair, mine, theirs = (
             transaction.get(LatestDecision, user, other),
             transaction.get(PersonCounters, user),
             transaction.get(PersonCounters, other),
         )
-        if pair is not None and mine is not None and theirs is not None and event.decision != Decision.SKIP:
+        if pair is not None and theirs is not None and answered is None and pair.appeal_as_of is not None:
+            # It was the first answer, the one that counts.
             how = self.context.config.appeal
-            if earlier is None and pair.appeal_as_of is not None:  # all that they ever said of the other
-                theirs = without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
-            else:
-                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == Decision.LIKE, settings=how)
-            transaction.put(theirs)
-            transaction.append(
-                Change(id=self.context.new_id(), user=other, at=self.context.clock())
-            )  # processes remember their appeal
+            transaction.put(without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how))
+            pair = replace(pair, excess=0.0, information=0.0, appeal_as_of=None)
+            # Processes remember their appeal.
+            transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
         if mine is not None:
             # An undone swipe costs no quota. Undoing has a quota of its own, or the log could grow without end.
             swipes = self.context.config.swipes
@@ -126,7 +124,8 @@ class Undo:
         if earlier is None or pair is None:
             transaction.drop(LatestDecision, user, other)
         else:
-            transaction.put(replace(pair, decision=earlier.decision or Decision.SKIP, at=earlier.at, swipe=earlier.id))
+            decision = earlier.decision or Decision.SKIP
+            transaction.put(replace(pair, decision=decision, at=earlier.at, swipe=earlier.id, answered_after_resets=answered))
         card = transaction.get(Impression, user, event.deck or "", other)
         if card is not None:
             transaction.put(replace(card, swipe=None, decision=None))
@@ -134,6 +133,7 @@ class Undo:
 
 def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
     """The states of a person anew from their events, of every model that learns."""
+    known = with_features(transaction, events)
     for model in models_that_learn(transaction, current, user):
         fold = context.catalogue.fold(transaction, model)
-        transaction.put(fold.encode(user, fold.replay(events)))
+        transaction.put(fold.encode(user, fold.replay(known)))

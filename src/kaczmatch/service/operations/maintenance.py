@@ -16,21 +16,18 @@ from kaczmatch.service.access.erased_tokens import drop_expired
 from kaczmatch.service.domain.changes import SILENCE, last_dropped_change, live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.locks import CHANGES, SCRUB
+from kaczmatch.service.domain.locks import CHANGES
 from kaczmatch.service.domain.records import (
     AuditEntry,
     Change,
     Delivery,
-    ErasedUser,
     Impression,
     LastDroppedChange,
     OutboxMessage,
-    Person,
     PersonCounters,
     ServingProcess,
     StoredDeck,
 )
-from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.swipes import Swipes
 
@@ -105,25 +102,21 @@ class Maintenance:
                 last, number = _oldest(reader, kind, limit)
             if last is None:
                 break
-            place = tuple(getattr(last, name) for name in kind.listed_by())
-            locks = (CHANGES, SCRUB) if kind is Change else ()
+            place = getattr(last, kind.listed_by()[0])  # its number or its time
+            locks = (CHANGES,) if kind is Change else ()
             if not self.context.store.write(partial(self._drop_through, kind, place), locks=locks).result():
                 break
             dropped += number
             self.context.rest()
         return dropped
 
-    def _drop_through(self, kind: type[Dated], place: tuple[Any, ...], transaction: Transaction) -> bool:
+    def _drop_through(self, kind: type[Dated], place: Any, transaction: Transaction) -> bool:
         """False: a process has not read these changes yet."""
         if kind is Change:
-            (last,) = place
-            if any(process.changes_read < last for process in live_processes(transaction, self.context.clock())):
+            if any(process.changes_read < place for process in live_processes(transaction, self.context.clock())):
                 return False
-            erased = transaction.find(ErasedUser, limit=1)  # they are known for longer than any change is kept
-            transaction.put(LastDroppedChange(change=max(last_dropped_change(transaction), last)))
-            if erased:
-                mark_for_scrubbing(transaction, self.context)
-        transaction.drop_through(kind, *place)
+            transaction.put(LastDroppedChange(change=max(last_dropped_change(transaction), place)))
+        transaction.drop_through(kind, place)
         return True
 
     def _drop_messages(self, limit: datetime) -> int:
@@ -134,7 +127,7 @@ class Maintenance:
                 old = [one for one in reader.find(OutboxMessage, limit=_AT_ONCE) if one.at < limit]
             if not old:
                 break
-            self.context.store.write(partial(_drop_messages, context=self.context, messages=old), locks=[SCRUB]).result()
+            self.context.store.write(partial(_drop_all, old)).result()
             dropped += len(old)
             self.context.rest()
         return dropped
@@ -149,10 +142,7 @@ def _oldest(reader: Reader, kind: type[Dated], limit: datetime) -> tuple[Dated |
     return (old[-1], len(old)) if old else (None, 0)
 
 
-def _drop_messages(transaction: Transaction, context: Context, messages: Sequence[OutboxMessage]) -> None:
-    people = {(message.user,) for message in messages}
-    if len(transaction.many(Person, people)) < len(people):
-        mark_for_scrubbing(transaction, context)  # the id of somebody who was erased
+def _drop_all(messages: Sequence[OutboxMessage], transaction: Transaction) -> None:
     for message in messages:
         transaction.drop(OutboxMessage, *message.identity())
         transaction.drop(Delivery, message.id)

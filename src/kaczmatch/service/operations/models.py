@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.service.domain.catalogue import IN_USE, model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, IN_USE, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -29,8 +28,9 @@ from kaczmatch.service.domain.records import (
     StoredState,
     StoredVocabulary,
 )
-from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
+from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.vocabulary_change import change_vocabulary
 
 _AT_ONCE = 20  # people
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
@@ -49,7 +49,7 @@ class Models:
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self.check(slug, settings)
-        prior = neutral_prior(learner(slug, **settings), vocabulary.dimensions)
+        prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
@@ -72,25 +72,15 @@ class Models:
 
     def change_vocabulary(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
-
-        def work(transaction: Transaction) -> Vocabulary:
-            current = self.context.catalogue.current(transaction)
-            changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
-            if changed.dimensions > MOST_NAMES:
-                raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
-            vocabulary = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=vocabulary.version, terms=terms_json(vocabulary), at=self.context.clock()))
-            transaction.put(replace(current, vocabulary=vocabulary.version))
-            return vocabulary
-
-        return self.context.store.write(work, locks=[MODELS]).result()
+        return change_vocabulary(self.context, change)
 
     def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
         """What people like on average, from those who have swiped; None where they are too few to say."""
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-        found = [history for some in self._samples(current.model) for history in some]
+        once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
+        found = [history for some in self._samples(current.model, once) for history in some]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -98,22 +88,22 @@ class Models:
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
             label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
-            features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
+            features=np.array([unpacked(seen_features(event), dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
-        rule = learner(slug, **settings)
+        rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def check(self, slug: str, settings: Mapping[str, Any]) -> None:
         """Whether decks can be dealt by this learner under the policies in force."""
-        rule, rules = learner(slug, **settings), self.context.config
+        rule, rules = model_learner(slug, settings), self.context.config
         arms = () if rules.experiment is None else rules.experiment.arms
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler
             if isinstance(sampler, BeliefSampler):
                 sampler.require_belief(rule)
 
-    def _samples(self, model: int) -> Iterator[list[list[Event]]]:
+    def _samples(self, model: int, first_answers_only: bool) -> Iterator[list[list[Event]]]:
         """The last swipes of people who have swiped, spread over all of them, a few people at a time."""
         with self.context.store.read() as reader:
             apart = max(1, -(-reader.count(StoredState, model=model) // _MOST_FITTED))
@@ -126,8 +116,9 @@ class Models:
                     if not found:
                         break
                     last, skip = found[0].user, apart - 1
-                    events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)
-                    some.append(swipes_learned_from(events[::-1])[-_MOST_SWIPES:])
+                    events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)[::-1]
+                    swipes = swipes_learned_from(events, first_answers_only=first_answers_only)
+                    some.append(with_features(reader, swipes[-_MOST_SWIPES:]))
             yield some
             if len(some) < _AT_ONCE:
                 return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import final
 
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
 from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, StoredState
@@ -29,7 +30,7 @@ class Refit:
             model = reader.get(Model, current.model)
         if model is None:
             return None
-        settings = json.loads(model.settings)
+        settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
         prior = Models(self.context).fit_prior(model.learner, settings)
         if prior is None or prior.version == model.prior:
             return None

@@ -15,6 +15,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, RETIRED, model_record
 from kaczmatch.service.domain.changes import live_processes
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.leases import Lease
 from kaczmatch.service.domain.locks import CHANGES, MODELS
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Event, GrownStates, Model, StoredPrior, StoredState
@@ -104,7 +105,9 @@ class Relearning:
                 new = [one for one in page if (number, one.user) not in known]
                 self.context.catalogue.current(reader)  # events were folded under every vocabulary there was
                 fold = self.context.catalogue.fold(reader, number)
-                folded = [fold.encode(one.user, fold.replay(reader.find(Event, user=one.user))) for one in new]
+                folded = [
+                    fold.encode(one.user, fold.replay(with_features(reader, reader.find(Event, user=one.user)))) for one in new
+                ]
             self._replace(new, folded)
             done, found = done + len(page), found + len(new)
             if on_progress is not None:

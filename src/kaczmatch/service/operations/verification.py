@@ -12,6 +12,7 @@ import numpy as np
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.store import Reader
@@ -50,7 +51,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                 log = reader.find(Event, user=person.id)
                 events += len(log)
                 stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(log)))
+                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(with_features(reader, log))))
                 if stored == replayed or (stored is None and not log):
                     identical += 1
                 elif stored is not None and _alike(stored, replayed):

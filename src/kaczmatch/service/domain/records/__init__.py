@@ -1,7 +1,7 @@
 """What is stored: one class per table."""
 
 from kaczmatch.service.domain.records.access import AuditEntry, ErasedUser, ServiceKey, StoredConsoleSession
-from kaczmatch.service.domain.records.base import SINGLE_ROW, LogRecord, Record, SingletonRecord, columns
+from kaczmatch.service.domain.records.base import PERSON, SINGLE_ROW, LogRecord, PersonId, Record, SingletonRecord, columns
 from kaczmatch.service.domain.records.learning import (
     ActiveVersions,
     Decision,
@@ -15,7 +15,18 @@ from kaczmatch.service.domain.records.learning import (
 )
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
-from kaczmatch.service.domain.records.people import HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records.people import (
+    PARTS,
+    ErasedId,
+    FeatureSnapshot,
+    HeldPerson,
+    LastPersonNumber,
+    PendingErasure,
+    Person,
+    PersonCounters,
+    PersonNumber,
+    part_of,
+)
 from kaczmatch.service.domain.records.running import (
     Change,
     DemoStart,
@@ -28,10 +39,14 @@ from kaczmatch.service.domain.records.running import (
 )
 
 RECORDS: tuple[type[Record], ...] = (
+    PersonNumber,
+    LastPersonNumber,
     Person,
+    FeatureSnapshot,
     PersonCounters,
     HeldPerson,
     PendingErasure,
+    ErasedId,
     Event,
     StoredState,
     StoredVocabulary,
@@ -63,6 +78,8 @@ RECORDS: tuple[type[Record], ...] = (
 )
 
 __all__ = [
+    "PARTS",
+    "PERSON",
     "RECORDS",
     "SINGLE_ROW",
     "AbuseReport",
@@ -74,14 +91,17 @@ __all__ = [
     "Delivery",
     "DeliveryProgress",
     "DemoStart",
+    "ErasedId",
     "ErasedUser",
     "Event",
     "EventKind",
+    "FeatureSnapshot",
     "GrownStates",
     "HeldPerson",
     "ImportProgress",
     "Impression",
     "LastDroppedChange",
+    "LastPersonNumber",
     "LastRefit",
     "LatestDecision",
     "LogRecord",
@@ -92,6 +112,8 @@ __all__ = [
     "PendingScrub",
     "Person",
     "PersonCounters",
+    "PersonId",
+    "PersonNumber",
     "Record",
     "ServiceKey",
     "ServingProcess",
@@ -103,4 +125,5 @@ __all__ = [
     "StoredState",
     "StoredVocabulary",
     "columns",
+    "part_of",
 ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
+from kaczmatch.service.domain.records.base import NOT_STORED, LogRecord, PersonId, Record, SingletonRecord
 
 
 @final
@@ -38,13 +38,14 @@ class Event(LogRecord):
     key = ("user", "id")
     indexes = (("user", "number"), ("candidate", "number"))
 
-    user: str
+    user: PersonId
     id: str  # chosen by the client for swipes
     kind: EventKind
     at: datetime
-    candidate: str | None = None
+    candidate: PersonId | None = None
     decision: Decision | None = None
-    features: bytes | None = None  # the candidate's, as seen
+    features_version: int = 0  # of the `FeatureSnapshot` of the candidate, as seen; 0: nothing was
+    features: bytes | None = field(default=None, compare=False, repr=False, metadata=NOT_STORED)  # see `feature_snapshots`
     appeal: float = 0.0  # the candidate's, as seen
     vocabulary: int = 0  # its version then
     model: int = 0  # that was in use then
@@ -65,7 +66,7 @@ class StoredState(Record):
     indexes = (("user",),)
 
     model: int
-    user: str
+    user: PersonId
     state: bytes
     swipes: int  # that were learned from
     at: datetime | None  # the last event folded

@@ -19,8 +19,8 @@ def upgrade() -> None:
     op.create_table(
         "abuse_reports",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("other", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
+        sa.Column("other", sa.BigInteger(), nullable=False),
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("text", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -52,7 +52,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("actor", TEXT, nullable=False),
         sa.Column("action", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("id", name="audit_key"),
         sqlite_autoincrement=True,
@@ -62,8 +62,8 @@ def upgrade() -> None:
 
     op.create_table(
         "blocks",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("other", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
         sqlite_with_rowid=False,
@@ -76,7 +76,7 @@ def upgrade() -> None:
         "changes",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("id", name="changes_key"),
@@ -95,7 +95,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "decks",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=False),
@@ -139,6 +139,12 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "erased_ids",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("user"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "erased_users",
         sa.Column("user_hash", TEXT, autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -148,13 +154,13 @@ def upgrade() -> None:
     op.create_table(
         "events",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("kind", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("candidate", TEXT, nullable=True),
+        sa.Column("candidate", sa.BigInteger(), nullable=True),
         sa.Column("decision", TEXT, nullable=True),
-        sa.Column("features", sa.LargeBinary(), nullable=True),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("appeal", sa.Double(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
@@ -171,6 +177,14 @@ def upgrade() -> None:
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
     op.create_table(
+        "feature_snapshots",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("user", "version"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "grown_states",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
@@ -180,7 +194,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "held_people",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("actor", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
@@ -194,9 +208,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "impressions",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("deck", TEXT, autoincrement=False, nullable=False),
-        sa.Column("candidate", TEXT, autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("propensity", sa.Double(), nullable=False),
@@ -231,6 +245,13 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "last_person_number",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("given", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "last_refit",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -239,14 +260,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "latest_decisions",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("candidate", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("decision", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("swipe", TEXT, nullable=False),
         sa.Column("excess", sa.Double(), nullable=False),
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("appeal_as_of", sa.BigInteger(), nullable=True),
+        sa.Column("answered_after_resets", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("user", "candidate"),
         sqlite_with_rowid=False,
     )
@@ -263,8 +285,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "matches",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("other", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("ended", sa.BigInteger(), nullable=True),
@@ -292,8 +314,8 @@ def upgrade() -> None:
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("topic", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("other", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
+        sa.Column("other", sa.BigInteger(), nullable=False),
         sa.Column("body", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("posted", sa.Boolean(), nullable=False),
@@ -308,7 +330,7 @@ def upgrade() -> None:
 
     op.create_table(
         "pending_erasures",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
@@ -322,7 +344,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "people",
-        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.Column("name", TEXT, nullable=False),
         sa.Column("i_am", TEXT, nullable=False),
@@ -334,6 +356,7 @@ def upgrade() -> None:
         sa.Column("column", sa.BigInteger(), nullable=True),
         sa.Column("within_km", sa.Double(), nullable=True),
         sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
@@ -345,7 +368,7 @@ def upgrade() -> None:
 
     op.create_table(
         "person_counters",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("swipes", sa.BigInteger(), nullable=False),
         sa.Column("likes", sa.BigInteger(), nullable=False),
         sa.Column("excess", sa.Double(), nullable=False),
@@ -356,6 +379,7 @@ def upgrade() -> None:
         sa.Column("session", TEXT, nullable=False),
         sa.Column("in_session", sa.Boolean(), nullable=False),
         sa.Column("quota_use", sa.LargeBinary(), nullable=False),
+        sa.Column("resets", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
@@ -363,6 +387,17 @@ def upgrade() -> None:
         batch_op.create_index(
             "person_counters_in_session_last_swipe_at_user", ["in_session", "last_swipe_at", "user"], unique=False
         )
+
+    op.create_table(
+        "person_numbers",
+        sa.Column("part", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("part", "id"),
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("person_numbers", schema=None) as batch_op:
+        batch_op.create_index("person_numbers_part_number", ["part", "number"], unique=False)
 
     op.create_table(
         "priors",
@@ -383,7 +418,7 @@ def upgrade() -> None:
     op.create_table(
         "states",
         sa.Column("model", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("state", sa.LargeBinary(), nullable=False),
         sa.Column("swipes", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=True),
