@@ -113,6 +113,11 @@ class ServingIndex:
             self._give_sign_of_life()
             return len(changed | swiped | judged)
 
+    def unread_changes(self, reader: Reader) -> int:
+        """How many changes the store has that this process has not read yet, as after an import."""
+        newest = reader.find(Change, newest=True, limit=1)
+        return max(0, newest[0].number - self._changes.read_to) if newest else 0
+
     def close(self) -> None:
         """Nothing is kept for this process any more."""
         self.context.store.write(lambda tx: tx.drop(ServingProcess, self._process.id), locks=[CHANGES]).result()

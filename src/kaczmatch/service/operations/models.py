@@ -9,12 +9,14 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, IN_USE, model_learner, model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
@@ -39,6 +41,15 @@ _MOST_SWIPES = 200  # of each: that says what they like
 _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
 
 
+def check_learner(rule: Learner, config: ServiceConfig) -> None:
+    """Whether decks can be dealt by this learner under the policies in force."""
+    arms = () if config.experiment is None else config.experiment.arms
+    for policy in (config.policy, *(arm.policy for arm in arms)):
+        sampler = policy.plan(Experience()).sampler
+        if isinstance(sampler, BeliefSampler):
+            sampler.require_belief(rule)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Models:
@@ -48,7 +59,7 @@ class Models:
 
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
-        self.check(slug, settings)
+        check_learner(model_learner(slug, settings), self.context.config)
         prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
@@ -93,15 +104,6 @@ class Models:
         )
         rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
-
-    def check(self, slug: str, settings: Mapping[str, Any]) -> None:
-        """Whether decks can be dealt by this learner under the policies in force."""
-        rule, rules = model_learner(slug, settings), self.context.config
-        arms = () if rules.experiment is None else rules.experiment.arms
-        for policy in (rules.policy, *(arm.policy for arm in arms)):
-            sampler = policy.plan(Experience()).sampler
-            if isinstance(sampler, BeliefSampler):
-                sampler.require_belief(rule)
 
     def _samples(self, model: int, first_answers_only: bool) -> Iterator[list[list[Event]]]:
         """The last swipes of people who have swiped, spread over all of them, a few people at a time."""

@@ -34,7 +34,7 @@ class Refit:
         prior = Models(self.context).fit_prior(model.learner, settings)
         if prior is None or prior.version == model.prior:
             return None
-        Relearning(self.context).relearn(model.learner, settings, prior)
+        Relearning(self.context).relearn(model.learner, settings, prior, refit=True)
         return prior.version
 
     def run_if_due(self, *, every: timedelta, min_people: int) -> str | None:

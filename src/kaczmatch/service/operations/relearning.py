@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, final
 
 from kaczmatch.learners.prior import Prior
-from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, RETIRED, model_record
+from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, RETIRED, model_learner, model_record
 from kaczmatch.service.domain.changes import live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
@@ -21,7 +21,7 @@ from kaczmatch.service.domain.locks import CHANGES, MODELS
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Event, GrownStates, Model, StoredPrior, StoredState
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
-from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.models import check_learner
 
 _PEOPLE = 20  # whose events are folded together
 _STATES = 100  # that are rewritten or dropped together
@@ -40,12 +40,20 @@ class Relearning:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_lease", Lease(self.context, "relearning"))
 
-    def relearn(self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Progress | None = None) -> int:
+    def relearn(
+        self,
+        slug: str,
+        settings: Mapping[str, Any],
+        prior: Prior,
+        on_progress: Progress | None = None,
+        *,
+        refit: bool = False,
+    ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
         Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
         """
-        Models(self.context).check(slug, settings)
+        check_learner(model_learner(slug, settings), self.context.config)
 
         def begin(transaction: Transaction) -> int:
             current = self.context.catalogue.current(transaction)
@@ -53,7 +61,8 @@ class Relearning:
                 raise Conflict(f"model {current.building} is being built already")
             number = max(model.id for model in transaction.find(Model)) + 1
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(model_record(number, slug, settings, prior, BUILDING, self.context.clock()))
+            new = model_record(number, slug, settings, prior, BUILDING, self.context.clock())
+            transaction.put(replace(new, refit=refit))
             transaction.put(replace(current, building=number))
             return number
 
@@ -138,10 +147,11 @@ class Relearning:
         if current.building != number:
             return  # another process was at it too, and faster
         behind = any(process.model == current.model for process in live_processes(transaction, self.context.clock()))
-        for model, status in ((current.model, RETIRED), (number, IN_USE)):
-            record = transaction.get(Model, model)
-            if record is not None:
-                transaction.put(replace(record, status=status))
+        retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
+        if retired is not None:
+            transaction.put(replace(retired, status=RETIRED))
+        if used is not None:
+            transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
         transaction.put(replace(current, model=number, building=0, previous=current.model if behind else 0))
 
     def _unused_models(self, reader: Reader) -> list[int]:
