@@ -14,6 +14,7 @@ from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
@@ -28,6 +29,7 @@ from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.privacy.erasure import Erasure
 from worlds.clock import Clock
 
@@ -70,7 +72,7 @@ class Town:
         self.numbers = count(1) if before is None else before.numbers
         rules = {"deck_size": 4} | rules
         self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
-        self.models = Models(self.context)
+        self.models, self.relearning = Models(self.context), Relearning(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = Profiles(self.context), Swipes(self.context), Undo(self.context)
@@ -153,4 +155,5 @@ class Town:
         return next(one for one in self.find(PersonCounters) if one.user == user)
 
     def events(self, user: str) -> list[Event]:
-        return self.find(Event, user=user)
+        with self.context.store.read() as reader:
+            return with_features(reader, reader.find(Event, user=user))

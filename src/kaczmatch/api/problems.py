@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, final
 
@@ -20,6 +20,8 @@ from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
+
+ErrorHandlers = Mapping[Any, Callable[[Request, Any], Any]]
 
 _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -65,7 +67,20 @@ def problem(
     }
     if errors:
         body["errors"] = list(errors)
-    return Response(json.dumps(body), status.value, dict(headers or {}), PROBLEM_MEDIA_TYPE)
+    return ProblemResponse(code, json.dumps(body), status, headers or {})
+
+
+@final
+class ProblemResponse(Response):
+    """Leaves its code in the scope of the request, for the log."""
+
+    def __init__(self, code: str, body: str, status: HTTPStatus, headers: Mapping[str, str]) -> None:
+        super().__init__(body, status.value, dict(headers), PROBLEM_MEDIA_TYPE)
+        self.code = code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["problem_code"] = self.code
+        await super().__call__(scope, receive, send)
 
 
 def install(app: FastAPI) -> None:
@@ -85,6 +100,13 @@ def install(app: FastAPI) -> None:
         (Exception, _unexpected),
     ):
         app.add_exception_handler(kind, handler)
+
+
+async def response_to(error: Exception, request: Request, handlers: ErrorHandlers) -> Response | None:
+    """The problem that an error becomes; None where it is a bug, which the middleware logs."""
+    kinds = (kind for kind in type(error).__mro__ if kind is not Exception)
+    handler = next((handlers[kind] for kind in kinds if kind in handlers), None)
+    return None if handler is None else await handler(request, error)
 
 
 def _id(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from worlds.served import NUMBERS, Service
 
 from .test_limits import PROFILE
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d|)")
 
 
 @pytest.mark.parametrize("condition", ['"0"', '"01"', "1", 'W/"1"', '"7", W/"1"', '"x"', "*"])
@@ -104,6 +107,14 @@ def test_a_header_that_must_stand_alone_is_refused_twice(one_service: Service, l
     assert header.partition(":")[0] in told["detail"]
 
 
+@pytest.mark.parametrize("path", ["/v1/people/ada", "/v1/people/ada/swipes/one", "/console/login"])
+@pytest.mark.parametrize("header", [[], ["Authorization: Bearer wrong"]], ids=["none", "wrong"])
+def test_large_bodies_of_strangers_are_not_read_to_the_end(one_service: Service, path: str, header: list[str]) -> None:
+    lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 500000", *header, "", "[" * 5_000]
+    status, told = raw(one_service, "\r\n".join(lines).encode())
+    assert (status, told["code"]) == (401, "unauthenticated")
+
+
 def test_what_follows_a_body_is_no_header(one_service: Service) -> None:
     request = (
         b"POST /v1/tokens HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -120,3 +131,31 @@ def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Servi
         assert accepted in answer.json()["detail"]
         assert accepted in answer.headers["Accept-Post"]
     assert "save a spreadsheet as CSV" in answer.json()["detail"]
+
+
+def test_every_time_ends_in_z(one_service: Service) -> None:
+    one, two, match = one_service.matched()
+    answers = [
+        one_service.call(method, path, **options)
+        for method, path, options in (
+            ("GET", f"/people/{one}", {}),
+            ("GET", f"/people/{one}/events", {}),
+            ("GET", f"/people/{one}/likes", {}),
+            ("GET", f"/people/{one}/matches", {}),
+            ("GET", f"/people/{one}/export", {}),
+            ("GET", f"/people/{one}/preference/history", {}),
+            ("POST", f"/people/{one}/matches/{match}/outcomes", {"json": {"outcome": "met"}}),
+            ("POST", f"/people/{one}/reports", {"json": {"other": two, "reason": "rude"}}),
+            ("POST", "/tokens", {"json": {"user": one}}),
+            ("GET", "/feed", {}),
+            ("GET", "/export/swipes", {}),
+            ("GET", "/operator/reports", {}),
+            ("GET", "/operator/overview", {}),
+            ("GET", f"/operator/people/{one}/timeline", {}),
+        )
+    ]
+    answers.append(one_service.swipe(*one_service.couple()))
+    assert [answer.text for answer in answers if not answer.is_success] == []
+    moments = [found for answer in answers for found in MOMENT.findall(answer.text)]
+    assert len(moments) > 20
+    assert {zone for _, zone in moments} == {"Z"}

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from kaczmatch import InvalidInput
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Impression, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
@@ -128,11 +130,15 @@ def test_a_deck_that_is_overtaken_again_and_again_is_refused_with_the_advice_to_
         overtaken(town, another_deck).deck("w0")
 
 
-def test_a_model_that_changes_again_and_again_is_refused_with_the_advice_to_try_again(
+def test_a_deck_whose_vocabulary_changes_again_and_again_is_refused_with_the_advice_to_try_again(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town.couples(2)
-    monkeypatch.setattr(town.world, "serving", lambda _: None)
+
+    def too_late(*_: Any, **__: Any) -> Any:
+        raise InvalidInput("viewer", "has a state over 6 terms, the index has 7")
+
+    monkeypatch.setattr(Recommender, "deck", too_late)
     with pytest.raises(Conflict, match="try again"):
         town.deck("w0")
 
@@ -289,3 +295,15 @@ def test_a_preference_in_words(town: Town) -> None:
     grew = town.preferences.growth("w0")
     assert [preference.swipes for _, preference in grew] == list(range(1, 13))
     assert grew[-1][1] == told
+
+
+def test_right_after_an_import_nobody_is_told_that_nobody_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(MemoryStore())
+    town.move_in("ann")
+    assert (town.deck("ann").empty_code, town.deck("ann").empty) == ("nobody-here", "there is nobody else here yet")
+    for user in ("bob", "carl"):
+        town.people.put(user, about(man=True, name=user)).result()  # by another process: this one has not read it yet
+    with monkeypatch.context() as busy:
+        busy.setattr("kaczmatch.service.meeting.decks._WAITED_FOR", 1)
+        assert (town.deck("ann").empty_code, town.deck("ann").cards) == ("still-loading", ())
+    assert set(ids(town, "ann")) == {"bob", "carl"}

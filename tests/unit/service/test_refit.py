@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.demo.population import draw_population
 from kaczmatch.app.demo.setup import fill_store
 from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Record
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, PersonCounters, Record
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.operations.refit import Refit, people_who_swiped
+from kaczmatch.service.operations.refit import Refit, have_swiped
+from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass
@@ -31,6 +35,11 @@ class Clock:
 
     def __call__(self) -> datetime:
         return self.now
+
+
+def reader_of(store: SqlStore, kind: type[R]) -> list[R]:
+    with store.read() as reader:
+        return list(reader.find(kind))
 
 
 def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_path: Path) -> None:
@@ -54,6 +63,12 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
             assert current is not None
             assert context.catalogue.fold(reader, current.model).prior.version == version
         assert world.current.model == current.model == 2
+        told = OperatorActions(context).overview()
+        assert (told.model_from, told.refit, told.prior) == (clock.now, True, version)
+        swiper = next(one.user for one in reader_of(store, PersonCounters) if one.swipes > 10)
+        (entry,) = [one for one in OperatorActions(context).timeline(swiper, "me").entries if one.kind == "prior fitted again"]
+        assert entry.at == clock.now
+        assert re.fullmatch(rf"model 2: probit-diag from {version}, how sure: \d+% before, \d+% after", entry.detail)
         assert refit.run_if_due(**rules) is None
         clock.now += timedelta(days=6)
         assert refit.run_if_due(**rules) is None
@@ -62,12 +77,12 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         store.close()
 
 
-def test_who_has_swiped_is_counted_by_the_store_and_no_state_is_loaded() -> None:
+def test_that_enough_have_swiped_is_found_without_loading_them() -> None:
     town = Town(MemoryStore())
     town.couples(3)
     town.swipe("w0", "m0", "pass")
-    town.swipe("w1", "m0", "skip")
-    store, loaded = town.context.store, list[type[Record]]()
+    town.swipe("w1", "m0", "like")
+    store, loaded = town.context.store, list[Record]()
 
     class Watched:
         write = staticmethod(store.write)
@@ -75,10 +90,15 @@ def test_who_has_swiped_is_counted_by_the_store_and_no_state_is_loaded() -> None
         @contextmanager
         def read(self) -> Iterator[Any]:
             with store.read() as reader:
-                yield SimpleNamespace(get=reader.get, count=reader.count, find=lambda kind, **_: loaded.append(kind))
+
+                def find(kind: type[Record], **equal: Any) -> list[Record]:
+                    loaded.extend(found := reader.find(kind, **equal))
+                    return found
+
+                yield SimpleNamespace(get=reader.get, find=find)
 
     with store.read() as reader:
-        assert people_who_swiped(reader) == 1
+        assert [have_swiped(reader, 1, people) for people in (0, 1, 2, 3)] == [True, True, True, False]
     refit = Refit(replace(town.context, store=Watched()))
-    assert refit.run_if_due(every=timedelta(days=7), min_people=2) is None
+    assert refit.run_if_due(every=timedelta(days=7), min_people=3) is None
     assert loaded == []

@@ -10,8 +10,10 @@ from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.prior import Prior
-from kaczmatch.service.domain.records import Decision, Event, EventKind, StoredState
+from kaczmatch.service.domain.feature_snapshots import seen_features
+from kaczmatch.service.domain.records import ActiveVersions, Decision, Event, EventKind, StoredState
 from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
 
 
 @final
@@ -47,7 +49,7 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            seen = ShownCandidate(unpacked(event.features or b"", dimensions), event.appeal)
+            seen = ShownCandidate(unpacked(seen_features(event), dimensions), event.appeal)
             label = 1 if event.decision == Decision.LIKE else -1
             return self.fold.swipe(before, seen, label, event.at, repeated=repeated)
         if event.kind == EventKind.SESSION_ENDED:
@@ -55,7 +57,7 @@ class ModelFold:
         return self.fold.wait(before, event.at, dimensions)
 
     def replay(self, events: Iterable[Event]) -> TrackedState:
-        """After all of a person's events, in their order."""
+        """After all of a person's events, in their order. They know what was seen (`with_features`)."""
         tracked, answered = self.start(), AnsweredPeople()
         for event in without_undone(events):
             tracked = self.step(tracked, event, repeated=answered.repeats(event))
@@ -77,6 +79,20 @@ class ModelFold:
             session_direction=tracked.session_direction,
             stability=tracked.stability,
         )
+
+
+def models_that_learn(reader: Reader, current: ActiveVersions, user: str) -> list[int]:
+    """Whose states an event of this person changes.
+
+    The model in use, and one that a process still deals by. And one that is being built, if it has come to this person; of
+    somebody who has no event yet it knows everything.
+    """
+    models = [current.model, *([current.previous] if current.previous else [])]
+    if current.building and (
+        reader.get(StoredState, current.building, user) is not None or reader.get(StoredState, current.model, user) is None
+    ):
+        models.append(current.building)
+    return models
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.recommend.decks.deck import Deck, FilterHint
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -34,6 +34,8 @@ from kaczmatch.service.meeting.viewer_context import (
 )
 
 _TRIES: Final = 5
+_WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
+STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
 
 
 @final
@@ -65,6 +67,7 @@ class OpenDeck:
     empty: str = ""
     hints: tuple[FilterHint, ...] = ()
     next_at: datetime | None = None
+    empty_code: str = ""
 
 
 @final
@@ -79,33 +82,47 @@ class Decks:
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        caught_up = False
         for _ in range(_TRIES):
             deck = self._open_or_new(user, wanted)
-            if deck is not None:
+            if deck is None:
+                continue
+            if deck.cards or caught_up:
                 return deck
+            with self.context.store.read() as reader:
+                unread = self.serving_index.unread_changes(reader)
+            if not unread:
+                return deck
+            if unread > _WAITED_FOR:
+                return OpenDeck(None, (), STILL_LOADING, empty_code="still-loading")
+            self.serving_index.follow()  # after an import nobody is told that nobody is here
+            caught_up = True
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
     def _open_or_new(self, user: str, size: int) -> OpenDeck | None:
         """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
+        versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
             now = self.context.clock()
-            known = load_viewer_state(reader, self.context, user)
+            known = load_viewer_state(reader, self.context, user, versions)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
                 return still_open
-            recommender = self.serving_index.serving(known.versions)
-            if recommender is None:  # the model or the vocabulary has changed since this snapshot
-                return None
             experiment = self.context.config.experiment
             assignment = None if experiment is None else experiment.assign(known.person, now)
             if assignment is not None:
                 recommender = replace(recommender, policy=assignment.arm.policy)
-            drawn, people = self._draw(reader, recommender, known, size, now)
+            try:
+                drawn, people = self._draw(reader, recommender, known, size, now)
+            except InvalidInput as problem:
+                if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
+                    return None
+                raise
         if not drawn.cards:
-            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
+            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         return self._store(known, last, drawn, people, now, assignment)
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:

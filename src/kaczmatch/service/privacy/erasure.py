@@ -21,6 +21,7 @@ from kaczmatch.service.domain.records import (
     Delivery,
     ErasedId,
     Event,
+    FeatureSnapshot,
     HeldPerson,
     Impression,
     LatestDecision,
@@ -45,6 +46,7 @@ from kaczmatch.service.meeting.undo import refold
 # see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
+    (FeatureSnapshot, "user"),
     (ErasedId, "user"),
     (PersonCounters, "user"),
     (HeldPerson, "user"),
@@ -67,7 +69,9 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
 )
+_AT_ONCE = 100
 _LATER = {
+    (FeatureSnapshot, "user"),  # which others' events name as long as they are there
     (Event, "candidate"),
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
@@ -98,8 +102,8 @@ class Erasure:
     def resume(self) -> int:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
-            jobs = being_erased(reader)
-            told = [one.user for one in reader.find(ErasedId)]
+            jobs = being_erased(reader, limit=_AT_ONCE)
+            told = [one.user for one in reader.find(ErasedId, limit=_AT_ONCE)]
         for user in jobs:
             self._clean(user)
         for user in told:
@@ -138,10 +142,10 @@ class Erasure:
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
                 return  # another process was at it too, and has announced it
-            changes = transaction.find(Change, user=user)
+            found = [*transaction.find(Change, user=user), *transaction.find(FeatureSnapshot, user=user)]
             transaction.drop(PendingErasure, user)
-            for change in changes:
-                transaction.drop(Change, change.id)
+            for record in found:
+                transaction.drop(type(record), *record.identity())
             transaction.drop(PersonNumber, part_of(user), user)
             mark_for_scrubbing(transaction, self.context)
             transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
