@@ -104,6 +104,91 @@ def finish(context: Context, store: SqlStore, tokens: ErasedTokens) -> None:
     while page := feed.read(limit=100):
         feed.acknowledge(page[-1].number)
     for hours in (2, 4):
+        later = Context(store, context.config, lambda hours=hours: datetime.now(UTC) + timedelta(hours=hours), context.new_id)
+        Maintenance(later).run()
+        Erasure(later, scrubbing_of(later, store), tokens).resume()
+
+
+def found(data: Path) -> list[str]:
+    files = [path for path in data.rglob("*") if path.is_file() and "pg_wal" not in path.parts]
+    return [path.name for path in files if any(holds(path, text.encode()) for text in (CANARY, NAME))]
+
+
+def holds(path: Path, text: bytes) -> bool:
+    kept = b""
+    with path.open("rb") as file:
+        while piece := file.read(1 << 24):
+            if text in kept + piece:
+                return True
+            kept = piece[-len(text) :]
+    return False
+
+
+def measure(server: Any, folder: Path, gigabytes: float, people: int, seconds: float) -> tuple[list[dict[str, Any]], list[str]]:
+    url, port = server.new("template1"), free_port()
+    name = url.rpartition("/")[2]
+    environment = {
+        "KACZMATCH_DATABASE": url,
+        "KACZMATCH_DATA": str(folder),
+        "KACZMATCH_PORT": str(port),
+        "KACZMATCH_REFIT": "false",
+        "OPENBLAS_NUM_THREADS": "1",
+        "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
+    }
+    (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(TAGS)))
+    swipes, decks = int(SWIPES_A_SECOND * seconds), int(DECKS_A_SECOND * seconds)
+    key = prepare(environment, people, 3 * swipes)
+    os.environ.update(environment)
+    settings = read()
+    rows: list[dict[str, Any]] = []
+    with closing(SqlStore(url)) as store:
+        context = context_of(settings, store)
+        tokens = credentials_of(settings, context).erased_tokens
+        canaries = [f"{CANARY}-{place}" for place in range(CANARIES)]
+        for canary in canaries:
+            enter_canary(context, people, canary)
+        held = fill(server, name, gigabytes, people)
+        print(f"  {held:.2f} GB of events", flush=True)
+        service = [str(Path(sys.executable).with_name("kaczmatch")), "serve"]
+        with serving(service, port, environment):
+            of_decks = deck_requests(3 * decks, people, key)
+            loads: list[dict[str, Load]] = []
+            took: list[tuple[float, float]] = []
+            over = threading.Event()
+
+            def erase_one_by_one() -> None:
+                while canaries and not over.is_set():
+                    took.append(erase(context, store, tokens, canaries.pop()))
+
+            erasing = threading.Thread(target=erase_one_by_one)
+            for turn in range(3):  # the first one warms up
+                if turn == 2:
+                    erasing.start()
+                made = {
+                    "swipe": swipe_requests(turn * swipes, swipes, people, key),
+                    "deck": of_decks[turn * decks : (turn + 1) * decks],
+                }
+                loads.append(load(port, made))
+            over.set()
+            erasing.join()
+        gone, clean = np.median(took, axis=0).tolist()
+        for what in ("swipe", "deck"):
+            quiet, during = loads[1][what], loads[2][what]
+            rows.append(
+                {
+                    "request": what,
+                    "quiet p50, ms": quiet.p50_ms,
+                    "p50 during erasures, ms": during.p50_ms,
+                    "quiet p99, ms": quiet.p99_ms,
+                    "p99 during erasures, ms": during.p99_ms,
+                    "ratio of the p99": during.p99_ms / quiet.p99_ms,
+                    "refused": quiet.failed + during.failed,
+                    "GB of events": held,
+                    "people erased meanwhile": len(took),
+                    "s until a person was gone": gone,
+                    "s until the files were clean": clean,
+                }
+            )
         for canary in canaries:
             erase(context, store, tokens, canary)
         finish(context, store, tokens)
