@@ -12,16 +12,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kaczmatch.app.composition import scrubbing_of
+import numpy as np
+
+from kaczmatch.app.composition import context_of, credentials_of, scrubbing_of
 from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
@@ -30,9 +35,11 @@ from kaczmatch.service.domain.records import PersonNumber
 from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
-from service import POSTGRESQL, Load, drive
+from service import POSTGRESQL, TAGS, Load, deck_requests, drive, free_port, prepare, serving, swipe_requests
 from tables import add_out, tell
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
