@@ -131,6 +131,10 @@ class Town:
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
 
+    def swipe_outside(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
+        """On somebody whom the app found itself."""
+        return self.swipe(user, candidate, decision, id=id, deck="")
+
     def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""
         swipe = Swipe(user=user, id=id or f"s{next(self.numbers)}", candidate=candidate, decision=decision, deck="")

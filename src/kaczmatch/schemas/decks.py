@@ -58,9 +58,10 @@ class Deck(ResponseModel):
 
 @final
 class RankRequest(RequestModel):
-    """The candidates to order."""
+    """The candidates to order, and whether to open a deck of the best of them."""
 
     candidates: tuple[Id, ...] = Field(min_length=1, max_length=MOST_RANKED)
+    open_deck: bool = False
 
 
 @final
@@ -85,3 +86,4 @@ class RankingResult(ResponseModel):
 
     ranked: tuple[RankedCandidate, ...]
     excluded: tuple[ExcludedCandidate, ...]
+    deck: Deck | None = Field(description="Of up to 100 ranked people, where one was asked for. Its cards were not drawn.")

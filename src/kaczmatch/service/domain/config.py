@@ -45,6 +45,7 @@ class ServiceConfig:
     reports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
     exports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
     histories: QuotaLimit = QuotaLimit(200, timedelta(days=1))  # of a preference
+    admirers_listed: bool = False  # to back ends
     experiment: Experiment | None = None
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)

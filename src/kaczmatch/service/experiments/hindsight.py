@@ -80,6 +80,7 @@ class Hindsight:
             self._matched_or_blocked[block.user].append((block.at, block.other))
             self._matched_or_blocked[block.other].append((block.at, block.user))
         self._past: list[Event] = []
+        self.swipes_outside_decks: list[datetime] = []  # when they were made, known once `past_decks` has begun
         self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
@@ -91,6 +92,7 @@ class Hindsight:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
         decks = self._reader.find(StoredDeck)
         events = deque(without_undone(self._reader.find(Event)))
+        self.swipes_outside_decks = [event.at for event in events if event.outside_deck]
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:

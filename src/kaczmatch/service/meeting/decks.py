@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, final
@@ -10,17 +10,17 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.errors import check_integer
-from kaczmatch.recommend.decks.deck import Deck, FilterHint
+from kaczmatch.recommend.decks.deck import Deck, FilterHint, Reason
 from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
-from kaczmatch.service.domain.refusals import Conflict
+from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
 from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person, tags_of
@@ -106,7 +106,50 @@ class Decks:
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
             return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
-        return self._store(known, last, drawn, people, now, assignment)
+        deck = replace(
+            self._new_deck(known, now, len(drawn.cards)),
+            policy=drawn.policy,
+            sampler=drawn.plan.sampler.slug,
+            reason=drawn.plan.reason,
+            eligible=drawn.eligible,
+            min_propensity=drawn.min_propensity,
+            arm="" if assignment is None else assignment.arm.name,
+            unit="" if assignment is None else assignment.unit,
+        )
+        cards = [
+            _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
+        ]
+        return self._store(known, deck, cards, people, instead_of=last)
+
+    def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
+        """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
+
+        The user's other deck stays open beside it.
+        """
+        with self.context.store.read() as reader:
+            now = self.context.clock()
+            known = load_viewer_state(reader, self.context, user)
+            if known.person.paused:
+                raise Conflict("a paused person sees nobody; resume first")
+            people = self._who_fits(reader, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
+        best = [(str(other), score) for other, score in ranking.ranked if other in people]
+        deck = self._new_deck(known, now, len(best))
+        cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
+        opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
+        return opened or OpenDeck(None, (), "none of these people can be shown")
+
+    def admirers(
+        self, user: str, *, after: Sequence[object] = (), limit: int = 50
+    ) -> tuple[list[LatestDecision], list[LatestDecision]]:
+        """Whose like of the user is open, the newest first: a page of all likes, and those of it who can be shown to the user."""
+        if not self.context.config.admirers_listed:
+            raise NotFound("nobody is told about a like before a match: the setting admirers_listed is off")
+        with self.context.store.read() as reader:
+            known, now = load_viewer_state(reader, self.context, user), self.context.clock()
+            page = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, after=after, newest=True, limit=limit)
+            hidden = matched_or_blocked(reader, user)
+            people = self._who_fits(reader, known, [like.user for like in page if like.user not in hidden], now)
+        return page, [like for like in page if like.user in people]
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
@@ -161,68 +204,67 @@ class Decks:
         passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
         return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
 
+    def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
+        """A deck that is not drawn."""
+        config = self.context.config
+        return StoredDeck(
+            user=known.person.id,
+            id=self.context.new_id(),
+            at=now,
+            expires=now + config.deck_life,
+            policy=str(Reason.RANKED),
+            sampler="",
+            reason="the app found these people itself",
+            model=known.versions.model,
+            eligible=size,
+            min_propensity=None,
+            experiment="" if config.experiment is None else config.experiment.name,
+        )
+
     def _store(
-        self,
-        known: ViewerState,
-        before: str | None,
-        drawn: Deck,
-        people: dict[str, Person],
-        now: datetime,
-        assignment: Assignment | None,
+        self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
-        user, identifier, config = known.person.id, self.context.new_id(), self.context.config
+        user, config = deck.user, self.context.config
+        drawn = deck.min_propensity is not None
 
         def work(transaction: Transaction) -> list[Impression]:
             require_person(transaction, user)
             counters = counters_of(transaction, user)
-            if counters.last_deck != before:
+            if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
             kept = [card for card in cards if transaction.get(Person, card.candidate) is not None]
             if kept:
-                spent = spend(counters, DECKS, config.decks, now)
-                transaction.put(replace(counters, last_deck=identifier, quota_use=spent))
+                spent = spend(counters, DECKS, config.decks, deck.at)
+                transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
                 transaction.put(deck)
                 for card in kept:
                     transaction.put(card)
             return kept
 
-        deck = StoredDeck(
-            user=user,
-            id=identifier,
-            at=now,
-            expires=now + config.deck_life,
-            policy=drawn.policy,
-            sampler=drawn.plan.sampler.slug,
-            reason=drawn.plan.reason,
-            model=known.versions.model,
-            eligible=drawn.eligible,
-            min_propensity=drawn.min_propensity,
-            experiment="" if config.experiment is None else config.experiment.name,
-            arm="" if assignment is None else assignment.arm.name,
-            unit="" if assignment is None else assignment.unit,
-        )
-        cards = [
-            Impression(
-                user=user,
-                deck=identifier,
-                candidate=str(card.id),
-                at=now,
-                position=position,
-                propensity=card.propensity,
-                score=card.score,
-                reason=str(card.reason),
-            )
-            for position, card in enumerate(drawn.cards)
-        ]
         candidates = [card.candidate for card in cards]
         prefetch = [*((Person, (one,)) for one in (user, *candidates)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         kept = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch).result()
         if not kept:
             return None
-        self.serving_index.exposure.record([card.candidate for card in kept], now)
+        self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
         return OpenDeck(deck, _with_reasons(known, kept, people))
+
+
+def _impression(
+    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
+) -> Impression:
+    return Impression(
+        user=deck.user,
+        deck=deck.id,
+        candidate=str(candidate),
+        at=deck.at,
+        position=position,
+        propensity=propensity,
+        score=score,
+        reason=str(reason),
+    )
 
 
 def _with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
