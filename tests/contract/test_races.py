@@ -20,11 +20,13 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import (
     RECORDS,
     Change,
+    ErasedId,
     Event,
     Impression,
     MatchSide,
     OutboxMessage,
     PersonCounters,
+    PersonNumber,
     StoredDeck,
 )
 from kaczmatch.service.domain.refusals import TooMany
@@ -242,5 +244,5 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
     town.erasing.erase("m0")
     slow.erased.set()
     saying.join()
-    known = {OutboxMessage, Change}  # that somebody was erased
+    known = {OutboxMessage, Change, ErasedId, PersonNumber}  # that somebody was erased
     assert not [one for kind in RECORDS if kind not in known for one in town.find(kind) if "'m0'" in repr(one)]

@@ -7,6 +7,7 @@ between steps other threads of Python may take over.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 STATEMENTS: Final = 1_024  # kept compiled by a connection
@@ -63,19 +64,15 @@ def _marks(width: int, rows: int) -> str:
     return ", ".join([f"({', '.join('?' * width)})"] * rows)
 
 
-def _found(code: Codec[Any], size: int) -> tuple[str, str]:
-    """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
-    places = [f"k{place}" for place in range(len(code.kind.key))]
-    same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(code.kind.key, places, strict=True))
-    keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
-    return keys, f'FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
-
-
 @lru_cache(STATEMENTS)
-def _select(code: Codec[Any], size: int) -> str:
-    keys, found = _found(code, size)
+def _select(code: Codec[Any], size: int, by: tuple[str, ...] = ()) -> str:
+    """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
+    key = by or code.kind.key
+    places = [f"k{place}" for place in range(len(key))]
+    same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(key, places, strict=True))
     names = ", ".join(f't."{name}"' for name in code.names)
-    return f"{keys} SELECT {names} {found}"
+    keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
+    return f'{keys} SELECT {names} FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
 
 
 @lru_cache(STATEMENTS)
@@ -85,9 +82,9 @@ def _delete(code: Codec[Any]) -> str:
 
 
 @lru_cache(STATEMENTS)
-def _upsert(code: Codec[Any], size: int) -> str:
+def _upsert(code: Codec[Any], size: int, replace: bool = True) -> str:
     names = code.names
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in code.kind.key)
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if replace and name not in code.kind.key)
     return (
         f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)} '
         f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
@@ -113,8 +110,10 @@ class Sqlite(Database):
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
         self._keep_private()
+        self._opened = self.file.stat() if self.file.exists() else None
         self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
         self.readers = self._engine(url, "BEGIN", readers)
+        self.places = PlacesOfPages()
 
     def _keep_private(self) -> None:
         """Only the owner reads the file. SQLite gives its log and index the same rights."""
@@ -149,15 +148,20 @@ class Sqlite(Database):
 
         return engine
 
-    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
+    def fetch(
+        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+    ) -> Sequence[Sequence[Any]]:
         found: list[Sequence[Any]] = []
         for part in padded(keys):
-            found += rows_of(connection, _select(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+            found += rows_of(connection, _select(codec(kind), len(part), by), tuple(chain.from_iterable(part)))
         return found
 
-    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         for part in parts(rows):
-            connection.exec_driver_sql(_upsert(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+            connection.exec_driver_sql(_upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
+
+    def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
+        return count_numbers(connection, self.placeholder, many)
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         for part in parts(rows):
@@ -167,7 +171,17 @@ class Sqlite(Database):
         connection.exec_driver_sql(_delete(codec(kind)), list(keys))
 
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
-        """The file has one writer at a time, so every lock is held already."""
+        """The file has one writer at a time, so every lock is held already.
+
+        A file that was deleted or replaced could be written to until it is closed, and would then be gone.
+        """
+        del connection, locks
+        try:
+            found = self.file.stat()
+        except OSError as error:
+            raise StoreUnavailable(f"the database file cannot be found: {error.strerror}") from error
+        if self._opened is not None and not os.path.samestat(found, self._opened):
+            raise StoreUnavailable("the database file was replaced: restart the service")
 
     def after_commit(self) -> None:
         """SQLite moves the log into the database from time to time, but empties it only at a moment without readers. Where there

@@ -107,7 +107,7 @@ def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     system = compose(fewer, open_store(fewer))
     system.start()
     system.wait_started()
-    why = system.status.not_ready_reason()
+    why = system.health.not_ready_reason()
     system.stop()
     assert "the settings do not fit the stored profiles: i_am: there is no 'woman'" in why
     assert "ann" not in why
@@ -120,3 +120,18 @@ def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:
     assert 'route="/v1/people/{user}"' in text
     assert one not in text
     assert "kaczmatch_people " in text
+
+
+def test_metrics_tell_how_the_process_does(service: Service) -> None:
+    service.couple()
+    text = service.call("GET", "/metrics").text
+    told = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert told["kaczmatch_healthy"] == told["kaczmatch_ready"] == "1.0"
+    assert {step for step in told if step.startswith("kaczmatch_start_seconds")} == {
+        f'kaczmatch_start_seconds{{step="{step}"}}' for step in ("compiling kernels", "preparing the store", "loading everybody")
+    }
+    assert 0.0 <= float(told["kaczmatch_change_lag_seconds"]) < 10.0
+    assert float(told["kaczmatch_disk_free_bytes"]) > 0.0
+    if "kaczmatch_writes_waiting" in told:  # a store with commits
+        assert float(told["kaczmatch_commit_works_count"]) > 0.0
+        assert told['kaczmatch_commit_works_bucket{le="+Inf"}'] == told["kaczmatch_commit_works_count"]

@@ -100,6 +100,7 @@ def test_several_processes_serve_one_store(tmp_path: Path, postgres_url: str) ->
         seen(f"{address}/people/ada", headers, processes, 2)
         figures = httpx.get(f"{address}/metrics", headers=headers).text
         assert 'route="/v1/people/{user}"' in figures
+        assert "kaczmatch_healthy 1.0" in figures, "what one process watches is not lost among several"
         workers = workers_of(process)
         assert len(workers) == 2
         os.kill(workers[0], signal.SIGKILL)

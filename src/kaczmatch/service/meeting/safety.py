@@ -87,8 +87,7 @@ class Safety:
             report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now, met=met)
             if self._block(transaction, user, other, now, reported=True):
                 transaction.put(report)
-                body = {"report": report.id, "user": user, "other": other, "met": met}
-                announce(transaction, self.context, "report.created", user, body, other=other)
+                announce(transaction, self.context, "report.created", user, {"report": report.id, "met": met}, other=other)
             return report
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
@@ -130,8 +129,7 @@ class Safety:
             match = transaction.get(MatchSide, mine, theirs)
             if match is not None and match.ended is None:
                 transaction.put(replace(match, ended=now))
-                body = {"match": match.id, "user": mine, "other": theirs}
-                announce(transaction, self.context, "match.ended", mine, body, other=theirs)
+                announce(transaction, self.context, "match.ended", mine, {"match": match.id}, other=theirs)
         return True
 
     def _reads(self, user: str, other: str) -> list[tuple[type, tuple[str, ...]]]:

@@ -200,8 +200,7 @@ class Swipes:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
             transaction.put(MatchSide(user=user, other=other, id=match, at=now))
             if not event.imported:  # whoever brings its history knows its matches
-                body = {"match": match, "user": user, "other": other}
-                announce(transaction, self.context, "match.created", user, body, other=other)
+                announce(transaction, self.context, "match.created", user, {"match": match}, other=other)
 
     def _end_session(self, transaction: Transaction, counters: PersonCounters, at: datetime) -> None:
         current = self.context.catalogue.current(transaction)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import Record
+from kaczmatch.service.domain.records.base import PersonId, Record
 from kaczmatch.service.domain.records.learning import Decision
 
 
@@ -20,8 +20,8 @@ class LatestDecision(Record):
     order = ("at", "user", "candidate")
     indexes = (("candidate", "decision", "at"),)  # one's own are few, and found by the key
 
-    user: str
-    candidate: str
+    user: PersonId
+    candidate: PersonId
     decision: Decision
     at: datetime
     swipe: str  # the id of the swipe
@@ -41,7 +41,7 @@ class StoredDeck(Record):
     order = ("at", "id")
     indexes = (("at", "id"), ("experiment", "at", "id"))
 
-    user: str
+    user: PersonId
     id: str
     at: datetime
     expires: datetime
@@ -66,9 +66,9 @@ class Impression(Record):
     order = ("at", "user", "deck", "candidate")
     indexes = (("candidate",), ("at", "user", "deck", "candidate"))
 
-    user: str
+    user: PersonId
     deck: str
-    candidate: str
+    candidate: PersonId
     at: datetime
     position: int
     propensity: float | None
@@ -102,8 +102,8 @@ class MatchSide(Record):
     order = ("at", "id", "user")
     indexes = (("user", "at"), ("id",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     id: str
     at: datetime
     ended: datetime | None = None
@@ -120,8 +120,8 @@ class Block(Record):
     order = ("at", "user", "other")
     indexes = (("user", "at"), ("other",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     at: datetime
     reported: bool = False  # then it cannot be taken back
 
@@ -137,8 +137,8 @@ class AbuseReport(Record):
     indexes = (("user",), ("other",), ("closed", "at", "id"))
 
     id: str
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     reason: str
     text: str
     at: datetime
