@@ -279,6 +279,13 @@ FAULTS = (
         "if False:",
         "tests/unit/service/test_outside_decks.py",
     ),
+    Fault(
+        "that people who are away are in no deck",
+        "service/domain/records/people.py",
+        "return days is not None and (today - self.seen).days > days",
+        "return False",
+        "tests/unit/service/test_away.py",
+    ),
 )
 
 

@@ -68,7 +68,7 @@ class Town:
     ) -> None:
         self.clock = clock or (Clock() if before is None else before.clock)
         self.numbers = count(1) if before is None else before.numbers
-        rules = {"deck_size": 4} | rules
+        rules = {"deck_size": 4, "away_days": None} | rules
         self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
         self.models = Models(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)

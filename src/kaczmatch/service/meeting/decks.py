@@ -23,7 +23,7 @@ from kaczmatch.service.domain.records import Decision, Impression, LatestDecisio
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person, tags_of
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, note_presence, profile_of, require_person, tags_of
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -80,12 +80,21 @@ class Decks:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         for _ in range(_TRIES):
-            deck = self._open_or_new(user, wanted)
+            person, deck = self._open_or_new(user, wanted)
             if deck is not None:
+                self._note_presence(person)
                 return deck
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
-    def _open_or_new(self, user: str, size: int) -> OpenDeck | None:
+    def _note_presence(self, person: Person) -> None:
+        if person.seen < self.context.clock().astimezone(UTC).date():
+
+            def work(transaction: Transaction) -> None:
+                note_presence(transaction, self.context, require_person(transaction, person.id))
+
+            self.context.store.write(work, locks=[person.id], prefetch=[(Person, (person.id,))]).result()
+
+    def _open_or_new(self, user: str, size: int) -> tuple[Person, OpenDeck | None]:
         """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
         with self.context.store.read() as reader:
             now = self.context.clock()
@@ -95,17 +104,17 @@ class Decks:
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
-                return still_open
+                return known.person, still_open
             recommender = self.serving_index.serving(known.versions)
             if recommender is None:  # the model or the vocabulary has changed since this snapshot
-                return None
+                return known.person, None
             experiment = self.context.config.experiment
             assignment = None if experiment is None else experiment.assign(known.person, now)
             if assignment is not None:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
-            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
+            return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
         deck = replace(
             self._new_deck(known, now, len(drawn.cards)),
             policy=drawn.policy,
@@ -119,7 +128,7 @@ class Decks:
         cards = [
             _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
         ]
-        return self._store(known, deck, cards, people, instead_of=last)
+        return known.person, self._store(known, deck, cards, people, instead_of=last)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -195,13 +204,14 @@ class Decks:
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
 
     def _who_fits(self, reader: Reader, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
-        """Who of these is there, not paused, and passes all filters by what the store knows now."""
-        there = [person for person in reader.many(Person, [(other,) for other in ids]).values() if not person.paused]
+        """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
+        found, today = reader.many(Person, [(other,) for other in ids]).values(), now.astimezone(UTC).date()
+        there = [person for person in found if not person.paused and not person.away(self.context.config.away_days, today)]
         if not there:
             return {}
         schema = self.context.config.schema
         profile = profile_of(known.person, known.vocabulary, schema)
-        passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
+        passes = passes_all_filters(profile, columns_of(there, schema), today)
         return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
 
     def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:

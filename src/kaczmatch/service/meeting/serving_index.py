@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.state import State
@@ -75,6 +75,7 @@ class ServingIndex:
         self._following = threading.Lock()
         self._on_erasure: list[Callable[[], object]] = []
         self._people: IndexedStates
+        self._day: date  # up to which people who are away were taken out
         self.exposure: Exposure
         self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
@@ -109,6 +110,7 @@ class ServingIndex:
                 self._load(reader)
                 self.erased(())
                 return len(self)
+            self._remove_away(reader, now)
             changed = {line.user for line in self._changes.new(reader, now)}
             events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
             swiped = {event.user for event in events} - changed
@@ -160,17 +162,31 @@ class ServingIndex:
         vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
         people = IndexedStates(vocabulary, fold.learner, fold.prior, rules.schema)
         recommender = people.recommender(rules.policy, cooldown=rules.cooldown, repeats=rules.repeats)
+        self._day = context.clock().astimezone(UTC).date()
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._add(reader, page, fold, people)
+            self._add(reader, self._in_decks(page), fold, people)
             last = (page[-1].id,)
         self._served, self._people = (current, recommender), people
+
+    def _in_decks(self, people: Iterable[Person]) -> list[Person]:
+        days, today = self.context.config.away_days, self.context.clock().astimezone(UTC).date()
+        return [person for person in people if not person.paused and not person.away(days, today)]
+
+    def _remove_away(self, reader: Reader, now: datetime) -> None:
+        """Once a day, take out those who have been away for too long since then. They come back by a change of theirs."""
+        days, today = self.context.config.away_days, now.astimezone(UTC).date()
+        if days is not None:
+            for passed in range((today - self._day).days):
+                last_seen = self._day + timedelta(days=passed - days)
+                self.remove(person.id for person in reader.find(Person, seen=last_seen))
+        self._day = max(self._day, today)
 
     def _update_people(self, reader: Reader, people: Sequence[str]) -> None:
         fold = self.context.catalogue.fold(reader, self.current.model)
         for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
-            here = [person for person in found.values() if not person.paused]
+            here = self._in_decks(found.values())
             self.remove(set(some) - {person.id for person in here})
             if len(found) < len(some):
                 self.erased(set(some) - {person.id for person in found.values()})

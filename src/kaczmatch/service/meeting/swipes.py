@@ -31,7 +31,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
-from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, note_presence, profile_of, require_person
 
 
 @final
@@ -132,6 +132,7 @@ class Swipes:
         if card is not None and card.swipe is not None:
             raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
         spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
+        note_presence(transaction, self.context, me)
         if card is not None:
             transaction.put(card.answered(swipe.id, Decision(swipe.decision)))
         return self._learn(transaction, swipe, them, spent, now, imported=False)

@@ -343,11 +343,13 @@ def upgrade() -> None:
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
+        sa.Column("seen", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
         batch_op.create_index("people_paused_id", ["paused", "id"], unique=False)
+        batch_op.create_index("people_seen_id", ["seen", "id"], unique=False)
 
     op.create_table(
         "person_counters",
