@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import resource
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
 from kaczmatch.app.composition import open_store
+from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
+from kaczmatch.app.http_protocol import LimitedHttpProtocol
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.records import ServiceKey
@@ -23,6 +28,7 @@ from kaczmatch.storage import SqlStore
 
 DRAIN_SECONDS = 30
 TURN_SECONDS = 0.0005  # requests and commits take turns; with Python's own five milliseconds they wait for each other
+OTHER_FILES = 256  # that a process has open beside connections: databases, logs, imports
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -34,26 +40,52 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     announce(
         f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready"
     )
-    options = {
-        "host": settings.host,
-        "port": settings.port,
-        "access_log": False,
-        "log_config": None,
-        "proxy_headers": False,
-        "server_header": False,
-        "timeout_graceful_shutdown": DRAIN_SECONDS,
-        "http": "httptools",
-    }
+    options = uvicorn_options(settings)
     if settings.workers == 1:
         set_up_logs(settings.log_level)
-        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings), **options)
         return
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
         os.environ[f"{PREFIX}{name.upper()}"] = str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
-        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)  # type: ignore[arg-type]
+        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)
+
+
+def uvicorn_options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn is run. Each process gets its own copy of the connections, which is empty at the start."""
+    limits = ConnectionLimits(
+        connections=allowed_connections(settings.connection_limit),
+        share=settings.address_share,
+        header_bytes=settings.header_limit,
+        head_seconds=settings.head_seconds,
+        body_seconds=settings.body_seconds,
+        idle_seconds=settings.idle_seconds,
+        proxies=tuple(map(ipaddress.ip_network, settings.trusted_proxies)),
+    )
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "access_log": False,
+        "log_config": None,
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": list(settings.trusted_proxies),
+        "server_header": False,
+        "timeout_keep_alive": settings.idle_seconds,
+        "timeout_graceful_shutdown": DRAIN_SECONDS,
+        "http": partial(LimitedHttpProtocol, Connections(limits)),
+        "ws": "none",
+    }
+
+
+def allowed_connections(wanted: int) -> int:
+    """As many as this process may have open. It asks the system for more first, because many start with 1,024 files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted + OTHER_FILES if hard == resource.RLIM_INFINITY else min(wanted + OTHER_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(2, min(wanted, most - OTHER_FILES))
 
 
 def check(settings: Settings) -> None:

@@ -16,6 +16,7 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
@@ -61,7 +62,7 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = without_undone(reader.find(Event, user=user))
+            events = with_features(reader, without_undone(reader.find(Event, user=user)))
         tracked, answered = fold.start(), AnsweredPeople()
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):

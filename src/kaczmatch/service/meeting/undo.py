@@ -9,6 +9,7 @@ from typing import final
 from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -135,4 +136,4 @@ def refold(transaction: Transaction, context: Context, current: ActiveVersions, 
     for model in (current.model, current.building):
         if model == current.model or (model and transaction.get(StoredState, model, user) is not None):
             fold = context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(user, fold.replay(events)))
+            transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))

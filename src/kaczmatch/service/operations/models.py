@@ -18,6 +18,7 @@ from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -87,7 +88,7 @@ class Models:
             sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
             once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
             logs = (swipes_learned_from(reader.find(Event, user=user), first_answers_only=once) for user in sample)
-            found = [swipes[-_MOST_SWIPES:] for swipes in logs]
+            found = [with_features(reader, swipes[-_MOST_SWIPES:]) for swipes in logs]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -95,7 +96,7 @@ class Models:
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
             label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
-            features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
+            features=np.array([unpacked(seen_features(event), dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
         rule = model_learner(slug, settings)
@@ -174,7 +175,7 @@ class Models:
         events = transaction.find(Event, user=user)
         self.context.catalogue.current(transaction)
         fold = self.context.catalogue.fold(transaction, number)
-        transaction.put(fold.encode(user, fold.replay(events)))
+        transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))
 
     def _switch(self, transaction: Transaction, number: int) -> None:
         """All processes use the new model from their next look on."""

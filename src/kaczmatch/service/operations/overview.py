@@ -13,6 +13,7 @@ from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.recommend.decks.exposure import gini, top_share
 from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.records import (
     AbuseReport,
     Decision,
@@ -54,7 +55,7 @@ def overview(context: Context) -> Overview:
         likes = [one for one in swipes if one.decision == Decision.LIKE]
         policies = Counter((deck.policy, deck.sampler, deck.reason) for deck in decks)
         shown = _shown(cards, people)
-        gauged = [_gauged(rows, names) for rows in recent.values()]
+        gauged = [_gauged(with_features(reader, rows), names) for rows in recent.values()]
         return Overview(
             people=people,
             paused=reader.count(Person, paused=True),
@@ -106,7 +107,7 @@ def _last_swipes(newest_first: Iterable[Event]) -> dict[str, list[Event]]:
 
 def _gauged(events: Sequence[Event], names: int) -> tuple[float, bool]:
     """κ with damping, and whether there is none without."""
-    rows = np.array([unpacked(event.features or b"", max(names, 1)) for event in events])
+    rows = np.array([unpacked(seen_features(event), max(names, 1)) for event in events])
     return gram_condition(rows, 1.0), math.isinf(gram_condition(rows))
 
 

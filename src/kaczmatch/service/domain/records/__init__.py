@@ -17,6 +17,7 @@ from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress
 from kaczmatch.service.domain.records.people import (
     PARTS,
     ErasedId,
+    FeatureSnapshot,
     HeldPerson,
     LastPersonNumber,
     PendingErasure,
@@ -39,6 +40,7 @@ RECORDS: tuple[type[Record], ...] = (
     PersonNumber,
     LastPersonNumber,
     Person,
+    FeatureSnapshot,
     PersonCounters,
     HeldPerson,
     PendingErasure,
@@ -89,6 +91,7 @@ __all__ = [
     "ErasedUser",
     "Event",
     "EventKind",
+    "FeatureSnapshot",
     "HeldPerson",
     "ImportProgress",
     "Impression",

@@ -67,6 +67,7 @@ class Person(Record):
     column: int | None
     within_km: float | None
     features: bytes
+    features_version: int  # of the `FeatureSnapshot` that has them too
     paused: bool
     created: datetime
     changed: datetime
@@ -75,6 +76,19 @@ class Person(Record):
     def away(self, days: int | None, today: date) -> bool:
         """Whether they have not been there for more than so many days."""
         return days is not None and (today - self.seen).days > days
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureSnapshot(Record):
+    """A person's features as they were for a while. Events name it, so that nobody's features are kept in others' logs."""
+
+    table = "feature_snapshots"
+    key = ("user", "version")
+
+    user: PersonId
+    version: int
+    features: bytes
 
 
 @final

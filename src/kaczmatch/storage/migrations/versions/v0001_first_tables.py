@@ -160,7 +160,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("candidate", sa.BigInteger(), nullable=True),
         sa.Column("decision", TEXT, nullable=True),
-        sa.Column("features", sa.LargeBinary(), nullable=True),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("appeal", sa.Double(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
@@ -176,6 +176,14 @@ def upgrade() -> None:
         batch_op.create_index("events_candidate_number", ["candidate", "number"], unique=False)
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
+    op.create_table(
+        "feature_snapshots",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("user", "version"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "held_people",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -340,6 +348,7 @@ def upgrade() -> None:
         sa.Column("column", sa.BigInteger(), nullable=True),
         sa.Column("within_km", sa.Double(), nullable=True),
         sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
