@@ -93,13 +93,13 @@ def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
         raise InvalidInput("support", "no deck that was answered is in the log yet (imported swipes have none): deal some first")
     dealt, logged = len(logged.size), logged.supported()
     decks, cards = len(logged.size), len(logged.like)
+    unsupported = (
+        f"{dealt - decks:,} of {dealt:,} decks were dealt in a way that gives some people no chance at all, so what another policy "
+        "would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or judge by "
+        "later decks"
+    )
     if not decks:
-        raise InvalidInput(
-            "support",
-            f"all {dealt:,} decks were dealt in a way that gives some people no chance at all, so what another policy "
-            "would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or "
-            "judge by later decks",
-        )
+        raise InvalidInput("support", unsupported)
     _, person = np.unique(logged.user, return_inverse=True)
 
     def by_person(values: Vector, of_cards: bool = True) -> Vector:
@@ -112,7 +112,8 @@ def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
             "support",
             f"what this policy would show was hardly shown: {cards:,} cards of {len(sizes):,} people say as much about it as "
             f"{effective_cards:.0f} cards of {effective_people:.0f} people (needed: {MIN_EFFECTIVE_CARDS} of "
-            f"{MIN_EFFECTIVE_PEOPLE}); judge by more decks, or deal with a larger floor",
+            f"{MIN_EFFECTIVE_PEOPLE}); judge by more decks, or deal with a larger floor"
+            + (f". {unsupported}" if decks < dealt else ""),
         )
     mean_weight = clustered_ratio(weights, sizes)
     confident = clustered_ratio(weights, sizes, level=_WEIGHT_CONFIDENCE)
