@@ -260,7 +260,7 @@ FAULTS = (
     ),
     Fault(
         "that likes are not listed unless an operator wants it",
-        "service/meeting/decks.py",
+        "service/meeting/preferences.py",
         "if not self.context.config.admirers_listed:",
         "if False:",
         "tests/unit/service/test_outside_decks.py",

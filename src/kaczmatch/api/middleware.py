@@ -90,6 +90,7 @@ class RequestMiddleware:
         finally:
             seconds, route = time.perf_counter() - started, route_of(scope)
             self.metrics.observe(scope["method"] if route else "-", route, status, seconds)
+            code = scope.get("problem_code")
             log.info(
                 "request",
                 request_id=request_id,
@@ -97,6 +98,7 @@ class RequestMiddleware:
                 route=route,
                 status=status,
                 ms=round(seconds * 1000.0, 2),
+                **({} if code is None else {"code": code}),
             )
 
     def _refusal(self, scope: Scope, request_id: str) -> Response | None:

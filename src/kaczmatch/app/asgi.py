@@ -70,5 +70,6 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         version=version("kaczmatch"),
     )
     app.state.system = system
+    system.on_webhook.append(app.state.metrics.count_webhook)
     watch_system(app.state.metrics, system)
     return app

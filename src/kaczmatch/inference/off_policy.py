@@ -94,9 +94,9 @@ def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
     dealt, logged = len(logged.size), logged.supported()
     decks, cards = len(logged.size), len(logged.like)
     unsupported = (
-        f"{dealt - decks:,} of {dealt:,} decks were dealt in a way that gives some people no chance at all, so what another policy "
-        "would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or judge by "
-        "later decks"
+        f"{dealt - decks:,} of {dealt:,} decks were dealt in a way that gives some people no chance at all, so what another "
+        "policy would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or "
+        "judge by later decks"
     )
     if not decks:
         raise InvalidInput("support", unsupported)

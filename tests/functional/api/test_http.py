@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from worlds.served import NUMBERS, Service
 
 from .test_limits import PROFILE
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d|)")
 
 
 @pytest.mark.parametrize("condition", ['"0"', '"01"', "1", 'W/"1"', '"7", W/"1"', '"x"', "*"])
@@ -120,3 +123,31 @@ def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Servi
         assert accepted in answer.json()["detail"]
         assert accepted in answer.headers["Accept-Post"]
     assert "save a spreadsheet as CSV" in answer.json()["detail"]
+
+
+def test_every_time_ends_in_z(one_service: Service) -> None:
+    one, two, match = one_service.matched()
+    answers = [
+        one_service.call(method, path, **options)
+        for method, path, options in (
+            ("GET", f"/people/{one}", {}),
+            ("GET", f"/people/{one}/events", {}),
+            ("GET", f"/people/{one}/likes", {}),
+            ("GET", f"/people/{one}/matches", {}),
+            ("GET", f"/people/{one}/export", {}),
+            ("GET", f"/people/{one}/preference/history", {}),
+            ("POST", f"/people/{one}/matches/{match}/outcomes", {"json": {"outcome": "met"}}),
+            ("POST", f"/people/{one}/reports", {"json": {"other": two, "reason": "rude"}}),
+            ("POST", "/tokens", {"json": {"user": one}}),
+            ("GET", "/feed", {}),
+            ("GET", "/export/swipes", {}),
+            ("GET", "/operator/reports", {}),
+            ("GET", "/operator/overview", {}),
+            ("GET", f"/operator/people/{one}/timeline", {}),
+        )
+    ]
+    answers.append(one_service.swipe(*one_service.couple()))
+    assert [answer.text for answer in answers if not answer.is_success] == []
+    moments = [found for answer in answers for found in MOMENT.findall(answer.text)]
+    assert len(moments) > 20
+    assert {zone for _, zone in moments} == {"Z"}

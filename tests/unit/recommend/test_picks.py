@@ -14,7 +14,7 @@ from kaczmatch import InvalidInput
 from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.recommend.picks.tile_kernel import UNIT
-from kaczmatch.recommend.picks.top_picks import NOBODY, PicksInProgress, top_picks
+from kaczmatch.recommend.picks.top_picks import NOBODY, Picks, PicksInProgress, top_picks
 from worlds.crowd import Crowd, make_crowd
 
 DAY = date(2026, 6, 1)
@@ -104,3 +104,14 @@ def test_nobody_below_the_minimum_age_takes_part() -> None:
 def test_learners_without_probabilities_are_refused() -> None:
     with pytest.raises(InvalidInput, match="has no probabilities"):
         columns_of(make_crowd(10, "tk"), [])
+
+
+def test_a_card_picks_the_same_people() -> None:
+    torch = pytest.importorskip("torch", reason="needs the extra gpu")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a CUDA card")
+    from kaczmatch.cuda.top_picks import top_picks as picks_on_a_card
+
+    columns = columns_of(make_crowd(3_000, seed=5), [(1, 2), (7, 400)])
+    keys = picks_on_a_card({name: getattr(columns, name) for name in columns.__slots__[1:]}, 10)
+    np.testing.assert_array_equal(Picks.of_keys(keys).candidates, top_picks(columns, 10).candidates)

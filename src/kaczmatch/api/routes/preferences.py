@@ -52,8 +52,9 @@ def list_admirers(
 ) -> AdmirerPage:
     """List who likes the user without a match so far, the newest first. Off unless the setting `admirers_listed` is on."""
     del caller
-    page, shown = cases.decks.admirers(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
-    return AdmirerPage(items=tuple(Admirer(user=like.user, at=like.at) for like in shown), next=cursor_after(page, limit))
+    page, shown = cases.preferences.admirers(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
+    items = tuple(Admirer(user=like.user, at=like.at) for like in page if like.user in shown)
+    return AdmirerPage(items=items, next=cursor_after(page, limit))
 
 
 @router.get("/events")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, final
@@ -14,16 +14,15 @@ from kaczmatch.recommend.decks.deck import Deck, FilterHint, Reason
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
-from kaczmatch.service.domain.refusals import Conflict, NotFound
+from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profiles import columns_of, counters_of, note_presence, profile_of, require_person, tags_of
+from kaczmatch.service.meeting.profiles import counters_of, note_presence, require_person, tags_of
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -31,9 +30,12 @@ from kaczmatch.service.meeting.viewer_context import (
     load_viewer_context,
     load_viewer_state,
     matched_or_blocked,
+    who_fits,
 )
 
 _TRIES: Final = 5
+_WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
+STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
 
 
 @final
@@ -65,6 +67,7 @@ class OpenDeck:
     empty: str = ""
     hints: tuple[FilterHint, ...] = ()
     next_at: datetime | None = None
+    empty_code: str = ""
 
 
 @final
@@ -79,11 +82,22 @@ class Decks:
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        caught_up = False
         for _ in range(_TRIES):
             person, deck = self._open_or_new(user, wanted)
-            if deck is not None:
-                self._note_presence(person)
+            if deck is None:
+                continue
+            self._note_presence(person)
+            if deck.cards or caught_up:
                 return deck
+            with self.context.store.read() as reader:
+                unread = self.serving_index.unread_changes(reader)
+            if not unread:
+                return deck
+            if unread > _WAITED_FOR:
+                return OpenDeck(None, (), STILL_LOADING, empty_code="still-loading")
+            self.serving_index.follow()  # after an import nobody is told that nobody is here
+            caught_up = True
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
     def _note_presence(self, person: Person) -> None:
@@ -114,7 +128,7 @@ class Decks:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
-            return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
+            return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         deck = replace(
             self._new_deck(known, now, len(drawn.cards)),
             policy=drawn.policy,
@@ -140,25 +154,12 @@ class Decks:
             known = load_viewer_state(reader, self.context, user)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
-            people = self._who_fits(reader, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
+            people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
         deck = self._new_deck(known, now, len(best))
         cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
         opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
-        return opened or OpenDeck(None, (), "none of these people can be shown")
-
-    def admirers(
-        self, user: str, *, after: Sequence[object] = (), limit: int = 50
-    ) -> tuple[list[LatestDecision], list[LatestDecision]]:
-        """Whose like of the user is open, the newest first: a page of all likes, and those of it who can be shown to the user."""
-        if not self.context.config.admirers_listed:
-            raise NotFound("nobody is told about a like before a match: the setting admirers_listed is off")
-        with self.context.store.read() as reader:
-            known, now = load_viewer_state(reader, self.context, user), self.context.clock()
-            page = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, after=after, newest=True, limit=limit)
-            hidden = matched_or_blocked(reader, user)
-            people = self._who_fits(reader, known, [like.user for like in page if like.user not in hidden], now)
-        return page, [like for like in page if like.user in people]
+        return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
@@ -174,7 +175,9 @@ class Decks:
         hidden = matched_or_blocked(reader, user) | {
             pair.candidate for pair in decided if pair.decision == Decision.LIKE or pair.at >= deck.at
         }
-        people = self._who_fits(reader, known, [card.candidate for card in unanswered if card.candidate not in hidden], now)
+        people = who_fits(
+            reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
+        )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
         return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
 
@@ -197,22 +200,11 @@ class Decks:
                 exposure=self.serving_index.exposure,
             )
             ids = [str(card.id) for card in deck.cards]
-            people = self._who_fits(reader, known, ids, now)
+            people = who_fits(reader, self.context, known, ids, now)
             if len(people) == len(ids):
                 return deck, people
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
-
-    def _who_fits(self, reader: Reader, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
-        """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
-        found, today = reader.many(Person, [(other,) for other in ids]).values(), now.astimezone(UTC).date()
-        there = [person for person in found if not person.paused and not person.away(self.context.config.away_days, today)]
-        if not there:
-            return {}
-        schema = self.context.config.schema
-        profile = profile_of(known.person, known.vocabulary, schema)
-        passes = passes_all_filters(profile, columns_of(there, schema), today)
-        return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
 
     def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
         """A deck that is not drawn."""

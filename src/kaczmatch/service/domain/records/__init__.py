@@ -13,7 +13,7 @@ from kaczmatch.service.domain.records.learning import (
     StoredVocabulary,
 )
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
-from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
+from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.records.people import (
     PARTS,
     ErasedId,
@@ -60,6 +60,7 @@ RECORDS: tuple[type[Record], ...] = (
     OutboxMessage,
     Delivery,
     DeliveryProgress,
+    LastWebhookError,
     Change,
     LastDroppedChange,
     ServiceKey,
@@ -98,6 +99,7 @@ __all__ = [
     "LastDroppedChange",
     "LastPersonNumber",
     "LastRefit",
+    "LastWebhookError",
     "LatestDecision",
     "LogRecord",
     "MatchSide",

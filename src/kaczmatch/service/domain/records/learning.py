@@ -120,6 +120,8 @@ class Model(Record):
     prior: str
     status: str  # building, in use, retired
     created: datetime
+    used_from: datetime | None = None  # when it took the place of the one before; None: from the start, or not yet
+    refit: bool = False  # the learner is that of the model before, from a prior that was fitted again
 
 
 @final

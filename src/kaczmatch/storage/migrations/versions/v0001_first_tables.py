@@ -121,6 +121,7 @@ def upgrade() -> None:
         sa.Column("attempts", sa.BigInteger(), nullable=False),
         sa.Column("next", sa.BigInteger(), nullable=True),
         sa.Column("status", TEXT, nullable=False),
+        sa.Column("problem", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("message"),
         sqlite_with_rowid=False,
     )
@@ -251,6 +252,16 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "last_webhook_error",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("problem", TEXT, nullable=False),
+        sa.Column("topic", TEXT, nullable=False),
+        sa.Column("attempts", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "latest_decisions",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -298,6 +309,8 @@ def upgrade() -> None:
         sa.Column("prior", TEXT, nullable=False),
         sa.Column("status", TEXT, nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("used_from", sa.BigInteger(), nullable=True),
+        sa.Column("refit", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
