@@ -31,7 +31,7 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="Which sentence `why` is: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
     )
     fits: tuple[str, ...]
 
@@ -56,7 +56,7 @@ class Deck(ResponseModel):
     cards: tuple[Card, ...]
     empty: str
     empty_code: str = Field(
-        description="Which sentence `empty` is: nobody-here, nobody-fits, all-answered, too-young, none-of-these or still-loading."
+        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, none-of-these or still-loading."
     )
     hints: tuple[Hint, ...]
     next_at: datetime | None
