@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.recommend.decks.deck import Deck, FilterHint, Reason
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.rank import RankedCandidates
@@ -22,7 +22,8 @@ from kaczmatch.service.domain.records import Decision, Impression, LatestDecisio
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profiles import counters_of, note_presence, require_person, tags_of
+from kaczmatch.service.meeting.presence import note_presence, today
+from kaczmatch.service.meeting.profiles import counters_of, require_person, tags_of
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -101,7 +102,7 @@ class Decks:
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
     def _note_presence(self, person: Person) -> None:
-        if person.seen < self.context.clock().astimezone(UTC).date():
+        if person.seen < today(self.context):
 
             def work(transaction: Transaction) -> None:
                 note_presence(transaction, self.context, require_person(transaction, person.id))
@@ -110,23 +111,26 @@ class Decks:
 
     def _open_or_new(self, user: str, size: int) -> tuple[Person, OpenDeck | None]:
         """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
+        versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
             now = self.context.clock()
-            known = load_viewer_state(reader, self.context, user)
+            known = load_viewer_state(reader, self.context, user, versions)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
                 return known.person, still_open
-            recommender = self.serving_index.serving(known.versions)
-            if recommender is None:  # the model or the vocabulary has changed since this snapshot
-                return known.person, None
             experiment = self.context.config.experiment
             assignment = None if experiment is None else experiment.assign(known.person, now)
             if assignment is not None:
                 recommender = replace(recommender, policy=assignment.arm.policy)
-            drawn, people = self._draw(reader, recommender, known, size, now)
+            try:
+                drawn, people = self._draw(reader, recommender, known, size, now)
+            except InvalidInput as problem:
+                if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
+                    return known.person, None
+                raise
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         deck = replace(
