@@ -125,7 +125,7 @@ def test_a_scrub_touches_the_parts_of_whom_it_is_about_and_no_table_of_numbers(p
     def files() -> dict[str, int]:
         with store.database.readers.connect() as connection:
             query = "SELECT relname, relfilenode FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-            return dict(connection.exec_driver_sql(query).tuples())
+            return {str(row[0]): int(row[1]) for row in connection.exec_driver_sql(query)}
 
     before = files()
     store.scrub(numbers[:1])

@@ -55,7 +55,7 @@ class Person(Record):
 
     table = "people"
     key = ("id",)
-    indexes = (("paused", "id"),)
+    indexes = (("paused", "id"), ("seen", "id"))
     personal = True
     parts = "id"
 
@@ -75,6 +75,11 @@ class Person(Record):
     paused: bool
     created: datetime
     changed: datetime
+    seen: date  # the last day on which they asked for a deck, swiped or changed their profile
+
+    def away(self, days: int | None, today: date) -> bool:
+        """Whether they have not been there for more than so many days."""
+        return days is not None and (today - self.seen).days > days
 
 
 @final
