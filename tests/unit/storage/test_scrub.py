@@ -154,7 +154,7 @@ UNSCRUBBED: dict[type[Record], set[str]] = {
     Impression: {"deck", "decision", "reason", "swipe"},
     MatchSide: {"outcomes", "id"},
     OutboxMessage: {"body", "topic", "id"},
-    Delivery: {"message", "status"},
+    Delivery: {"message", "status", "problem"},
     Change: {"id"},
     ServiceKey: {"hash", "scopes", "id", "name"},
     StoredConsoleSession: {"secret_hash", "service_key"},
