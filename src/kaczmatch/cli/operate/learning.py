@@ -19,6 +19,7 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = model_learner(slug, settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
+            models.recount_appeal(lambda done, total: progress("counting appeal", done, total))
             number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
         say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 

@@ -16,6 +16,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
+from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
@@ -27,6 +28,7 @@ from kaczmatch.service.domain.records import (
     ActiveVersions,
     Decision,
     Event,
+    LatestDecision,
     Model,
     Person,
     PersonCounters,
@@ -43,6 +45,7 @@ BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
 _MOST_FITTED = 2_000  # people; a mean over more is hardly better
+_ROUNDED = 1e-9  # sums in another order differ by less
 _MOST_SWIPES = 200  # of each: that says what they like
 
 
@@ -112,6 +115,31 @@ class Models:
         )
         rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
+
+    def recount_appeal(self, on_progress: Callable[[int, int], None]) -> None:
+        """Sum up anew what raters said of everybody: the half-life of the settings may be another than before."""
+        last: tuple[str, ...] = ()
+        done = 0
+        with self.context.store.read() as reader:
+            total = reader.count(Person)
+        while True:
+            with self.context.store.read() as reader:
+                page = [person.id for person in reader.find(Person, after=last, limit=_AT_ONCE)]
+            if not page:
+                return
+            for user in page:
+                self.context.store.write(partial(self._recount_one, user=user), locks=[user]).result()
+            last, done = (page[-1],), done + len(page)
+            on_progress(done, total)
+
+    def _recount_one(self, transaction: Transaction, user: str) -> None:
+        counters = transaction.get(PersonCounters, user)
+        if counters is None or counters.appeal_as_of is None:
+            return
+        raters = transaction.find(LatestDecision, candidate=user)
+        sums = summed_evidence(raters, counters, self.context.config.appeal)
+        if not np.allclose(sums, (counters.excess, counters.information), _ROUNDED, _ROUNDED):
+            transaction.put(counters.with_appeal(*sums, counters.appeal_as_of))
 
     def relearn(
         self,
