@@ -29,6 +29,7 @@ from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.privacy.erasure import Erasure
 from worlds.clock import Clock
 
@@ -71,7 +72,7 @@ class Town:
         self.numbers = count(1) if before is None else before.numbers
         rules = {"deck_size": 4} | rules
         self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
-        self.models = Models(self.context)
+        self.models, self.relearning = Models(self.context), Relearning(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = Profiles(self.context), Swipes(self.context), Undo(self.context)

@@ -9,7 +9,7 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.errors import check_integer
+from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.recommend.decks.deck import Deck, FilterHint
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -101,23 +101,26 @@ class Decks:
 
     def _open_or_new(self, user: str, size: int) -> OpenDeck | None:
         """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
+        versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
             now = self.context.clock()
-            known = load_viewer_state(reader, self.context, user)
+            known = load_viewer_state(reader, self.context, user, versions)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
                 return still_open
-            recommender = self.serving_index.serving(known.versions)
-            if recommender is None:  # the model or the vocabulary has changed since this snapshot
-                return None
             experiment = self.context.config.experiment
             assignment = None if experiment is None else experiment.assign(known.person, now)
             if assignment is not None:
                 recommender = replace(recommender, policy=assignment.arm.policy)
-            drawn, people = self._draw(reader, recommender, known, size, now)
+            try:
+                drawn, people = self._draw(reader, recommender, known, size, now)
+            except InvalidInput as problem:
+                if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
+                    return None
+                raise
         if not drawn.cards:
             return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         return self._store(known, last, drawn, people, now, assignment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar, final
+from typing import Any, Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class Preferences:
         """Everything somebody did, the newest first."""
         return self._listed(Event, user, after, limit)
 
-    def _listed(self, kind: type[R], user: str, after: Sequence[object], limit: int, **equal: str) -> list[R]:
+    def _listed(self, kind: type[R], user: str, after: Sequence[object], limit: int, **equal: Any) -> list[R]:
         with self.context.store.read() as reader:
             if reader.get(Person, user) is None:
                 raise nobody(user)

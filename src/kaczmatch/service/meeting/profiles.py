@@ -89,9 +89,6 @@ class Profiles:
                 transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
             if known is None:
                 transaction.put(PersonCounters(user=user))
-                if current.building:  # which may have come past this name already
-                    fold = self.context.catalogue.fold(transaction, current.building)
-                    transaction.put(fold.encode(user, fold.start()))
             return person
 
         about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
@@ -146,9 +143,9 @@ def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) ->
     context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
 
 
-def being_erased(reader: Reader) -> list[str]:
+def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
     """Who was erased, and of whom there are still traces."""
-    return [erasure.user for erasure in reader.find(PendingErasure)]
+    return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
 
 
 def _was_seen(transaction: Transaction, person: Person) -> bool:
@@ -224,8 +221,8 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
-    """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
+    features = sparse.unpacked(person.features, vocabulary.dimensions, later_ones=True)
     features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 

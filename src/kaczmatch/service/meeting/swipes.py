@@ -12,6 +12,7 @@ from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import SWIPES, spend
@@ -212,15 +213,11 @@ class Swipes:
         self._fold(transaction, current, event, repeated=False)
 
     def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event, *, repeated: bool) -> None:
-        """One more step of the model in use, and of one that is being built if it has come to this person already."""
-        for model in (current.model, current.building):
-            if not model:
-                continue
-            learned = transaction.get(StoredState, model, event.user)
-            if learned is None and model == current.building:
-                continue
+        """One more step of every model that learns."""
+        for model in models_that_learn(transaction, current, event.user):
             fold = self.context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(event.user, fold.step(fold.decode(learned), event, repeated=repeated)))
+            before = fold.decode(transaction.get(StoredState, model, event.user))
+            transaction.put(fold.encode(event.user, fold.step(before, event, repeated=repeated)))
 
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
@@ -252,7 +249,7 @@ class Swipes:
     def _reads(self, swipe: Swipe) -> list[RecordKey]:
         user, other = swipe.user, swipe.candidate
         last = self.context.catalogue.last
-        models = [model for model in (last.model, last.building) if model] if last else []
+        models = [model for model in (last.model, last.building, last.previous) if model] if last else []
         return [
             catalogue.ACTIVE_VERSIONS,
             (Event, (user, swipe.id)),

@@ -27,7 +27,7 @@ MOST_ADMIRERS: Final = 1_000
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewerState:
-    """A viewer and what was learned about them, under the model and the vocabulary in use."""
+    """A viewer and what was learned about them, under one model and vocabulary."""
 
     person: Person
     versions: ActiveVersions
@@ -48,12 +48,15 @@ class ViewerContext:
     admirers: tuple[str, ...]
 
 
-def load_viewer_state(reader: Reader, context: Context, user: str) -> ViewerState:
-    """Read and decode the state of a person, once for all that a request needs it for."""
+def load_viewer_state(reader: Reader, context: Context, user: str, served: ActiveVersions | None = None) -> ViewerState:
+    """Read and decode the state of a person, once for all that a request needs it for.
+
+    Decks are dealt by the versions that this process has `served` so far; everything else goes by those in use.
+    """
     person = reader.get(Person, user)
     if person is None:
         raise nobody(user)
-    versions = context.catalogue.current(reader)
+    versions = served or context.catalogue.current(reader)
     fold, vocabulary = context.catalogue.fold(reader, versions.model), context.catalogue.vocabulary(reader, versions.vocabulary)
     tracked = fold.decode(reader.get(StoredState, versions.model, user))
     return ViewerState(person, versions, vocabulary, fold, tracked, grown_state(fold, tracked.state, vocabulary))

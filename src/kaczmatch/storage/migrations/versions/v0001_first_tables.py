@@ -41,6 +41,7 @@ def upgrade() -> None:
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("building", sa.BigInteger(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
+        sa.Column("previous", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -182,6 +183,14 @@ def upgrade() -> None:
         sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("features", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user", "version"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "grown_states",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("dimensions", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -409,6 +418,15 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
         sqlite_with_rowid=True,
+    )
+    op.create_table(
+        "serving_processes",
+        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("seen", sa.BigInteger(), nullable=False),
+        sa.Column("changes_read", sa.BigInteger(), nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "states",
