@@ -145,6 +145,7 @@ def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path
 def relearned(said: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     """The commands that a recommendation ends with, on a store with people."""
     monkeypatch.setenv("KACZMATCH_DATA", str(folder / "data"))
+    monkeypatch.setenv("KACZMATCH_CONFIG", "")  # which the commands set, and which other tests must not see
     (start,) = re.findall(r"kaczmatch serve --config (\S+)", said)
     checked = command("config", "check", "--config", start)
     assert checked.exit_code == 0, checked.output

@@ -67,6 +67,8 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         schema=Schema(settings.kinds, settings.minimum_age),
         cooldown=timedelta(days=settings.cooldown_days),
         repeats=settings.repeats,
+        away_days=None if settings.demo else settings.away_days,  # invented people never come back
+        admirers_listed=settings.admirers_listed,
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),

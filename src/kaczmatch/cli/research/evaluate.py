@@ -19,7 +19,7 @@ from kaczmatch.evaluation.peers.registry import all_peers
 from kaczmatch.evaluation.protocol.split import BY_USER
 from kaczmatch.evaluation.protocol.trial import TIMES, Protocol, Trial
 from kaczmatch.evaluation.reporting.advice import advice_words
-from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, hand_over_words, recommended_configuration
+from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, hand_over
 from kaczmatch.evaluation.reporting.ranking import ranking_table
 from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, match_words, scope_words
 from kaczmatch.formats.columns import ColumnNames, column_mapping
@@ -85,15 +85,15 @@ def run(
             progress.stage("reading", 1)
             trial = request.trial(AppealModel() if found is None else found.appeal, side)
             result = evaluate(trial, choices, progress)
-            settings, proven = recommended_configuration(result), result.recommendation.proven
-            beside = [*advice_words(result), *hand_over_words(settings, Path(), proven=proven)]  # the page, wherever it lies
+            handed = hand_over(result)
+            beside = [*advice_words(result), *handed.words(Path())]  # the page, wherever it lies
             report = None if out is None else _write(result, request.swipes.name, out, beside, progress)
         if out is not None:
-            (out / CONFIGURATION).write_text(settings.text(f"kaczmatch evaluate on {request.swipes.name}"), encoding="utf-8")
+            (out / CONFIGURATION).write_text(handed.found.text(f"kaczmatch evaluate on {request.swipes.name}"), encoding="utf-8")
         if as_json:
             sys.stdout.write(ranking_table(result.scores).json())
         else:
-            _say(result, [*advice_words(result), *hand_over_words(settings, out, proven=proven)])
+            _say(result, [*advice_words(result), *handed.words(out)])
         if report is not None:
             told = f"tables, figures and report: {report}, settings: {report.parent / CONFIGURATION}"
             Console(stderr=True).print(told, highlight=False, soft_wrap=True)
