@@ -135,7 +135,7 @@ FAULTS = (
     Fault(
         "holding back answers to wrong keys",
         "api/authentication.py",
-        "        await wrong_credentials(request).hold_back(sender(request))\n",
+        "        await wrong_credentials(request).hold_back(client_address(request.scope))\n",
         "",
         "tests/functional/api/test_quotas.py -k wrong",
     ),

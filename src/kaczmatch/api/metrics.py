@@ -30,6 +30,7 @@ class Metrics:
             registry=self.registry,
         )
         self._refused = Counter("kaczmatch_turned_away", "Requests told to come back.", registry=self.registry)
+        self._webhooks = Counter("kaczmatch_webhooks", "Tries to send a webhook.", ("outcome",), registry=self.registry)
         self._commits = Histogram(
             "kaczmatch_commit_works", "Writes that were committed together.", buckets=_WORKS, registry=self.registry
         )
@@ -46,6 +47,10 @@ class Metrics:
 
     def observe_commit(self, works: int) -> None:
         self._commits.observe(works)
+
+    def count_webhook(self, outcome: str) -> None:
+        """One try: delivered, waiting (it is tried again) or failed (it was given up)."""
+        self._webhooks.labels(outcome).inc()
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         key = (method, route, status)

@@ -55,6 +55,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         upload=settings.upload_limit,
         in_progress=settings.waiting_limit,
         decks=settings.deck_limit,
+        share=settings.address_share,
         wrong_credentials=settings.wrong_keys_a_minute,
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
@@ -69,5 +70,6 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         version=version("kaczmatch"),
     )
     app.state.system = system
+    system.on_webhook.append(app.state.metrics.count_webhook)
     watch_system(app.state.metrics, system)
     return app

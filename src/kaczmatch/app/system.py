@@ -18,7 +18,9 @@ from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
 from kaczmatch.app.warm_up import freeze_garbage, warm_up
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import time_text
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
@@ -50,6 +52,7 @@ class System:
     before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as adding the demo's people
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
     on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
+    on_webhook: list[Callable[[str], None]] = field(default_factory=list)  # called with the outcome of each try
 
     def start(self) -> None:
         """Get ready in the background; until then requests are told to come back."""
@@ -102,9 +105,23 @@ class System:
         if self.settings.refit:
             refit = Refit(self.context)
             every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
-            self.background.every(REFIT_SECONDS, "refit", lambda: refit.run_if_due(every=every, min_people=enough))
+            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit, every, enough))
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
+
+    def webhook_tried(self, message: OutboxMessage, delivery: Delivery) -> None:
+        """Log a try that failed, and count every one."""
+        if delivery.problem:
+            told = {"message": message.id, "topic": message.topic, "attempts": delivery.attempts, "problem": delivery.problem}
+            again = "never" if delivery.next is None else time_text(delivery.next)
+            log.warning("webhook failed", **told, again=again)
+        for listener in self.on_webhook:
+            listener(delivery.status)
+
+    def _refit(self, refit: Refit, every: timedelta, min_people: int) -> None:
+        version = refit.run_if_due(every=every, min_people=min_people)
+        if version is not None:
+            log.info("prior fitted again", prior=version)
 
     def _load(self) -> None:
         """Load everybody, and begin again as long as the store cannot be reached."""
@@ -141,7 +158,7 @@ def compose(
     process = ProcessState(health.not_ready_reason, health.unhealthy_reason, demo_key_ids(credentials))
     system = System(settings, store, context, serving_index, use_cases, Background(), health, process)
     if settings.webhook_url is not None:
-        delivery = webhook_delivery_of(settings, context, use_cases.feed)
+        delivery = webhook_delivery_of(settings, context, use_cases.feed, system.webhook_tried)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: delivery.deliver_due(lambda: system.background.stopping)))
         system.on_stop.append(delivery.close)
     return system

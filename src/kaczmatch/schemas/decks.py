@@ -30,6 +30,9 @@ class Card(ResponseModel):
     tags: tuple[str, ...]
     reason: str
     why: str
+    why_code: str = Field(
+        description="Which sentence `why` is: liked-tags, with the tags in `fits`; early; passed-before; met-before."
+    )
     fits: tuple[str, ...]
 
 
@@ -52,6 +55,9 @@ class Deck(ResponseModel):
     expires: datetime | None
     cards: tuple[Card, ...]
     empty: str
+    empty_code: str = Field(
+        description="Which sentence `empty` is: nobody-here, nobody-fits, all-answered, too-young or still-loading."
+    )
     hints: tuple[Hint, ...]
     next_at: datetime | None
 

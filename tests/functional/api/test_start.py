@@ -7,13 +7,15 @@ import socket
 import stat
 from datetime import date
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import httpx
 import pytest
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composition import context_of, open_store, read_or_create_secret
-from kaczmatch.app.server import check, free_port, serve
+from kaczmatch.app.server import check, free_port, serve, when_listening
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.schemas.profiles import ProfileInput
@@ -62,6 +64,36 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(tmp_path: Path) -> 
         assert list(tmp_path.iterdir()) == []
     assert free_port(host, port) == port
     assert free_port(host, 0) > 0
+
+
+def test_the_address_is_said_when_it_can_be_connected_to_and_not_before() -> None:
+    told = Event()
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        waiting = Thread(target=when_listening, args=("127.0.0.1", port, told.set, 0.01), daemon=True)
+        waiting.start()
+        assert not told.wait(0.3)  # bound, but not listening
+        bound.listen()
+        assert told.wait(10.0)
+        waiting.join(10.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"learner": "tk", "learner_settings": {}}, "needs a learner that knows how sure it is"),
+        ({"webhook_url": "https://hooks.example.com/"}, "secret"),
+    ],
+)
+def test_what_config_check_refuses_serve_refuses_before_it_says_anything(
+    tmp_path: Path, wrong: dict[str, Any], words: str
+) -> None:
+    told: list[str] = []
+    with pytest.raises(InvalidInput, match=words):
+        serve(Settings(data=tmp_path / "data", port=0, **wrong), told.append)
+    assert told == []
+    assert not (tmp_path / "data").exists()
 
 
 def test_several_processes_need_postgresql(tmp_path: Path) -> None:

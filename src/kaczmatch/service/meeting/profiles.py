@@ -28,7 +28,7 @@ from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
-from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records import Change, Event, FeatureSnapshot, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
@@ -77,11 +77,16 @@ class Profiles:
             if paused is False:
                 self._check_not_held(transaction, user)
             person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
-            if limited and known is not None and known.features != person.features:
+            changed = known is None or known.features != person.features
+            if known is not None and changed and not _was_seen(transaction, known):
+                person = replace(person, features_version=known.features_version)
+            if limited and known is not None and changed:
                 charge(transaction, user, EDITS, self.context.config.edits, now)
             if by_user and known is not None:
                 charge(transaction, user, CHANGES, self.context.config.changes, now)
             _save(transaction, self.context, person)
+            if changed:
+                transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
             if known is None:
                 transaction.put(PersonCounters(user=user))
                 if current.building:  # which may have come past this name already
@@ -146,6 +151,12 @@ def being_erased(reader: Reader) -> list[str]:
     return [erasure.user for erasure in reader.find(PendingErasure)]
 
 
+def _was_seen(transaction: Transaction, person: Person) -> bool:
+    """Whether an event names the present version of somebody's features. The newest event would."""
+    newest = transaction.find(Event, candidate=person.id, newest=True, limit=1)
+    return any(event.features_version == person.features_version for event in newest)
+
+
 def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
     after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
@@ -170,7 +181,7 @@ def new_person(
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
     place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
-    features = vocabulary.vector(about.tags, about.features)
+    features = sparse.packed(vocabulary.vector(about.tags, about.features))
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
@@ -183,7 +194,8 @@ def new_person(
         row=None if place is None else place.row,
         column=None if place is None else place.column,
         within_km=about.within_km,
-        features=sparse.packed(features),
+        features=features,
+        features_version=1 if known is None else known.features_version + (known.features != features),
         paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
