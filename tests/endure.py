@@ -101,8 +101,8 @@ def kills_of_a_worker(place: Place, rng: Random, times: int) -> Iterator[Survive
     url = place.database()
     prepare(url, 0)
     service = Served(url, place.folder, workers=2)
-    service.start()
     try:
+        service.start()
         for cycle in range(times):
             prepare(url, cycle)
             yield kill_worker(service, cycle, rng)
