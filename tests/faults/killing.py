@@ -28,7 +28,7 @@ from worlds.postgres import Server
 
 VICTIM = Path(__file__).with_name("victim.py")
 SERVE = [sys.executable, "-W", "ignore", "-c", "from kaczmatch.cli.main import main; main()", "serve"]
-PATIENCE = 120  # seconds until something that has to happen has not happened
+PATIENCE = 300  # seconds until something that has to happen has not happened
 
 
 class Nursery:
@@ -108,10 +108,17 @@ class Served:
         wait_until(self._ready, "the service did not become ready")
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
             self._process.wait(PATIENCE)
-            self._process = None
+        except subprocess.TimeoutExpired:  # a worker that took the place of a killed one is still starting
+            for child in children_of(self._process.pid):
+                os.kill(child, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        self._process = None
 
     def kill(self) -> None:
         assert self._process is not None

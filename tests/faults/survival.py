@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 
-from kaczmatch.service.domain.records import RECORDS, Change, Event, Impression, OutboxMessage, Person, PersonCounters
+from kaczmatch.service.domain.records import RECORDS, Change, Event, Impression, OutboxMessage, Person
 from kaczmatch.service.domain.records.people import ErasedId, PersonNumber
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate, pending
@@ -31,17 +31,11 @@ class Survived:
 
 
 def settle(town: Town) -> None:
-    """Everybody who is not there."""
-
-    def work(transaction: Transaction) -> None:
-        words = town.world.recommender.index.vocabulary
-        for place in range(PEOPLE):
-            for me in (f"w{place}", f"m{place}"):
-                if transaction.get(Person, me) is None:
-                    transaction.put(new_person(me, about(me, man=me[0] == "m"), words, town.context.config.schema, NOON, None))
-                    transaction.put(PersonCounters(user=me))
-
-    town.context.store.write(work).result()
+    """Everybody who is not there moves in."""
+    here = {person.id for person in town.find(Person)}
+    people = [f"{kind}{place}" for kind in "wm" for place in range(PEOPLE)]
+    for moving in [town.people.put(me, about(me, man=me[0] == "m")) for me in people if me not in here]:
+        moving.result()
 
 
 def deal(town: Town, cycle: int) -> None:
@@ -59,9 +53,15 @@ def deal(town: Town, cycle: int) -> None:
 def prepare(url: str, cycle: int) -> None:
     """What the processes to be killed in this cycle need."""
     with closing(SqlStore(url)) as store:
-        town = Town(store)
+        town = town_of(store, cycle)
         settle(town)
         deal(town, cycle)
+
+
+def town_of(store: SqlStore, cycle: int) -> Town:
+    town = Town(store)
+    town.numbers = count((cycle + 1) * 10**6 + secrets.randbelow(10**5))  # ids that were not used before
+    return town
 
 
 def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
@@ -74,8 +74,7 @@ def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
     erased = {words[1] for words in told if words[0] == "erased"}
     swiped = {tuple(words[1:]) for words in told if words[0] == "swiped"}
     with closing(SqlStore(url)) as store:
-        town = Town(store)
-        town.numbers = count((cycle + 1) * 10**6)  # ids that no cycle before has used
+        town = town_of(store, cycle)
         town.models.resume_relearning()
         town.erasing.resume()
         here = {person.id for person in town.find(Person)}
