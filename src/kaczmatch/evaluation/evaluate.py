@@ -60,6 +60,7 @@ class EvaluationResult:
     crossover: Crossover | None  # where implicit's BPR is among the peers
     matches: MatchScores | None  # where candidates swipe too
     shuffled: ShuffledCheck
+    answered: float  # the share of swipes whose candidate has swiped on their user, too
 
     @property
     def sound(self) -> bool:
@@ -101,8 +102,9 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     shuffled = shuffled_check(
         shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance), _rng(trial, 12)
     )
+    recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
-        trial, compared, recommend(scores, compared), scores, probabilities, peers, crossing, matches, shuffled
+        trial, compared, recommendation, scores, probabilities, peers, crossing, matches, shuffled, mutual.answered
     )
 
 

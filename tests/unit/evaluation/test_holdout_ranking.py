@@ -124,14 +124,25 @@ def made_up(best: float, small: float, appeal: float, among: list[Contender]) ->
 
 
 def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
-    assert recommend(made_up(0.8, 0.7, 0.6, among), among).chosen == "probit"
-    cheaper = recommend(made_up(0.8, 0.8, 0.6, among), among)
+    assert recommend(made_up(0.8, 0.7, 0.6, among), among, {}).chosen == "probit"
+    cheaper = recommend(made_up(0.8, 0.8, 0.6, among), among, {})
     assert cheaper.chosen == "block-nk"
     assert set(cheaper.equals) == {"probit", "block-nk"}
-    humble = recommend(made_up(0.6, 0.6, 0.7, among), among)
+    humble = recommend(made_up(0.6, 0.6, 0.7, among), among, {})
     assert humble.chosen == APPEAL
     assert not humble.proven
-    assert not recommend(made_up(0.5, 0.5, 0.5, among), among).proven
+    assert not recommend(made_up(0.5, 0.5, 0.5, among), among, {}).proven
+
+
+@pytest.mark.parametrize("log_loss", [{"probit": 0.5}, {"probit": 0.5, "block-nk": 0.511}])
+def test_bytes_are_not_paid_for_with_log_loss(
+    among: list[Contender], log_loss: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kaczmatch.evaluation.measures.recommendation.FAR_SMALLER", 3)  # so few tags make no large states
+    equal = made_up(0.802, 0.8, 0.6, among)
+    spared = recommend(equal, among, log_loss)
+    assert (spared.chosen, spared.best, spared.costly) == ("probit", "probit", ["block-nk"])
+    assert recommend(equal, among, {"probit": 0.5, "block-nk": 0.505}).chosen == "block-nk"
 
 
 def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:

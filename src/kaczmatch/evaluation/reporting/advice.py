@@ -40,15 +40,33 @@ def _own_advice(result: EvaluationResult) -> list[str]:
         f"That is {signed(scores.mean_difference(found.chosen, APPEAL))} over appeal alone and {signed(scores.mean_difference(found.chosen, ALL_ONES))} over all-ones, which learns "
         f"nothing (mean over {len(times)} numbers of swipes, the same {scores.users:,} users, 95 % paired interval).",
     ]
+    sizes = {each.name: each.bytes_per_user for each in result.contenders}
     if found.chosen != found.best:
-        sizes = {each.name: each.bytes_per_user for each in result.contenders}
         words.append(
             f"{found.best} has the highest mean, but the difference of {signed(scores.mean_difference(found.best, found.chosen))} is within error, and "
-            f"{found.chosen} needs {sizes[found.chosen]:,} bytes per user instead of {sizes[found.best]:,}."
+            f"{found.chosen} needs {sizes[found.chosen]:,} bytes per user instead of {sizes[found.best]:,}. {_loss_words(result, found.chosen)}"
         )
+    elif found.costly:
+        words += [
+            f"{name} is within error of it and needs {sizes[name]:,} bytes per user instead of {sizes[found.best]:,}, but that has a price. {_loss_words(result, name)}"
+            for name in found.costly
+        ]
     elif len(found.equals) > 1:
         words.append(f"Within error of it: {listed([name for name in found.equals if name != found.chosen], ', ')}.")
     return words
+
+
+def _loss_words(result: EvaluationResult, name: str) -> str:
+    """What a smaller state costs in log-loss."""
+    mine, best = result.probabilities.of(name), result.probabilities.of(result.recommendation.best)
+    if best is None:
+        return "Neither of them is compared by log-loss: the best predicts no probabilities."
+    if mine is None:
+        return (
+            f"It predicts no probabilities, while {best.name} does, with a log-loss of {best.log_loss.mean:.4f} nats per swipe."
+        )
+    gap = mine.log_loss.mean - best.log_loss.mean
+    return f"Its log-loss is {mine.log_loss.mean:.4f} nats per swipe instead of {best.log_loss.mean:.4f} ({gap:+.4f})."
 
 
 def _nothing_learned(scores: BootstrapScores, best: str) -> list[str]:
