@@ -79,7 +79,7 @@ FAULTS = (
     Fault(
         "the other side's age range",
         "recommend/people/filters.py",
-        "        & (own_age >= candidates.youngest)\n",
+        "        & (greatest >= candidates.youngest)\n",
         "",
         "tests/unit/recommend/test_filters.py",
     ),

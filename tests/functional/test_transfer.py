@@ -68,7 +68,8 @@ def everything(context: Context, what: str) -> list[dict[str, Any]]:
 def test_what_is_exported_can_be_imported_and_is_the_same(town: Town, kind: str, tmp_path: Path) -> None:
     town.populate(6)
     strange = about_in_turn(2, name="=cmd|' /C calc'!A0", latitude=52.52, longitude=13.4, within_km=30.0, tags=frozenset(TAGS))
-    Profiles(town.context).put("p2", strange.model_copy(update={"features": {"activity": -0.25}})).result()
+    more = {"features": {"activity": -0.25}, "capacity": 3, "data": {"photos": ["=1+1|2"], "bio": "Zoë, 'ok'", "none": None}}
+    Profiles(town.context).put("p2", strange.model_copy(update=more)).result()
     Profiles(town.context).put("p4", about_in_turn(4, name="'t Hooft", tags=frozenset())).result()
     Profiles(town.context).pause("p5", True).result()
     for user, other in (("p0", "p1"), ("p1", "p0"), ("p2", "p3"), ("p3", "p0")):

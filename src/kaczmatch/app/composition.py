@@ -61,7 +61,13 @@ def open_store(settings: Settings) -> SqlStore:
 
 def service_config_of(settings: Settings) -> ServiceConfig:
     return ServiceConfig(
-        schema=Schema(settings.kinds, settings.minimum_age),
+        schema=Schema(
+            settings.kinds,
+            settings.minimum_age,
+            settings.age_required,
+            {kind: frozenset(others) for kind, others in settings.looks_for.items()},
+            settings.capacity,
+        ),
         cooldown=timedelta(days=settings.cooldown_days),
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
@@ -110,7 +116,7 @@ def experiment_of(settings: Settings) -> Experiment | None:
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
     context = Context(store, service_config_of(settings), clock, new_id)
-    Models(context).set_up(first_vocabulary(settings), settings.learner, settings.learner_settings)
+    Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
 
 

@@ -48,6 +48,7 @@ def warm_up(settings: Settings) -> None:
 
     unlimited = QuotaLimit(None, timedelta(days=1))  # small quotas must not keep the service from starting
     rules = replace(service_config_of(settings), swipes=unlimited, decks=unlimited, edits=unlimited)
+    rules = replace(rules, schema=replace(rules.schema, capacity={}))  # nor small capacities
     if rules.experiment is not None:
         rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, final
+from typing import Any, Final, final
 
 from pydantic import Field
 
 from kaczmatch.schemas.base import Id, RequestModel, ResponseModel
+from kaczmatch.schemas.problems import Problem
 
 LARGEST_DECK: Final = 100
 MOST_RANKED: Final = 1_000
+MOST_DECKS: Final = 50
 
 
 @final
@@ -26,11 +28,12 @@ class Card(ResponseModel):
 
     id: str = Field(description="The candidate.")
     name: str
-    age: int
+    age: int | None
     tags: tuple[str, ...]
     reason: str
     why: str
     fits: tuple[str, ...]
+    data: dict[str, Any]
 
 
 @final
@@ -47,9 +50,35 @@ class Deck(ResponseModel):
 
     id: str | None
     expires: datetime | None
+    size: int = Field(description="How many cards this deck was asked to have.")
+    size_ignored: bool = Field(description="True: the open deck was asked for with another size than this request.")
     cards: tuple[Card, ...]
     empty: str
     hints: tuple[Hint, ...]
+
+
+@final
+class DecksRequest(RequestModel):
+    """For whom decks are, and how many cards new ones should have."""
+
+    users: tuple[Id, ...] = Field(min_length=1, max_length=MOST_DECKS)
+    size: int | None = Field(default=None, ge=1, le=LARGEST_DECK)
+
+
+@final
+class DeckResult(ResponseModel):
+    """One person's deck, or why there is none."""
+
+    user: str
+    deck: Deck | None = None
+    problem: Problem | None = None
+
+
+@final
+class DeckResults(ResponseModel):
+    """One result per person, in the order asked for."""
+
+    results: tuple[DeckResult, ...]
 
 
 @final

@@ -77,7 +77,14 @@ class Settings(BaseSettings):
     kinds: Words = Field(
         default=("woman", "man", "non-binary"), min_length=1, description="What people can be and look for, comma-separated."
     )
-    minimum_age: int = Field(default=18, ge=0, le=120, description="Nobody younger takes part.")
+    looks_for: dict[str, tuple[str, ...]] = Field(
+        default={}, description="Whom people of a kind look for if their profile does not say it, by kind, as JSON."
+    )
+    capacity: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] = Field(
+        default={}, description="Open matches that people of a kind take at a time, by kind, as JSON; others take any number."
+    )
+    age_required: bool = Field(default=True, description="Whether everybody must say when they were born.")
+    minimum_age: int = Field(default=18, ge=0, le=120, description="Nobody younger takes part, of those whose age is known.")
     vocabulary: Path | None = Field(
         default=None, description="Tags of a new store: a file with one a line (features begin with ~); usually a general list."
     )

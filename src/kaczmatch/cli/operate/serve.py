@@ -47,8 +47,7 @@ def check(config: Path | None) -> None:
         for name, value in shown(settings).items():
             print(f"{name} = {json.dumps(value)}")
         sys.stdout.flush()
-        service_config_of(settings)
-        first_vocabulary(settings)
+        first_vocabulary(settings, service_config_of(settings).schema)
         learner(settings.learner, **settings.learner_settings)
         startable(settings)
 

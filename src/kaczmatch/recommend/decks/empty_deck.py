@@ -18,7 +18,8 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]
     """
     profile = eligible.profile
     if not profile.old_enough(eligible.day):
-        return f"one must be {profile.schema.minimum_age} to take part", ()
+        young = profile.born is not None
+        return f"one must be {profile.schema.minimum_age} to take part" if young else "one must say when one was born", ()
     if not len(eligible.view) or eligible.view.ids(eligible.view.all_numbers()) == [profile.id]:
         return "there is nobody else here yet", ()
     wider: dict[str, dict[str, Any]] = {

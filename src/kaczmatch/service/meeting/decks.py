@@ -102,7 +102,7 @@ class Decks:
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
             return OpenDeck(None, (), drawn.empty, drawn.hints)
-        return self._store(known, last, drawn, people, now, assignment)
+        return self._store(known, last, drawn, people, now, assignment, size)
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked or fit no more."""
@@ -161,6 +161,7 @@ class Decks:
         people: dict[str, Person],
         now: datetime,
         assignment: Assignment | None,
+        size: int,
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
         user, identifier, config = known.person.id, self.context.new_id(), self.context.config
@@ -191,6 +192,7 @@ class Decks:
             model=known.versions.model,
             eligible=drawn.eligible,
             min_propensity=drawn.min_propensity,
+            size=size,
             experiment="" if config.experiment is None else config.experiment.name,
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -10,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -31,6 +32,8 @@ from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure,
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
+MOST_SEARCHED: Final = 10_000  # people looked at per page of a search
+_AT_ONCE = 1_000
 _LONGEST_NAME = 80
 # Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
 _JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
@@ -108,6 +111,30 @@ class Profiles:
             raise nobody(user)
         return known
 
+    def people(self, *, begins: str = "", name: str = "", after: str = "", limit: int = 50) -> tuple[list[Person], str | None]:
+        """People by id: those whose id begins so and whose name contains `name`. And the id to go on after; None: that is all.
+
+        A name is looked for in so many people at a time, so a page can be short, or empty, before the end.
+        """
+        part, found = unicodedata.normalize("NFC", name).casefold(), list[Person]()
+        with self.context.store.read() as reader:
+            exact = reader.get(Person, begins) if begins and after < begins else None
+            page, last, looked = [] if exact is None else [exact], max(after, begins), 0
+            while looked < MOST_SEARCHED:
+                for person in page:
+                    if not person.id.startswith(begins):
+                        return found, None
+                    if part in person.name.casefold():
+                        found.append(person)
+                        if len(found) == limit:
+                            return found, person.id
+                    last = person.id
+                looked += len(page)
+                page = reader.find(Person, after=(last,), limit=_AT_ONCE if part else limit)
+                if not page:
+                    return found, None
+        return found, last
+
     def _check_not_held(self, transaction: Transaction, user: str) -> None:
         if transaction.get(HeldPerson, user) is not None:
             raise Conflict("an operator holds this person back")
@@ -154,13 +181,13 @@ def new_person(
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
     place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
-    features = vocabulary.vector(about.tags, about.features)
+    features = vocabulary.vector(about.tags, about.features, about.i_am)
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
         name=_checked_name(about.name),
         i_am=tuple(sorted(about.i_am)),
-        i_look_for=tuple(sorted(about.i_look_for)),
+        i_look_for=tuple(sorted(about.i_look_for or _usual(schema, about.i_am))),
         born=about.born,
         youngest=about.youngest,
         oldest=about.oldest,
@@ -168,16 +195,27 @@ def new_person(
         column=None if place is None else place.column,
         within_km=about.within_km,
         features=sparse.packed(features),
+        capacity=about.capacity,
+        data=json.dumps(about.data, ensure_ascii=False, separators=(",", ":")) if about.data else "",
         paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
     )
     profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
-    if age_on(about.born, today) > MAX_AGE:
+    if about.born is None and schema.age_required:
+        raise InvalidInput("born", "is missing; one must say when one was born to take part here")
+    if about.born is not None and age_on(about.born, today) > MAX_AGE:
         raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
+
+
+def _usual(schema: Schema, i_am: frozenset[str]) -> frozenset[str]:
+    found = schema.usually_looks_for(i_am)
+    if not found:
+        raise InvalidInput("i_look_for", "is missing, and the settings (looks_for) have no default for this kind")
+    return found
 
 
 def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profile:
@@ -188,7 +226,7 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
         features=features_of(person, vocabulary),
-        ages=(person.youngest, person.oldest),
+        ages=_ages(person),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
         schema=schema,
@@ -212,8 +250,8 @@ def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
         np.array([date_number(person.born) for person in people], np.int32),
-        np.array([person.youngest for person in people], np.uint8),
-        np.array([person.oldest for person in people], np.uint8),
+        np.array([_ages(person)[0] for person in people], np.uint8),
+        np.array([_ages(person)[1] for person in people], np.uint8),
         x,
         y,
         z,
@@ -226,6 +264,10 @@ def _point(row: int | None, column: int | None) -> Point:
     return NOWHERE if row is None or column is None else Location(row, column).point
 
 
+def _ages(person: Person) -> tuple[int, int]:
+    return person.youngest or 0, MAX_AGE if person.oldest is None else person.oldest
+
+
 def _within(person: Person) -> float:
     return math.inf if person.within_km is None else person.within_km
 
@@ -235,6 +277,11 @@ def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str
     values = features_of(person, vocabulary)
     used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
+
+
+def data_of(person: Person) -> dict[str, Any]:
+    """What the app keeps with a profile."""
+    return dict(json.loads(person.data)) if person.data else {}
 
 
 def _checked_name(name: str) -> str:

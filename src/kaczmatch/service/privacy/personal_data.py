@@ -24,7 +24,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.preferences import Preferences
-from kaczmatch.service.meeting.profiles import counters_of, tags_of
+from kaczmatch.service.meeting.profiles import counters_of, data_of, tags_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 HIDDEN_FIELDS: dict[type[Record], tuple[str, ...]] = {
@@ -49,7 +49,7 @@ def export(context: Context, user: str) -> dict[str, Any]:
         tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
         learned, counters = reader.get(StoredState, current.model, user), counters_of(reader, user)
         parts = {
-            "profile": _plain(person) | {"tags": tags, "features": features},
+            "profile": _plain(person) | {"tags": tags, "features": features, "data": data_of(person)},
             "counters": _plain(counters),
             "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in quota_usage(counters).items()],
             "learned": None if learned is None else _plain(learned),

@@ -44,6 +44,10 @@ def _object(cell: Any) -> Any:
     return {name: value for name, value in found.items() if not is_empty(value)} if isinstance(found, Mapping) else found
 
 
+def _json(cell: Any) -> Any:
+    return from_json(cell) if isinstance(cell, str) else cell
+
+
 def _day(cell: Any) -> Any:
     """Pydantic would take 19900101 for seconds since 1970."""
     if isinstance(cell, datetime):
@@ -91,7 +95,15 @@ class SwipeRow(_FileRow):
     id: TextId | None = None
 
 
-_SHAPED: Final = {"name": _text, "born": _day, "i_am": _list, "i_look_for": _list, "tags": _list, "features": _object}
+_SHAPED: Final = {
+    "name": _text,
+    "born": _day,
+    "i_am": _list,
+    "i_look_for": _list,
+    "tags": _list,
+    "features": _object,
+    "data": _json,
+}
 _FLAG: Final = TypeAdapter(bool)
 _NUMBER: Final = TypeAdapter(FeatureValue)
 

@@ -50,6 +50,7 @@ class StoredDeck(Record):
     model: int
     eligible: int
     min_propensity: float  # the smallest that anybody eligible had
+    size: int = 0  # asked for
     experiment: str = ""
     arm: str = ""
     unit: str = ""  # what was assigned to the arm; empty: the user

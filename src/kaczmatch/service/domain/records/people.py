@@ -25,9 +25,9 @@ class Person(Record):
     name: str
     i_am: tuple[str, ...]
     i_look_for: tuple[str, ...]
-    born: date
-    youngest: int
-    oldest: int
+    born: date | None
+    youngest: int | None
+    oldest: int | None
     row: int | None  # of the location's grid cell
     column: int | None
     within_km: float | None
@@ -35,6 +35,8 @@ class Person(Record):
     paused: bool
     created: datetime
     changed: datetime
+    capacity: int | None = None  # open matches at once; None: as the settings say for the kind
+    data: str = ""  # the app's own, as JSON; empty: nothing
 
 
 @final
