@@ -30,6 +30,7 @@ import numpy as np
 
 import kaczmatch
 from kaczmatch.core.vectors import unit_rows
+from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.policy import Always, DeckPlan
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
@@ -140,7 +141,7 @@ def ours(people: People) -> tuple[dict[str, Party], CandidateIndex]:
 
     def deck(viewer: Profile) -> list[int]:
         me = Viewer(viewer, RULE, people.states([viewer.id])[0])
-        cards = recommender.deck(me, DECK, now=NOW, rng=rng, recent=people.met[viewer.id]).cards
+        cards = recommender.deck(me, DECK, now=NOW, rng=rng, answers=Answers(passed=people.met[viewer.id])).cards
         return [int(card.id) for card in cards]  # type: ignore[call-overload]
 
     def search(viewer: Profile) -> list[int]:

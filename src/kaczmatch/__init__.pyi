@@ -25,6 +25,7 @@ from .recommend.decks.deck import Card as Card
 from .recommend.decks.deck import Deck as Deck
 from .recommend.decks.deck import FilterHint as FilterHint
 from .recommend.decks.deck import Reason as Reason
+from .recommend.decks.eligible import Answers as Answers
 from .recommend.decks.exposure import Exposure as Exposure
 from .recommend.decks.exposure import gini as gini
 from .recommend.decks.exposure import top_share as top_share

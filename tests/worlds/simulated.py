@@ -53,7 +53,7 @@ class SimulatedTown(Town):
         rng, likes, cards = np.random.default_rng(99), 0.0, 0
         with self.context.store.read() as reader:
             for one in Hindsight(self.context, reader, policy).past_decks():
-                same: dict[str, Any] = {"blocked": one.matched_or_blocked, "recent": one.last_decided}
+                same: dict[str, Any] = {"blocked": one.matched_or_blocked, "answers": one.answers}
                 same |= {"admirers": one.admirers, "experience": one.experience}
                 same |= {"now": one.deck.at, "rng": rng, "exposure": one.exposure}
                 for _ in range(deals):

@@ -69,6 +69,7 @@ def service_config_of(settings: Settings) -> ServiceConfig:
             settings.capacity,
         ),
         cooldown=timedelta(days=settings.cooldown_days),
+        repeats=settings.repeats,
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),

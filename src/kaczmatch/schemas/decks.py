@@ -46,7 +46,10 @@ class Hint(ResponseModel):
 
 @final
 class Deck(ResponseModel):
-    """Cards in the order to show them. Without cards, `empty` says why and `hints` say what would help."""
+    """Cards in the order to show them. Without cards, `empty` says why and `hints` say what would help.
+
+    `next_at` says when the first cooldown ends after which somebody can be shown again; null where none is known.
+    """
 
     id: str | None
     expires: datetime | None
@@ -55,6 +58,7 @@ class Deck(ResponseModel):
     cards: tuple[Card, ...]
     empty: str
     hints: tuple[Hint, ...]
+    next_at: datetime | None
 
 
 @final

@@ -100,7 +100,10 @@ class Settings(BaseSettings):
     session_minutes: Minutes = Field(default=30.0, description="Silence that ends a session.")
     cooldown_days: Days = Field(
         default=14.0,
-        description="How long somebody decided on is not shown again, unless fewer others are left than a deck takes.",
+        description="How long somebody who was passed or skipped is not shown again.",
+    )
+    repeats: bool = Field(
+        default=False, description="Show people who were passed again after the cooldown, when nobody new is left."
     )
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.decks.deck import Reason
-from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
+from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, in_cooldown
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, Experience, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -55,35 +55,44 @@ def allowed_ids(people: Any, viewer: Any, blocked: Any = frozenset()) -> set[Any
 @given(data=st.data())
 @settings(max_examples=25)
 def test_nobody_is_shown_who_must_not_be(people: Any, policy: str, data: Any) -> None:
-    """Against the brute-force filters, whatever is blocked, recent or admired, relaxed or not."""
+    """Against the brute-force filters, whatever is blocked, answered or admired, relaxed or not, repeated or not."""
     viewer = data.draw(st.integers(0, 299))
     blocked = data.draw(st.sets(st.integers(0, 299), max_size=150))
-    met = data.draw(st.dictionaries(st.integers(0, 299), st.integers(0, 40), max_size=150))
-    recent = {identifier: NOW - timedelta(days=days) for identifier, days in met.items()}
+    most = data.draw(st.sampled_from([20, 150, 300]))
+    met = data.draw(st.dictionaries(st.integers(0, 299), st.tuples(st.sampled_from("lps"), st.integers(0, 40)), max_size=most))
+    when = {identifier: NOW - timedelta(days=days) for identifier, (_, days) in met.items()}
+    liked, passed, skipped = ({i for i, (said, _) in met.items() if said == kind} for kind in "lps")
+    answers = Answers(liked=liked, passed={i: when[i] for i in passed}, skipped={i: when[i] for i in skipped})
     admirers = data.draw(st.sets(st.integers(0, 350), max_size=60))
-    size = data.draw(st.integers(1, 40))
-    deck = people.recommender(policy=POLICIES[policy], private_order=False).deck(
+    size, repeats = data.draw(st.integers(1, 40)), data.draw(st.booleans())
+    deck = people.recommender(policy=POLICIES[policy], private_order=False, repeats=repeats).deck(
         people.viewer(viewer),
         size,
         now=NOW,
         rng=np.random.default_rng(data.draw(st.integers(0, 99))),
         blocked=blocked,
-        recent=recent,
+        answers=answers,
         admirers=admirers,
         exposure=Exposure(),
     )
-    passes = allowed_ids(people, viewer, blocked)
-    cool = {identifier for identifier, days in met.items() if days < 14}
-    shown = [card.id for card in deck.cards]
-    assert len(shown) == len(set(shown)) <= size
-    assert set(shown) <= passes
-    assert deck.eligible == len(passes - cool)
-    relaxed = {card.id for card in deck.cards if card.reason is Reason.RELAXED}
-    assert set(shown) & cool == relaxed
-    assert len(relaxed) == max(0, min(size - deck.eligible, len(passes & cool)))
-    assert len(shown) == min(size, len(passes))
-    waited = sorted(passes & cool, key=lambda identifier: recent[identifier])
-    assert {recent[i] for i in relaxed} <= {recent[i] for i in waited[: len(relaxed)]}
+    passes = allowed_ids(people, viewer, blocked) - liked
+    cool = {identifier for identifier, (said, days) in met.items() if said != "l" and days < 14}
+    new, old = passes - passed - cool, (passes & passed) - cool
+    shown = {card.id: card.reason for card in deck.cards}
+    assert len(shown) == len(deck.cards) <= size
+    assert deck.eligible == len(new)
+    again = [i for i, reason in shown.items() if reason in (Reason.REPEAT, Reason.RELAXED)]
+    assert set(shown) - set(again) <= new
+    assert len(shown) - len(again) == min(size, len(new))
+    relaxed = policy == "paper"
+    waiting = sorted(old, key=when.__getitem__) + (sorted(passes & cool, key=when.__getitem__) if relaxed else [])
+    room = size - len(new) if relaxed else size if repeats and not new else 0
+    expected = waiting[: max(room, 0)]
+    assert sorted(when[i] for i in again) == sorted(when[i] for i in expected)  # of the same moment, either will do
+    assert all(shown[i] is (Reason.REPEAT if i in old else Reason.RELAXED) for i in again)
+    if not shown:
+        ends = [when[i] + COOLDOWN for i in passes & cool if i in skipped or repeats]
+        assert deck.next_at == min(ends, default=None)
     assert all(0.0 < card.propensity <= 1.0 for card in deck.cards)
     scores = [card.score for card in deck.cards]
     assert scores == sorted(scores, reverse=True)
@@ -108,7 +117,13 @@ def test_the_stated_probability_of_a_card_comes_true(crowd: Callable[..., Any], 
     counts, weighed = dict.fromkeys(pool, 0), dict.fromkeys(pool, 0.0)
     for _ in range(rounds):
         deck = recommender.deck(
-            small.viewer(viewer), size, now=NOW, rng=rng, admirers=pool[2:6], exposure=exposure, recent={pool[-1]: NOW}
+            small.viewer(viewer),
+            size,
+            now=NOW,
+            rng=rng,
+            admirers=pool[2:6],
+            exposure=exposure,
+            answers=Answers(passed={pool[-1]: NOW}),
         )
         assert len(deck.cards) == size
         for card in deck.cards:
@@ -136,7 +151,8 @@ def test_probabilities_of_people_who_were_not_dealt_come_true_too(crowd: Callabl
     exposure, everybody, rounds = Exposure(cap=1.0), [*small.profiles, "nobody"], 250
     exposure.record(pool[:3] * 9, NOW)
     told, dealt = np.zeros(len(everybody)), np.zeros(len(everybody))
-    arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure, "recent": {pool[-1]: NOW}}
+    arguments: dict[str, Any] = {"now": NOW, "rng": rng, "admirers": pool[2:6], "exposure": exposure}
+    arguments["answers"] = Answers(passed={pool[-1]: NOW})
     for _ in range(rounds):
         seen = recommender.simulate(small.viewer(viewer), 6, everybody, **arguments)
         told += seen.propensities
@@ -348,8 +364,12 @@ def test_a_viewer_of_another_learner_is_refused(people: Any) -> None:
         people.recommender().deck(people.viewer(0), 0, now=NOW, rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="blocked: must be a collection"):
         people.recommender().deck(people.viewer(0), 5, now=NOW, rng=np.random.default_rng(0), blocked="bob")
-    with pytest.raises(InvalidInput, match="recent: 4: must be a time"):
-        people.recommender().deck(people.viewer(0), 5, now=NOW, rng=np.random.default_rng(0), recent={4: NOW.date()})
+    with pytest.raises(InvalidInput, match="answers: 4: must be a time"):
+        people.recommender().deck(
+            people.viewer(0), 5, now=NOW, rng=np.random.default_rng(0), answers=Answers(passed={4: NOW.date()})
+        )  # type: ignore[dict-item]
+    with pytest.raises(InvalidInput, match="liked: must be a collection"):
+        Answers(liked="bob")
     with pytest.raises(InvalidInput, match="cooldown"):
         people.recommender(cooldown=14)
     with pytest.raises(InvalidInput, match="did you mean 'harmonic'"):

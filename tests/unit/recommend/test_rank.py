@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, learner
+from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers
 from kaczmatch.recommend.decks.rank import rank
 from kaczmatch.recommend.explanation import explain
 from kaczmatch.recommend.people.filters import FilterColumns, all_filters
@@ -34,7 +35,7 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
         rng=np.random.default_rng(0),
         appeal=[people.appeal[i] for i in people.profiles],
         blocked=[5],
-        recent={7: NOW - timedelta(days=1)},
+        answers=Answers(liked=[9], passed={7: NOW - timedelta(days=1)}, skipped={8: NOW - COOLDOWN}),
     )
     flags = all_filters(viewer.profile, FilterColumns.from_profiles(others, DATING), NOW.date(), {5})
     reasons = dict(found.left_out)
@@ -43,8 +44,10 @@ def test_everybody_is_ranked_or_left_out_with_reasons(crowd: Callable[..., Any],
     assert "self" in reasons[0]
     assert "blocked" in reasons[5]
     assert "cooldown" in reasons[7]
+    assert "liked" in reasons[9]
+    assert "cooldown" not in reasons.get(8, ())
     for i, why in reasons.items():
-        assert set(why) - {"cooldown"} == {name for name, passes in flags.items() if not passes[i]}
+        assert set(why) - {"cooldown", "liked"} == {name for name, passes in flags.items() if not passes[i]}
     scores = dict(found.ranked)
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     fuse = FUSIONS["product" if slug.startswith("probit") else "geometric"]

@@ -171,7 +171,7 @@ def test_what_comes_after_the_window_does_not_count() -> None:
 
 
 def test_arms_in_blocks_of_time_are_counted_by_the_block() -> None:
-    town = SimulatedTown(3, couples=6, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
+    town = SimulatedTown(3, couples=6, deck_size=1, experiment=trial(assigned=Assigned.TIME, block=timedelta(days=1)))
     for _ in range(4):
         town.day()
     town.wait(days=2)

@@ -71,13 +71,11 @@ def test_hindsight_is_what_was_seen_then() -> None:
         assert one.viewer.state == then.viewer.state
         assert one.viewer.learner == then.viewer.learner
         assert one.viewer.appeal == pytest.approx(then.viewer.appeal)
-        assert (one.matched_or_blocked, one.last_decided, one.admirers) == (
-            then.matched_or_blocked,
-            then.last_decided,
-            then.admirers,
-        )
+        assert (one.matched_or_blocked, one.admirers) == (then.matched_or_blocked, then.admirers)
+        assert one.answers == then.answers
         assert one.experience.swipes == known.tracked.swipes
     assert any(one.admirers for one in met)
+    assert any(one.answers.liked and one.answers.passed for one in met)
     assert any(one.matched_or_blocked for one in met)
     assert {one.deck.model for one in met} == {1, 2}
 

@@ -60,7 +60,7 @@ def test_a_later_decision_undone_gives_back_the_one_before(town: Town) -> None:
     town.swipe("w0", "m0", "like")
     town.wait(days=15)
     before = [one for one in town.find(LatestDecision) if one.user == "w0"]
-    town.swipe("w0", "m0", "pass", id="oops")
+    town.import_swipe("w0", "m0", "pass", id="oops")
     town.undoing.undo("w0", "oops").result()
     after = [one for one in town.find(LatestDecision) if one.user == "w0"]
     assert [(one.decision, one.at, one.swipe) for one in after] == [(one.decision, one.at, one.swipe) for one in before]

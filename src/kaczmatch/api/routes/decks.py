@@ -97,4 +97,5 @@ def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
         ),
         empty=opened.empty,
         hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.hints),
+        next_at=opened.next_at,
     )

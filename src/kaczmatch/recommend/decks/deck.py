@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import final
 
@@ -16,7 +17,8 @@ class Reason(StrEnum):
 
     SAMPLED = "sampled"  # chosen by the sampler
     EXPLORED = "explored"  # drawn uniformly, so that everybody is shown to somebody
-    RELAXED = "relaxed"  # in cooldown, but nobody else was left
+    REPEAT = "repeat"  # passed before, longer ago than the cooldown; nobody new was left
+    RELAXED = "relaxed"  # in cooldown, but too few others were left
 
 
 @final
@@ -48,8 +50,9 @@ class FilterHint:
 class Deck:
     """Cards in the order to show them.
 
-    `eligible` people could have been shown, each with a propensity of at least `min_propensity`.
-    In an empty deck, `empty` says why, and `hints` which filter to widen, the most helpful first.
+    `eligible` new people could have been shown, each with a propensity of at least `min_propensity`.
+    In an empty deck, `empty` says why, and `hints` which filter to widen, the most helpful first. `next_at` is the end of the
+    first cooldown after which somebody can be shown again.
     """
 
     cards: tuple[Card, ...]
@@ -59,6 +62,7 @@ class Deck:
     empty: str = ""
     hints: tuple[FilterHint, ...] = ()
     min_propensity: float = 1.0
+    next_at: datetime | None = None
 
 
 @final

@@ -33,9 +33,10 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]
 
     single = [FilterHint(name, people(change)) for name, change in wider.items()]
     helpful = sorted((hint for hint in single if hint.people), key=lambda hint: -hint.people)
+    why = "everybody who fits has been answered" if eligible.everybody_was_answered() else "nobody passes the filters"
     if helpful:
-        return f"nobody passes the filters; widening {helpful[0].filter!r} would help most", tuple(helpful)
+        return f"{why}; widening {helpful[0].filter!r} would help most", tuple(helpful)
     together = people({name: value for change in wider.values() for name, value in change.items()})
     if together:
-        return "nobody passes the filters; only widening several of them would help", (FilterHint("several", together),)
-    return "nobody is left who fits and looks for somebody like you", ()
+        return f"{why}; only widening several of them would help", (FilterHint("several", together),)
+    return why if eligible.everybody_was_answered() else "nobody is left who fits and looks for somebody like you", ()

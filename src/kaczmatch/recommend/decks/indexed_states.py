@@ -30,9 +30,13 @@ class IndexedStates:
         self._states: dict[Hashable, State] = {}
         self._start = self._grown(learner.start(prior))
 
-    def recommender(self, policy: Policy, *, fusion: str = "", cooldown: timedelta = COOLDOWN) -> Recommender:
+    def recommender(
+        self, policy: Policy, *, fusion: str = "", cooldown: timedelta = COOLDOWN, repeats: bool = False
+    ) -> Recommender:
         """Who deals by a policy. Several may deal from the same people."""
-        return Recommender(index=self.index, states=self.states_of, policy=policy, fusion=fusion, cooldown=cooldown)
+        return Recommender(
+            index=self.index, states=self.states_of, policy=policy, fusion=fusion, cooldown=cooldown, repeats=repeats
+        )
 
     def states_of(self, ids: Sequence[Hashable]) -> list[State]:
         return [self._states.get(identifier, self._start) for identifier in ids]

@@ -29,7 +29,8 @@ class DeckPlan:
     """How one deck is drawn.
 
     `uniform_floor` is the share of cards drawn uniformly, `admirer_quota` the largest share for people who liked the viewer. With
-    `exposure_capped`, people over the exposure cap come last.
+    `exposure_capped`, people over the exposure cap come last. With `cooldown_relaxed`, people in cooldown fill a deck for which
+    too few others are left, the longest ago first.
     """
 
     sampler: Sampler
@@ -37,6 +38,7 @@ class DeckPlan:
     uniform_floor: float = 0.0
     admirer_quota: float = 0.0
     exposure_capped: bool = False
+    cooldown_relaxed: bool = False
 
     def __post_init__(self) -> None:
         check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
@@ -70,7 +72,10 @@ class Always(Policy):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperPolicy(Policy):
-    """Row norms for new users, cosine from 200 swipes, back to row norms while the last two Δs are below 0.7."""
+    """Row norms for new users, cosine from 200 swipes, back to row norms while the last two Δs are below 0.7.
+
+    The cooldown is relaxed where too few others are left (paper, section 6.4).
+    """
 
     slug: ClassVar[str] = "paper"
 
@@ -82,13 +87,16 @@ class PaperPolicy(Policy):
         check_number("min_stability", self.min_stability, low=-1.0, high=1.0)
 
     def plan(self, experience: Experience) -> DeckPlan:
-        if experience.swipes < self.cosine_from_swipes:
-            return DeckPlan(sampler=RowNorm(), reason=f"{experience.swipes} swipes so far, fewer than {self.cosine_from_swipes}")
+        sampler: Sampler = RowNorm()
         last = experience.stability[-2:]
-        if len(last) == 2 and max(last) < self.min_stability:
+        if experience.swipes < self.cosine_from_swipes:
+            reason = f"{experience.swipes} swipes so far, fewer than {self.cosine_from_swipes}"
+        elif len(last) == 2 and max(last) < self.min_stability:
             shown = " and ".join(f"{value:.2f}" for value in last)
-            return DeckPlan(sampler=RowNorm(), reason=f"the taste is moving: Δs {shown}, both below {self.min_stability}")
-        return DeckPlan(sampler=Cosine(), reason=f"{experience.swipes} swipes so far, at least {self.cosine_from_swipes}")
+            reason = f"the taste is moving: Δs {shown}, both below {self.min_stability}"
+        else:
+            sampler, reason = Cosine(), f"{experience.swipes} swipes so far, at least {self.cosine_from_swipes}"
+        return DeckPlan(sampler=sampler, reason=reason, cooldown_relaxed=True)
 
 
 @final

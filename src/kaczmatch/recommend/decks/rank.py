@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import final
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.decks.eligible import COOLDOWN, in_cooldown
+from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, in_cooldown
 from kaczmatch.recommend.people.filters import FilterColumns, all_filters
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.samplers.contract import descending
@@ -39,19 +39,24 @@ def rank(
     fused_by: str | None = None,
     appeal: ArrayLike | None = None,
     blocked: Collection[Hashable] = (),
-    recent: Mapping[Hashable, datetime] | None = None,
+    answers: Answers = Answers(),  # noqa: B008
     cooldown: timedelta = COOLDOWN,
 ) -> RankedCandidates:
-    """Score and order `candidates`, whose states come in the same order. Ties are broken at random."""
+    """Score and order `candidates`, whose states come in the same order. Ties are broken at random.
+
+    People whose like is open and people in cooldown are left out. Whoever was passed before the cooldown is ranked.
+    """
     if len(states) != len(candidates):
         raise InvalidInput("states", f"there are {len(states)} for {len(candidates)} candidates")
     fuse = fusion(fused_by or default_fusion(viewer.learner))
     if not candidates:
         return RankedCandidates((), ())
-    cool = set(in_cooldown(recent or {}, now, cooldown))
+    cool = {*in_cooldown(answers.passed, now, cooldown), *in_cooldown(answers.skipped, now, cooldown)}
+    liked = set(answers.liked)
     flags = all_filters(
         viewer.profile, FilterColumns.from_profiles(candidates, viewer.profile.schema), now.astimezone(UTC).date(), set(blocked)
     )
+    flags["liked"] = np.array([profile.id not in liked for profile in candidates], np.bool_)
     flags["cooldown"] = np.array([profile.id not in cool for profile in candidates], np.bool_)
     ok = np.logical_and.reduce(list(flags.values()))
     left_out = [

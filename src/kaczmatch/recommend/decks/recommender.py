@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import final
@@ -14,7 +14,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, max_uniform_cards
 from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
-from kaczmatch.recommend.decks.eligible import COOLDOWN, EligiblePeople
+from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, EligiblePeople
 from kaczmatch.recommend.decks.empty_deck import explain_empty
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import DeckPlan, Experience, MutualPolicy, Policy
@@ -32,6 +32,8 @@ _NOBODY: PersonNumbers = np.empty(0, np.int32)
 class Recommender:
     """Makes decks from an index, a policy and everybody's states, which `states` looks up by identifier.
 
+    With `repeats`, people passed before the cooldown come again when nobody new is left, the longest ago first.
+
     With `private_order`, a deck is ordered by the viewer's side alone. An order by both sides would let a viewer who changes
     tags again and again work out what others like.
     """
@@ -41,6 +43,7 @@ class Recommender:
     policy: Policy = field(default_factory=MutualPolicy)
     fusion: str = ""  # the learner's default where none is given
     cooldown: timedelta = COOLDOWN
+    repeats: bool = False
     private_order: bool = True
 
     def __post_init__(self) -> None:
@@ -58,32 +61,33 @@ class Recommender:
         now: datetime,
         rng: np.random.Generator,
         blocked: Collection[Hashable] = (),
-        recent: Mapping[Hashable, datetime] | None = None,
+        answers: Answers = Answers(),  # noqa: B008
         admirers: Collection[Hashable] = (),
         experience: Experience = Experience(),  # noqa: B008
         exposure: Exposure | None = None,
     ) -> Deck:
         """Up to `size` people for `viewer`.
 
-        `blocked` people are never shown: those who blocked the viewer or were blocked, matched or reported. `recent` is when the
-        viewer last met each person. `admirers` have liked the viewer.
+        `blocked` people are never shown: those who blocked the viewer or were blocked, matched or reported. `admirers` have liked
+        the viewer. As long as somebody is left whom the viewer has not answered, nobody else is shown, even if the deck is short.
         """
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
         with self.index.reading() as view:
-            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
             draft.read_candidates(eligible, admirers, rng)
-            if not draft.eligible and not len(eligible.in_cooldown):
-                return Deck((), self.policy.slug, plan, 0, *explain_empty(eligible))
+            if not draft.eligible and not len(draft.again):
+                next_at = eligible.next_at(self.cooldown, repeats=self.repeats)
+                return Deck((), self.policy.slug, plan, 0, *explain_empty(eligible), next_at=next_at)
         # The index is unlocked by now: writers do not wait while states are looked up.
         shown, dealt = draft.deal(rng)
         scores, own = draft.scores(shown)
         uniform = is_in(shown.numbers, dealt.uniform).tolist()
-        propensities = [*dealt.propensities.tolist(), *[1.0] * len(draft.in_cooldown)]
-        mutual, fresh = scores.tolist(), len(dealt.numbers)
+        propensities = [*dealt.propensities.tolist(), *[1.0] * len(draft.again)]
+        mutual, new = scores.tolist(), len(dealt.numbers)
         cards = [
-            _card(shown.ids[i], plan, propensities[i], mutual[i], uniform[i], i >= fresh)
+            _card(shown.ids[i], plan, propensities[i], mutual[i], uniform[i], draft.again_reasons[i - new] if i >= new else None)
             for i in descending(own if self.private_order else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity)
@@ -97,7 +101,7 @@ class Recommender:
         now: datetime,
         rng: np.random.Generator,
         blocked: Collection[Hashable] = (),
-        recent: Mapping[Hashable, datetime] | None = None,
+        answers: Answers = Answers(),  # noqa: B008
         admirers: Collection[Hashable] = (),
         experience: Experience = Experience(),  # noqa: B008
         exposure: Exposure | None = None,
@@ -109,15 +113,15 @@ class Recommender:
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
         with self.index.reading() as view:
-            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, recent or {}, self.cooldown)
+            eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
             draft.read_candidates(eligible, admirers, rng)
             known = view.candidate_rows(eligible.eligible_among(asked))
         shown, dealt = draft.deal(rng)
         propensities = dict(zip(known.ids, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(
-            draft.in_cooldown.ids, 1.0
+            draft.again.ids, 1.0
         )
-        known = known.concatenate(draft.in_cooldown)
+        known = known.concatenate(draft.again)
         forward = dict(zip(known.ids, viewer.forward(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
         return SimulatedDeck(
             tuple(shown.ids),
@@ -155,7 +159,8 @@ class _DeckInProgress:
     main: CandidateRows
     admirers: CandidateRows
     uniform: CandidateRows  # drawn uniformly from all eligible people
-    in_cooldown: CandidateRows  # shown although in cooldown, because too few others are eligible
+    again: CandidateRows  # shown although the viewer has met them
+    again_reasons: list[Reason]  # of each of them
     entry_probability: Vector  # the probability with which each of `main` entered
     eligible: int
 
@@ -189,16 +194,23 @@ class _DeckInProgress:
             parts = WeightedPool(main, pools[0], self.entry_probability), WeightedPool(admiring, pools[1], np.ones(len(admiring)))
             self._deal = deal(self.plan, size, self.eligible, *parts, rng.permutation(main), rng)
             main, admiring = self._deal.numbers, _NOBODY
-        in_cooldown = eligible.in_cooldown[: max(size - self.eligible, 0)]
-        self.main, self.admirers, self.uniform, self.in_cooldown = (
-            view.candidate_rows(numbers) for numbers in (main, admiring, uniform, in_cooldown)
+        again = self._met_again(eligible)
+        self.again_reasons = [Reason.REPEAT if old else Reason.RELAXED for old in is_in(again, eligible.repeats).tolist()]
+        self.main, self.admirers, self.uniform, self.again = (
+            view.candidate_rows(numbers) for numbers in (main, admiring, uniform, again)
         )
 
+    def _met_again(self, eligible: EligiblePeople) -> PersonNumbers:
+        """Whom the viewer has met, the longest ago first: in a deck of their own, or to fill one where the policy relaxes."""
+        if self.plan.cooldown_relaxed:
+            return np.concatenate([eligible.repeats, eligible.in_cooldown])[: max(self.size - self.eligible, 0)]
+        return eligible.repeats[: self.size] if self.recommender.repeats and not self.eligible else _NOBODY
+
     def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
-        """The people of the deck, those in cooldown last; and how all others were dealt."""
+        """The people of the deck, those met before last; and how all others were dealt."""
         if self.eligible <= self.size:
             certain = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
-            return self.main.concatenate(self.in_cooldown), certain
+            return self.main.concatenate(self.again), certain
         dealt = self._deal
         if dealt is None:
             self._pool = self.pool(self.main)
@@ -257,9 +269,9 @@ def _first_stage(
     return np.concatenate([admiring, drawn]), np.append(np.ones(len(admiring)), np.full(size, size / len(others)))
 
 
-def _card(identifier: Hashable, plan: DeckPlan, propensity: float, score: float, uniform: bool, relaxed: bool) -> Card:
-    if relaxed:
-        return Card(identifier, Reason.RELAXED, "met before, the longest ago first: nobody new is left", propensity, score)
+def _card(identifier: Hashable, plan: DeckPlan, propensity: float, score: float, uniform: bool, again: Reason | None) -> Card:
+    if again is not None:
+        return Card(identifier, again, "met before, the longest ago first: nobody new is left", propensity, score)
     if uniform:
         return Card(identifier, Reason.EXPLORED, "drawn at random, so that everybody is seen by somebody", propensity, score)
     return Card(identifier, Reason.SAMPLED, plan.sampler.why, propensity, score)

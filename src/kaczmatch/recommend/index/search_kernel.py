@@ -55,6 +55,7 @@ def search_chunks(
     viewer: ViewerWeights,
     want: int,
     last: Bits,
+    excluded: Bits,
     turns: Integers,
     counts: NDArray[np.int32],
 ) -> tuple[Float32s, Integers]:
@@ -62,7 +63,7 @@ def search_chunks(
 
     A rank is the place in the order of `chunks`, which breaks ties. Several threads may share the same `turns`: each takes the
     next chunk that nobody has taken. The best of all their results do not depend on who took which. People in `last` come after
-    everybody else.
+    everybody else. Those in `excluded` are counted only.
     """
     flags, backward, score = np.zeros(CHUNK, np.uint8), np.ones(CHUNK, np.float32), np.empty(CHUNK, np.float32)
     eights = flags.view(np.uint64)
@@ -87,7 +88,7 @@ def search_chunks(
             if eights[eight] == 0:  # nearly always, once the limit is up
                 continue
             for i in range(8 * eight, min(8 * eight + 8, rows)):
-                if flags[i]:
+                if flags[i] and not bit_is_set(excluded, c.person[chunk, i]):
                     value = score[i] - _PENALTY if bit_is_set(last, c.person[chunk, i]) else score[i]
                     if value > limit:
                         kept[n], ranks[n] = value, k * CHUNK + i

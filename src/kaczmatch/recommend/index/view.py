@@ -128,18 +128,25 @@ class IndexView:
         return SearchFilter(query, np.array(list(dict.fromkeys(chain.from_iterable(runs))), np.int64))
 
     def search(
-        self, sought: SearchFilter, weights: ViewerWeights, want: int, rng: np.random.Generator, last: Bits = NO_BITS
+        self,
+        sought: SearchFilter,
+        weights: ViewerWeights,
+        want: int,
+        rng: np.random.Generator,
+        last: Bits = NO_BITS,
+        excluded: Bits = NO_BITS,
     ) -> SearchResult:
-        """Everybody who passes the filters, and about the `want` best of them by rounded scores.
+        """How many pass the filters, and about the `want` best of them by rounded scores.
 
-        People in `last` come after all others. Chunks are read in random order, so ties are broken at random.
+        People in `last` come after all others. Those in `excluded` are counted, but never among the best.
+        Chunks are read in random order, so ties are broken at random.
         """
         chunks, table = rng.permutation(sought.chunks), self._table
         turns, counts = np.zeros(1, np.int64), np.empty(len(chunks), np.int32)
 
         def best() -> tuple[Float32s, NDArray[np.int64]]:
             return search_kernel.search_chunks(
-                table.columns, chunks, table.kind, table.used, sought.query, weights, want, last, turns, counts
+                table.columns, chunks, table.kind, table.used, sought.query, weights, want, last, excluded, turns, counts
             )
 
         parts = run_shared(best, _helpers(chunks))

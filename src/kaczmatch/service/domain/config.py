@@ -29,6 +29,7 @@ class ServiceConfig:
 
     schema: Schema = DATING
     cooldown: timedelta = COOLDOWN
+    repeats: bool = False  # of people who were passed, after the cooldown, when nobody new is left
     deck_size: int = 32  # the largest that may be asked for is 100
     deck_life: timedelta = timedelta(hours=1)
     session_silence: timedelta = timedelta(minutes=30)

@@ -7,13 +7,14 @@ by another learner too. What the log does not keep is taken as it is now: profil
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import final
 
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import Experience, Policy
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -36,7 +37,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.profiles import profile_of
-from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS
+from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS, answers
 
 
 @final
@@ -49,7 +50,7 @@ class PastDeck:
     viewer: Viewer
     experience: Experience
     matched_or_blocked: frozenset[str]
-    last_decided: dict[Hashable, datetime]
+    answers: Answers
     admirers: tuple[str, ...]
     recommender: Recommender
     exposure: Exposure  # of everybody, until then
@@ -79,7 +80,7 @@ class Hindsight:
             self._matched_or_blocked[block.user].append((block.at, block.other))
             self._matched_or_blocked[block.other].append((block.at, block.user))
         self._past: list[Event] = []
-        self._last_decided: dict[str, dict[Hashable, datetime]] = defaultdict(dict)
+        self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
         self._appeal_changed: set[str] = set()
@@ -110,7 +111,7 @@ class Hindsight:
             Viewer(profile, states.fold.learner, states.state(user), self._appeal(user, deck.at)),
             Experience(tracked.swipes, tracked.stability),
             frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
-            {other: at for other, at in self._last_decided[user].items() if at > deck.at - rules.cooldown},
+            answers((other, decision, at) for other, (decision, at) in self._decided[user].items()),
             tuple(reversed(self._admirers[user]))[:MOST_ADMIRERS],
             states.recommender,
             self._exposure,
@@ -144,13 +145,15 @@ class Hindsight:
         self._past.append(event)
         if self._past_states is not None:
             self._past_states.apply_event(event)
-        if event.kind != EventKind.SWIPED or event.candidate is None:
+        if event.kind != EventKind.SWIPED or event.candidate is None or event.decision is None:
             return
         user, other, liked = event.user, event.candidate, event.decision == Decision.LIKE
-        self._last_decided[user][other] = max(event.at, self._last_decided[user].get(other, event.at))
-        self._admirers[other].pop(user, None)
-        if liked:
-            self._admirers[other][user] = None
+        before = self._decided[user].get(other)
+        if before is None or not event.imported or event.at >= before[1]:  # as in `standing_decisions`
+            self._decided[user][other] = event.decision, event.at
+            self._admirers[other].pop(user, None)
+            if liked:
+                self._admirers[other][user] = None
         if event.decision != Decision.SKIP:
             mine, theirs = (self._counters.get(one, PersonCounters(user=one)) for one in (user, other))
             said = rating_evidence(mine, liked=liked)

@@ -86,7 +86,7 @@ class _Rows:
                 now=deck.at,
                 rng=rng,
                 blocked=past.matched_or_blocked,
-                recent=past.last_decided,
+                answers=past.answers,
                 admirers=past.admirers,
                 experience=past.experience,
                 exposure=past.exposure,

@@ -20,6 +20,7 @@ _MOST_TAGS: Final = 3
 _WITHOUT_TAGS: Final = {
     Reason.SAMPLED: "you are likely to get along, as far as one can tell yet",
     Reason.EXPLORED: "you are likely to get along, as far as one can tell yet",
+    Reason.REPEAT: "you passed before, and nobody new is left",
     Reason.RELAXED: "you have met before, and everybody else was shown",
 }
 

@@ -19,7 +19,7 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.quotas import DECKS, spend
-from kaczmatch.service.domain.records import Impression, Person, PersonCounters, StoredDeck
+from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
@@ -55,12 +55,16 @@ class DeckCard:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenDeck:
-    """The cards that a user has not answered yet, in order. Where there are none: why, and which filters to widen."""
+    """The cards that a user has not answered yet, in order.
+
+    Where there are none: why, which filters to widen, and when somebody can be shown again.
+    """
 
     deck: StoredDeck | None
     cards: tuple[DeckCard, ...]
     empty: str = ""
     hints: tuple[FilterHint, ...] = ()
+    next_at: datetime | None = None
 
 
 @final
@@ -101,11 +105,12 @@ class Decks:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
-            return OpenDeck(None, (), drawn.empty, drawn.hints)
+            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
         return self._store(known, last, drawn, people, now, assignment, size)
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
-        """The unanswered cards of the last deck, without people who are gone, matched, blocked or fit no more."""
+        """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
+        elsewhere meanwhile."""
         user = known.person.id
         deck = reader.get(StoredDeck, user, last) if last is not None else None
         if deck is None or deck.expires <= now:
@@ -113,7 +118,10 @@ class Decks:
         unanswered = [card for card in reader.find(Impression, user=user, deck=deck.id) if card.swipe is None]
         if not unanswered:
             return None
-        hidden = matched_or_blocked(reader, user)
+        decided = reader.many(LatestDecision, [(user, card.candidate) for card in unanswered]).values()
+        hidden = matched_or_blocked(reader, user) | {
+            pair.candidate for pair in decided if pair.decision == Decision.LIKE or pair.at >= deck.at
+        }
         people = self._who_fits(reader, known, [card.candidate for card in unanswered if card.candidate not in hidden], now)
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
         return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
@@ -131,7 +139,7 @@ class Decks:
                 now=now,
                 rng=self.fresh_rng(),
                 blocked=around.matched_or_blocked | gone,
-                recent=around.last_decided,
+                answers=around.answers,
                 admirers=around.admirers,
                 experience=Experience(known.tracked.swipes, known.tracked.stability),
                 exposure=self.serving_index.exposure,

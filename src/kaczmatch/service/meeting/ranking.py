@@ -69,7 +69,7 @@ class CandidateRanking:
             rng=self.fresh_rng(),
             appeal=appeals,
             blocked=around.matched_or_blocked,
-            recent=around.last_decided,
+            answers=around.answers,
             cooldown=self.context.config.cooldown,
         )
         # Blocked people look like people who never were.

@@ -147,7 +147,7 @@ class ServingIndex:
         fold = context.catalogue.fold(reader, current.model)
         vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
         people = IndexedStates(vocabulary, fold.learner, fold.prior, rules.schema)
-        recommender = people.recommender(rules.policy, cooldown=rules.cooldown)
+        recommender = people.recommender(rules.policy, cooldown=rules.cooldown, repeats=rules.repeats)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
             self._add(reader, page, fold, people)

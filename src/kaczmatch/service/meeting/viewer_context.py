@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
+from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to
@@ -43,7 +44,7 @@ class ViewerContext:
 
     viewer: Viewer
     matched_or_blocked: frozenset[str]
-    last_decided: dict[Hashable, datetime]
+    answers: Answers
     admirers: tuple[str, ...]
 
 
@@ -63,11 +64,17 @@ def load_viewer_context(reader: Reader, context: Context, known: ViewerState, no
     user, config = known.person.id, context.config
     appeal = appeal_to(counters_of(reader, user), None, now, config.appeal)
     viewer = Viewer(profile_of(known.person, known.vocabulary, config.schema), known.fold.learner, known.state, appeal)
-    last_decided: dict[Hashable, datetime] = {
-        pair.candidate: pair.at for pair in reader.find(LatestDecision, user=user, after=(now - config.cooldown,))
-    }
+    decided = ((pair.candidate, pair.decision, pair.at) for pair in reader.find(LatestDecision, user=user))
     likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
-    return ViewerContext(viewer, matched_or_blocked(reader, user), last_decided, tuple(pair.user for pair in likes))
+    return ViewerContext(viewer, matched_or_blocked(reader, user), answers(decided), tuple(pair.user for pair in likes))
+
+
+def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
+    """What stands of somebody's decisions, as the recommender takes it."""
+    found: dict[Decision, dict[Hashable, datetime]] = {Decision.LIKE: {}, Decision.PASS: {}, Decision.SKIP: {}}
+    for other, decision, at in decided:
+        found[decision][other] = at
+    return Answers(liked=found[Decision.LIKE].keys(), passed=found[Decision.PASS], skipped=found[Decision.SKIP])
 
 
 def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:

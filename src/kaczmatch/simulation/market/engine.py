@@ -16,6 +16,7 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
+from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.policy import Experience, Policy
@@ -100,7 +101,8 @@ class _Market:
         self.exposure = Exposure(cap=shared.exposure_cap)
         self.appeal = AppealModel().tracker()
         self.tracked = [self.fold.start] * len(town)
-        self.met: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
+        self.likes: list[set[Hashable]] = [set() for _ in town.profiles]
+        self.passes: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
         self.admirers: list[set[Hashable]] = [set() for _ in town.profiles]
         self.matches: list[set[Hashable]] = [set() for _ in town.profiles]
         self._recommenders: dict[Policy, Recommender] = {}
@@ -118,7 +120,7 @@ class _Market:
             now=now,
             rng=np.random.default_rng([town.seed, 2, round_number, viewer]),
             blocked=self.matches[viewer],
-            recent=self.met[viewer],
+            answers=Answers(liked=self.likes[viewer], passed=self.passes[viewer]),
             admirers=self.admirers[viewer],
             experience=Experience(tracked.swipes, tracked.stability),
             exposure=self.exposure,
@@ -148,10 +150,11 @@ class _Market:
 
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
-        self.met[viewer][candidate] = at
         self.appeal.record(viewer, candidate, 1 if liked else -1, at)
         if not liked:
+            self.passes[viewer][candidate] = at
             return False
+        self.likes[viewer].add(candidate)
         self.admirers[candidate].add(viewer)
         matched = candidate in self.admirers[viewer] and candidate not in self.matches[viewer]
         if matched:

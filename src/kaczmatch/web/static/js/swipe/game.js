@@ -134,12 +134,14 @@ export class Game {
     }
   }
 
-  #nobody({ empty, hints }) {
+  #nobody({ empty, hints, next_at }) {
+    const again = next_at ? ` Somebody comes again on ${new Date(next_at).toLocaleDateString("en-GB", { day: "numeric", month: "long" })}.` : "";
+    const why = sentence(empty) + again;
     const names = { "looks for": "whom you look for", age: "your ages", distance: "your distance", several: "several filters" };
     const ways = hints.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
-    this.#cardStack.empty("Nobody left to show", sentence(empty), [...ways, this.#lookAgain()]);
+    this.#cardStack.empty("Nobody left to show", why, [...ways, this.#lookAgain()]);
     this.#buttons();
-    announce(`Nobody left to show. ${sentence(empty)}`);
+    announce(`Nobody left to show. ${why}`);
   }
 
   #lookAgain() {
