@@ -77,6 +77,20 @@ FAULTS = (
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
+        "that nobody has more open matches than they take",
+        "service/meeting/swipes.py",
+        "            self._check_not_full(transaction, me, them)\n",
+        "            pass\n",
+        "tests/contract/test_races.py -k capacity",
+    ),
+    Fault(
+        "that a term of one kind is for that kind",
+        "recommend/people/vocabulary.py",
+        "if kinds is not None and not term.is_for(kinds):",
+        "if False:",
+        "tests/unit/service/test_kinds.py",
+    ),
+    Fault(
         "the other side's age range",
         "recommend/people/filters.py",
         "        & (greatest >= candidates.youngest)\n",

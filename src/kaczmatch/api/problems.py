@@ -18,12 +18,13 @@ from starlette.types import Receive, Scope, Send
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.service.access.credentials import Unauthenticated
-from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
+from kaczmatch.service.domain.refusals import Conflict, Full, NotFound, Refusal, Reused, Stale, TooMany
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
 
 _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
     Conflict: HTTPStatus.CONFLICT,
+    Full: HTTPStatus.CONFLICT,
     Reused: HTTPStatus.UNPROCESSABLE_ENTITY,
     Stale: HTTPStatus.PRECONDITION_FAILED,
     TooMany: HTTPStatus.TOO_MANY_REQUESTS,

@@ -14,6 +14,7 @@ import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
+from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
@@ -61,13 +62,7 @@ def open_store(settings: Settings) -> SqlStore:
 
 def service_config_of(settings: Settings) -> ServiceConfig:
     return ServiceConfig(
-        schema=Schema(
-            settings.kinds,
-            settings.minimum_age,
-            settings.age_required,
-            {kind: frozenset(others) for kind, others in settings.looks_for.items()},
-            settings.capacity,
-        ),
+        schema=schema_of(settings),
         cooldown=timedelta(days=settings.cooldown_days),
         repeats=settings.repeats,
         deck_size=settings.deck_size,
@@ -83,6 +78,14 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         keep_audit=timedelta(days=settings.keep_audit_days),
         keep_messages=timedelta(days=settings.keep_messages_days),
     )
+
+
+def schema_of(settings: Settings) -> Schema:
+    """That of the demo, where the demo brings one."""
+    if settings.demo is not None and (schema := WORLDS[settings.demo].schema) is not None:
+        return schema
+    looks_for = {kind: frozenset(others) for kind, others in settings.looks_for.items()}
+    return Schema(settings.kinds, settings.minimum_age, settings.age_required, looks_for, settings.capacity)
 
 
 def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
@@ -21,7 +22,9 @@ GENERAL: Final = (
 
 
 def first_vocabulary(settings: Settings, schema: Schema) -> Vocabulary:
-    """From the file that the settings name, or a general list."""
+    """That of the demo, where it brings one; or from the file that the settings name, or a general list."""
+    if settings.demo is not None and (own := WORLDS[settings.demo].vocabulary) is not None:
+        return own
     if settings.vocabulary is None:
         return Vocabulary.of(tags=GENERAL)
     return read_vocabulary(settings.vocabulary, schema)

@@ -50,7 +50,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         return
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
-        os.environ[f"{PREFIX}{name.upper()}"] = str(value)
+        os.environ[f"{PREFIX}{name.upper()}"] = "none" if value is None else str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
         uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)  # type: ignore[arg-type]

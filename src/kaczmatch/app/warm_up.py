@@ -54,7 +54,7 @@ def warm_up(settings: Settings) -> None:
     context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
     Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
-    people, kinds = Profiles(context), frozenset(settings.kinds)
+    people, kinds = Profiles(context), frozenset(rules.schema.kinds)
     for number in range(12):
         has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
         about = ProfileInput(

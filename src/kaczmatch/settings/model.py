@@ -23,6 +23,14 @@ def _parts(text: Any) -> Any:
     return [part.strip() for part in text.split(",") if part.strip()] if isinstance(text, str) else text
 
 
+def _which_demo(value: Any) -> Any:
+    """True and false, as the environment and files say it, too."""
+    if value in (True, "true", "1"):
+        return "dating"
+    return None if value in (False, "false", "0") else value
+
+
+DemoName = Literal["dating", "mentoring", "jobs"]
 Days = Annotated[float, Field(gt=0.0, le=36_500.0)]
 Minutes = Annotated[float, Field(gt=0.0, le=525_600.0)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parts)]
@@ -143,7 +151,10 @@ class Settings(BaseSettings):
     webhook_trusting: bool = Field(default=False, description="Allow plain HTTP and private addresses: for development only.")
 
     # The demo
-    demo: bool = Field(default=False, description="Invented people to play with, and a key for this machine alone.")
+    demo: Annotated[DemoName | None, BeforeValidator(_which_demo)] = Field(
+        default=None,
+        description="Invented people to play with, and a key for this machine alone: dating (or true), mentoring, jobs.",
+    )
     demo_people: int = Field(default=2_000, ge=10, le=100_000, description="How many.")
     demo_seed: int = Field(default=0, ge=0, description="Which ones.")
 

@@ -15,6 +15,7 @@ from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.population import draw_population
 from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.app.system import compose
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
 from worlds.served import Service
@@ -32,7 +33,7 @@ def demo_key(service: Service) -> str:
 
 
 def test_the_same_seed_invents_the_same_people() -> None:
-    one, two, other = (draw_population(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
+    one, two, other = (draw_population(30, seed, Vocabulary.of(GENERAL), date(2026, 1, 1)) for seed in (1, 1, 2))
     assert one.people == two.people
     np.testing.assert_array_equal(one.tastes, two.tastes)
     assert one.people != other.people

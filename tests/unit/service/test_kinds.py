@@ -1,7 +1,8 @@
-"""Not only dating: people without an age, kinds with terms of their own, and whom kinds look for."""
+"""Not only dating: people without an age, kinds with terms of their own, whom kinds look for, and how many they take."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.schemas.profiles import ProfileInput
+from kaczmatch.service.domain.refusals import Full
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
 
@@ -120,3 +123,102 @@ def test_one_learns_about_the_terms_that_the_other_side_can_have(school: Town) -
     assert preference.certainty > 0.1
     history = school.preferences.growth("ann")[-1][1]
     assert history == preference
+
+
+@pytest.fixture
+def busy() -> Town:
+    """A mentor who takes one mentee, and three mentees whom she likes."""
+    town = Town(MemoryStore(), schema=replace(MENTORS, capacity={"mentor": 1}))
+    for user in ("ann", "ben", "cem"):
+        enrol(town, user, "mentee")
+    enrol(town, "mia", "mentor")
+    for user in ("ann", "ben", "cem"):
+        town.swipe("mia", user)
+    return town
+
+
+def test_who_is_full_leaves_decks_and_returns_when_a_match_ends(busy: Town) -> None:
+    enrol(busy, "max", "mentor")
+    assert cards(busy, "ben") == cards(busy, "cem") == ["max", "mia"]
+    match = busy.swipe("ann", "mia").match
+    assert match is not None
+    busy.world.follow()
+    assert cards(busy, "ben") == ["max"]  # of the open deck, too
+    enrol(busy, "dan", "mentee")
+    assert cards(busy, "dan") == ["max"]
+    assert "mia" not in busy.world.recommender.index
+    assert dict(busy.ranking.rank("dan", ["mia", "max"]).left_out) == {"mia": ("capacity",)}
+    assert busy.deck("mia").cards == ()
+    assert "as many open matches as you take" in busy.deck("mia").empty
+    busy.matching.unmatch("ann", match).result()
+    busy.world.follow()
+    busy.wait(hours=2)
+    assert cards(busy, "dan") == cards(busy, "ben") == ["max", "mia"]
+    assert cards(busy, "mia") == ["dan"]  # she likes the others already, and ann never returns
+    assert busy.swipe("ben", "mia").match is not None
+
+
+def test_a_like_of_or_for_somebody_full_is_refused_and_nothing_is_kept_of_it(busy: Town) -> None:
+    enrol(busy, "dan", "mentee")
+    decks = {user: busy.shown(user, "mia") for user in ("ben", "dan")}
+    hers = busy.shown("mia", "dan")
+    busy.swipe("ann", "mia")
+    for user in ("ben", "dan"):  # one whom she likes, and one whom she does not know: both are told the same
+        with pytest.raises(Full, match="'mia' has as many open matches as they take, and returns to decks when one ends"):
+            busy.swipe(user, "mia", deck=decks[user])
+        assert busy.events(user) == []
+    with pytest.raises(Full, match="end one first"):
+        busy.swipe("mia", "dan", deck=hers)
+    assert busy.swipe("ben", "mia", "pass", deck=decks["ben"]).match is None  # a pass harms nobody
+    assert busy.swipe("mia", "dan", "pass", deck=hers).match is None
+    assert verify(busy.context).problems == ()
+
+
+@pytest.mark.parametrize("how", ["block", "report", "erase", "unmatch"])
+def test_every_end_of_a_match_makes_room(busy: Town, how: str) -> None:
+    match = busy.swipe("ann", "mia").match or ""
+    assert busy.standing("mia").open_matches == busy.standing("ann").open_matches == 1
+    if how == "block":
+        busy.safety.block("mia", "ann").result()
+    elif how == "report":
+        busy.safety.report("ann", "mia", "rude").result()
+    elif how == "erase":
+        busy.erasing.erase("ann")
+    else:
+        busy.matching.unmatch("mia", match).result()
+        busy.matching.unmatch("ann", match).result()  # once more changes nothing
+        busy.safety.block("mia", "ann").result()
+    assert busy.standing("mia").open_matches == 0
+    busy.world.follow()
+    assert cards(busy, "ben") == ["mia"]
+    assert verify(busy.context).problems == ()
+
+
+def test_a_profile_has_a_capacity_of_its_own(busy: Town) -> None:
+    assert busy.swipe("ann", "mia").match
+    enrol(busy, "mia", "mentor", capacity=2)
+    assert cards(busy, "ben") == ["mia"]
+    assert busy.swipe("ben", "mia").match
+    busy.world.follow()
+    assert cards(busy, "cem") == []
+    again = Town(busy.context.store, before=busy, schema=busy.context.config.schema)  # a process that loads everybody anew
+    assert "mia" not in again.world.recommender.index
+    more = Town(busy.context.store, before=busy, schema=replace(MENTORS, capacity={"mentor": 1, "mentee": 1}))
+    assert {user for user in ("ann", "ben", "cem", "mia") if user in more.world.recommender.index} == {"cem"}
+
+
+def test_imported_history_matches_beyond_a_capacity(busy: Town) -> None:
+    """Whoever brings its history knows its matches; nobody new comes until there is room."""
+    for user in ("ann", "ben"):
+        assert busy.import_swipe(user, "mia").match
+    assert busy.standing("mia").open_matches == 2
+    busy.world.follow()
+    assert cards(busy, "cem") == []
+    assert verify(busy.context).problems == ()
+
+
+def test_verify_counts_open_matches(busy: Town) -> None:
+    busy.swipe("ann", "mia")
+    wrong = replace(busy.standing("mia"), open_matches=0)
+    busy.context.store.write(lambda tx: tx.put(wrong)).result()
+    assert verify(busy.context).problems == ("'mia' has 1 open matches, and 0 are counted",)

@@ -14,6 +14,7 @@ from kaczmatch.app.composition import context_of
 from kaczmatch.app.demo.population import draw_population
 from kaczmatch.app.demo.setup import fill_store
 from kaczmatch.app.first_vocabulary import GENERAL
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Record
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.refit import Refit, people_who_swiped
@@ -40,7 +41,7 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         refit, world = Refit(context), ServingIndex(context)
         rules: dict[str, Any] = {"every": timedelta(days=7), "min_people": 20}
         assert refit.run_if_due(**rules) is None
-        fill_store(context, draw_population(80, 0, GENERAL, date(2026, 3, 1)), 0)
+        fill_store(context, draw_population(80, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)), 0)
         world.load()
         version = refit.run_if_due(**rules)
         assert version is not None

@@ -10,6 +10,7 @@ from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCa
 from kaczmatch.api.paging import Cursor, Limit, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.schemas.profiles import PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Person
@@ -47,7 +48,7 @@ def list_people(
     caller: Annotated[Caller, Depends(scoped(APP))],
     limit: Limit = 50,
     cursor: Cursor = "",
-    begins: Annotated[str, Query(max_length=64, description="How their ids begin.")] = "",
+    begins: Annotated[str, Query(pattern=f"{ID_PATTERN}|^$", description="How their ids begin.")] = "",
     name: Annotated[str, Query(max_length=200, description="A part of their names, in capitals or not.")] = "",
 ) -> PeoplePage:
     """List people by id. A name is looked for in 10,000 people per page, so a page can be short before the last."""

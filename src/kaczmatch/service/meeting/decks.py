@@ -16,6 +16,7 @@ from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
+from kaczmatch.service.domain.capacity import is_full, without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.quotas import DECKS, spend
@@ -92,6 +93,8 @@ class Decks:
             known = load_viewer_state(reader, self.context, user)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
+            if is_full(reader, known.person, self.context.config.schema):
+                return OpenDeck(None, (), "you have as many open matches as you take; when one ends, you see people again")
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -152,11 +155,12 @@ class Decks:
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
 
     def _who_fits(self, reader: Reader, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
-        """Who of these is there, not paused, and passes all filters by what the store knows now."""
+        """Who of these is there, not paused, takes one more match, and passes all filters by what the store knows now."""
+        schema = self.context.config.schema
         there = [person for person in reader.many(Person, [(other,) for other in ids]).values() if not person.paused]
+        there = without_full(reader, there, schema)
         if not there:
             return {}
-        schema = self.context.config.schema
         profile = profile_of(known.person, known.vocabulary, schema)
         passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
         return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Block, MatchSide, Person
@@ -105,6 +106,7 @@ class Safety:
             match = transaction.get(MatchSide, mine, theirs)
             if match is not None and match.ended is None:
                 transaction.put(replace(match, ended=now))
+                count_match(transaction, self.context, mine, -1)
                 body = {"match": match.id, "user": mine, "other": theirs}
                 announce(transaction, self.context, "match.ended", mine, body, other=theirs)
 

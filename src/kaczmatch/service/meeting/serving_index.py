@@ -18,6 +18,7 @@ from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
@@ -150,7 +151,7 @@ class ServingIndex:
         recommender = people.recommender(rules.policy, cooldown=rules.cooldown, repeats=rules.repeats)
         last: tuple[str, ...] = ()
         while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._add(reader, page, fold, people)
+            self._add(reader, without_full(reader, page, rules.schema), fold, people)
             last = (page[-1].id,)
         self._served, self._people = (current, recommender), people
 
@@ -158,7 +159,8 @@ class ServingIndex:
         fold = self.context.catalogue.fold(reader, self.current.model)
         for some in _in_parts(people):
             found = reader.many(Person, [(user,) for user in some])
-            here = [person for person in found.values() if not person.paused]
+            unpaused = [person for person in found.values() if not person.paused]
+            here = without_full(reader, unpaused, self.context.config.schema)
             self.remove(set(some) - {person.id for person in here})
             self._add(reader, here, fold, self._people)
 

@@ -60,6 +60,7 @@ class PersonCounters(Record):
     session: str = ""  # the last one, named by the id of its first swipe
     in_session: bool = False  # whether that is still open
     quota_use: bytes = b""  # see `quotas`
+    open_matches: int = 0
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
@@ -76,6 +77,7 @@ class PersonCounters(Record):
             session=self.session,
             in_session=self.in_session,
             quota_use=self.quota_use,
+            open_matches=self.open_matches,
         )
 
     def after_swipe(self, at: datetime, session: str, quota_use: bytes, *, counts: bool, liked: bool) -> PersonCounters:
@@ -91,6 +93,7 @@ class PersonCounters(Record):
             session=session,
             in_session=True,
             quota_use=quota_use,
+            open_matches=self.open_matches,
         )
 
 

@@ -349,6 +349,7 @@ def upgrade() -> None:
         sa.Column("session", TEXT, nullable=False),
         sa.Column("in_session", sa.Boolean(), nullable=False),
         sa.Column("quota_use", sa.LargeBinary(), nullable=False),
+        sa.Column("open_matches", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
