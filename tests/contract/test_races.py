@@ -15,16 +15,19 @@ from typing import Any
 import pytest
 
 from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import (
     RECORDS,
     Change,
+    ErasedId,
     Event,
     Impression,
     MatchSide,
     OutboxMessage,
     PersonCounters,
+    PersonNumber,
     StoredDeck,
 )
 from kaczmatch.service.domain.refusals import Full, TooMany
@@ -265,7 +268,7 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
 
     def say() -> None:
         if what == "report":
-            Safety(there).close(report, "talked to them", "operator").result()
+            Safety(there, ErasedTokens(there, b"secret")).close(report, "talked to them", "operator").result()
         else:
             Matches(there).record_outcome("w0", match, "met").result()
 
@@ -275,5 +278,5 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
     town.erasing.erase("m0")
     slow.erased.set()
     saying.join()
-    known = {OutboxMessage, Change}  # that somebody was erased
+    known = {OutboxMessage, Change, ErasedId, PersonNumber}  # that somebody was erased
     assert not [one for kind in RECORDS if kind not in known for one in town.find(kind) if "'m0'" in repr(one)]

@@ -26,7 +26,9 @@ from kaczmatch.service.domain.records import (
     OutboxMessage,
     Person,
     PersonCounters,
+    PersonNumber,
     StoredState,
+    part_of,
 )
 from kaczmatch.service.domain.store import Store, StoreUnavailable, Transaction
 from kaczmatch.storage import DuplicateKey, MemoryStore, SearchAfterWrite, SqlStore
@@ -239,7 +241,8 @@ def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> No
     put(store, LatestDecision(user="you", candidate="a", decision="pass", at=NOW, swipe="s"))
     with store.read() as reader:
         everything = reader.find(LatestDecision)
-        assert everything == sorted(everything, key=lambda pair: (pair.at, pair.user, pair.candidate))
+        came = ["", "me", *names, "you"]  # people are in the order in which they were first written about
+        assert everything == sorted(everything, key=lambda pair: (pair.at, came.index(pair.user), came.index(pair.candidate)))
         assert reader.find(LatestDecision, newest=True) == everything[::-1]
         mine = reader.find(LatestDecision, user="me")
         assert mine == [pair for pair in everything if pair.user == "me"]
@@ -251,6 +254,77 @@ def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> No
         assert reader.find(LatestDecision, after=(NOW,)) == [pair for pair in everything if pair.at > NOW]
         assert reader.count(LatestDecision, user="me", decision="like") == len(names)
         assert reader.count(LatestDecision, decision="like", at=NOW) == 4
+
+
+def test_text_is_in_the_order_of_its_characters(store: Store) -> None:
+    names = ["a", "B", "ä", "Z", "b", "", "_", "aa", "🙂", "\uffff"]
+    put(store, *(AbuseReport(id=name, user="ann", other="bob", reason="rude", text="", at=NOW) for name in names))
+    with store.read() as reader:
+        assert [report.id for report in reader.find(AbuseReport)] == sorted(names)
+
+
+def number_of(store: Store, person: str) -> int:
+    with store.read() as reader:
+        found = reader.get(PersonNumber, part_of(person), person)
+    assert found is not None
+    return found.number
+
+
+def forget(store: Store, *people: str) -> None:
+    def work(transaction: Transaction) -> None:
+        for person in people:
+            transaction.drop(HeldPerson, person)
+            transaction.drop(PersonNumber, part_of(person), person)
+
+    store.write(work).result()
+
+
+def test_a_person_gets_one_number_which_is_never_given_again(store: Store) -> None:
+    put(store, HeldPerson(user="ann", actor="1"))
+    first = number_of(store, "ann")
+    put(store, event("bob", "1", candidate="ann"), HeldPerson(user="ann", actor="2"))
+    assert number_of(store, "ann") == first < number_of(store, "bob")
+    forget(store, "bob")
+    store.write(lambda tx: tx.drop(Event, "~no number", "1")).result()
+    highest = number_of(store, "ann")
+    put(store, HeldPerson(user="bob", actor="1"))
+    assert number_of(store, "bob") > highest
+
+
+def test_who_comes_again_in_the_commit_that_forgot_them_has_a_new_number(store: Store) -> None:
+    put(store, HeldPerson(user="ann", actor="1"))
+    before = number_of(store, "ann")
+
+    def again(transaction: Transaction) -> None:
+        transaction.drop(HeldPerson, "ann")
+        transaction.drop(PersonNumber, part_of("ann"), "ann")
+        transaction.append(event("ann", "1"))
+
+    store.write(again, prefetch=[(HeldPerson, ("ann",)), (PersonNumber, (part_of("ann"), "ann"))]).result()
+    assert number_of(store, "ann") > before
+    with store.read() as reader:
+        assert [line.user for line in reader.find(Event, user="ann")] == ["ann"]
+        assert reader.find(HeldPerson) == []
+
+
+def test_a_page_that_ended_with_somebody_who_was_erased_is_gone_on_from(store: Store) -> None:
+    put(store, *(HeldPerson(user=name, actor="1") for name in "ebdac"))
+    with store.read() as reader:
+        page = reader.find(HeldPerson, limit=2)
+    assert [held.user for held in page] == ["e", "b"]
+    forget(store, "e", "b")
+    with store.read() as reader:
+        assert [held.user for held in reader.find(HeldPerson, after=("b",), limit=2)] == ["d", "a"]
+
+
+def test_after_somebody_unknown_some_may_come_again_and_none_is_left_out(store: Store) -> None:
+    put(store, *(Block(user="me", other=name, at=NOW + timedelta(days=name > "b")) for name in "abcd"))
+    with store.read() as reader:
+        after = reader.find(Block, after=(NOW + timedelta(days=1), "me", "nobody"))
+        assert [block.other for block in after] == ["c", "d"]
+        newest = reader.find(Block, after=(NOW, "me", "nobody"), newest=True)
+        assert [block.other for block in newest] == ["b", "a"]
+        assert len(reader.find(Block, after=(NOW, "nobody", "a"))) == 4
 
 
 def test_a_field_without_a_value_can_be_searched_for(store: Store) -> None:

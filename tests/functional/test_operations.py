@@ -94,7 +94,7 @@ def test_migrate_and_keys(typed: Typed) -> None:
 def test_import_and_export(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE + "cy,Cy Example,2024-03-04,man,woman,chess\n")
     (tmp_path / "swipes.jsonl").write_text(SWIPES)
-    assert "row 3: born" in refused(typed("import", "profiles", "people.csv", *COLUMN, "--dry-run"))
+    assert "row 4: born" in refused(typed("import", "profiles", "people.csv", *COLUMN, "--dry-run"))
     assert "nothing was written" in refused(typed("import", "profiles", "people.csv", *COLUMN))
     assert "2 profiles written" in fine(typed("import", "profiles", "people.csv", *COLUMN, "--skip-bad"))
     again = fine(typed("import", "profiles", "people.csv", *COLUMN, "--skip-bad"))

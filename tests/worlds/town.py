@@ -74,10 +74,15 @@ class Town:
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = Profiles(self.context), Swipes(self.context), Undo(self.context)
-        self.matching, self.safety, self.preferences = Matches(self.context), Safety(self.context), Preferences(self.context)
+        tokens = ErasedTokens(self.context, b"secret")
+        self.matching, self.safety, self.preferences = (
+            Matches(self.context),
+            Safety(self.context, tokens),
+            Preferences(self.context),
+        )
         self.ranking, self.erasing = (
             CandidateRanking(self.context, lambda: self.rng),
-            Erasure(self.context, Scrubbing(self.context), ErasedTokens(self.context, b"secret")),
+            Erasure(self.context, Scrubbing(self.context), tokens),
         )
         self.world = ServingIndex(self.context)
         self.world.load()

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api import problems
 from kaczmatch.api.authentication import CallerCache
-from kaczmatch.api.concurrency_limit import DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
+from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.fast_path import SwipeFastPath
 from kaczmatch.api.head_requests import HeadRequests
@@ -36,6 +36,7 @@ from kaczmatch.api.routes import (
     transfer,
     vocabulary,
 )
+from kaczmatch.api.wrong_credentials import WrongCredentials
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.schemas.swipes import SwipeRequest
 from kaczmatch.service.use_cases import UseCases
@@ -68,12 +69,14 @@ _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """Limits on requests: bytes of a body and of an upload, requests and decks in progress, allowed origins and host names."""
+    """Limits on requests: bytes of a body and of an upload, requests and decks in progress, wrong credentials per address and
+    minute, allowed origins and host names."""
 
     body: int = 1 << 20
     upload: int = 1 << 28
     in_progress: int = 1_000
     decks: int = 32
+    wrong_credentials: int | None = 30
     origins: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
 
@@ -135,7 +138,9 @@ def application(
     app.state.use_cases, app.state.process = use_cases, process
     app.state.metrics = metrics = Metrics()
     app.state.callers = CallerCache(use_cases.credentials)
+    app.state.wrong_credentials = WrongCredentials(limits.wrong_credentials)
     app.state.deck_limit = ConcurrencyLimit(limits.decks, DECK_THREADS)
+    app.state.answer_limit = ConcurrencyLimit(ANSWERS, ANSWER_THREADS)
     app.state.transfer_limiter = CapacityLimiter(TRANSFER_THREADS)
     for router in (*ROUTERS, *routers):
         app.include_router(router, prefix=PREFIX)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.api.dependencies import process_state, use_cases
 from kaczmatch.api.problems import Forbidden
+from kaczmatch.api.wrong_credentials import WrongCredentials, sender
 from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credentials, Unauthenticated
 from kaczmatch.service.domain.refusals import nobody
@@ -50,10 +51,19 @@ async def authenticate(request: Request) -> Caller:
     if scheme.lower() != "bearer" or not credential.strip() or len(credential) > 4_096:
         raise Unauthenticated("a key or token is needed: Authorization: Bearer …")
     cache: CallerCache = request.app.state.callers
-    caller = await cache.caller(credential.strip())
+    try:
+        caller = await cache.caller(credential.strip())
+    except Unauthenticated:
+        await wrong_credentials(request).hold_back(sender(request))
+        raise
     if caller.key in process_state(request).loopback_keys and not is_local(request):
         raise Unauthenticated("this key works on the machine of the service only")
     return caller
+
+
+def wrong_credentials(request: Request) -> WrongCredentials:
+    found: WrongCredentials = request.app.state.wrong_credentials
+    return found
 
 
 def is_local(request: Request) -> bool:

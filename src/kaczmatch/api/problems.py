@@ -35,6 +35,14 @@ class Forbidden(Exception):
     """The caller is known but may not do this."""
 
 
+class TooManyWrong(Exception):
+    """Too many wrong credentials came from one address; `seconds` says how long to wait."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
 class Busy(Exception):
     """Too many requests are in progress."""
 
@@ -45,7 +53,7 @@ def problem(
     code: str,
     detail: str,
     *,
-    errors: Sequence[Mapping[str, str]] = (),
+    errors: Sequence[Mapping[str, Any]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     body: dict[str, Any] = {
@@ -69,6 +77,7 @@ def install(app: FastAPI) -> None:
         (RequestValidationError, _malformed),
         (ValidationError, _malformed),
         (Unauthenticated, _unauthenticated),
+        (TooManyWrong, _too_many_wrong),
         (Forbidden, _forbidden),
         (StoreUnavailable, _unavailable),
         (OutcomeUnknown, _outcome_unknown),
@@ -126,6 +135,11 @@ async def _unauthenticated(request: Request, error: Exception) -> Response:
     return problem(_id(request), HTTPStatus.UNAUTHORIZED, "unauthenticated", str(error), headers=headers)
 
 
+async def _too_many_wrong(request: Request, error: Any) -> Response:
+    detail, headers = "too many wrong keys or tokens came from this address", {"Retry-After": str(error.seconds)}
+    return problem(_id(request), HTTPStatus.TOO_MANY_REQUESTS, "too-many-wrong", detail, headers=headers)
+
+
 async def _forbidden(request: Request, error: Exception) -> Response:
     return problem(_id(request), HTTPStatus.FORBIDDEN, "forbidden", str(error))
 
@@ -146,6 +160,7 @@ async def _outcome_unknown(request: Request, error: Exception) -> Response:  # n
 
 async def _http(request: Request, error: Any) -> Response:
     status = HTTPStatus(error.status_code)
-    code = {404: "not-found", 405: "method", 413: "too-large"}.get(status.value, "http")
-    detail = {404: "there is no such address", 405: "this address does not take that method"}.get(status.value, status.phrase)
+    code = {404: "not-found", 405: "method", 413: "too-large", 415: "media-type"}.get(status.value, "http")
+    usual = {404: "there is no such address", 405: "this address does not take that method"}
+    detail = usual.get(status.value) or error.detail or status.phrase
     return problem(_id(request), status, code, detail, headers=error.headers)

@@ -72,6 +72,7 @@ def operator_report(report: AbuseReport) -> Report:
         reason=report.reason,
         text=report.text,
         at=report.at,
+        met=report.met,
         closed=report.closed,
         resolution=report.resolution,
     )

@@ -56,6 +56,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         upload=settings.upload_limit,
         in_progress=settings.waiting_limit,
         decks=settings.deck_limit,
+        wrong_credentials=settings.wrong_keys_a_minute,
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
-from kaczmatch.api.authentication import is_local
+from kaczmatch.api.authentication import is_local, wrong_credentials
+from kaczmatch.api.wrong_credentials import sender
 from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
@@ -29,8 +30,11 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
     def admits(request: Request, caller: Caller) -> bool:
         return caller.key not in system.process.loopback_keys or is_local(request)
 
+    async def hold_back(request: Request) -> None:
+        await wrong_credentials(request).hold_back(sender(request))
+
     charts = Charts()
     system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
-    console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local)
+    console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local, hold_back)
     routers = (site.router(), console.router())
     return (*routers, lab_router(site, report, check_local)) if settings.demo else routers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from kaczmatch.client.call import Call, content, given, model, nothing, path, text
 from kaczmatch.schemas.decks import DeckResults
@@ -13,7 +14,7 @@ from kaczmatch.schemas.operators import Overview, Timeline
 from kaczmatch.schemas.profiles import PeoplePage
 from kaczmatch.schemas.safety import Report, ReportPage
 from kaczmatch.schemas.tokens import UserToken
-from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult
+from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult, NewTags
 from kaczmatch.schemas.vocabulary import ProfileVocabulary
 
 
@@ -49,7 +50,7 @@ def change_vocabulary(
 def list_people(
     *, begins: str | None = None, name: str | None = None, limit: int | None = None, cursor: str | None = None
 ) -> Call[PeoplePage]:
-    """People by id: those whose id begins so, and whose name contains `name`."""
+    """People in the order in which they came: those whose id begins so, and whose name contains `name`."""
     return Call("GET", "/people", model(PeoplePage), given(begins=begins, name=name, limit=limit, cursor=cursor))
 
 
@@ -69,17 +70,39 @@ def acknowledge_messages(up_to: int) -> Call[Acknowledgement]:
 
 
 def import_profiles(
-    data: bytes, format: Format, *, columns: Mapping[str, str] | None = None, dry_run: bool = False, skip_bad: bool = False
+    data: bytes,
+    format: Format,
+    *,
+    columns: Mapping[str, str] | None = None,
+    maps: Mapping[str, Mapping[str, str]] | None = None,
+    date_format: str | None = None,
+    new_tags: NewTags = "refuse",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    dry_run: bool = False,
+    skip_bad: bool = False,
 ) -> Call[ImportResult]:
-    """Import a file of profiles. `columns` says what fields are called in it. Sent again, the import continues."""
-    return _import("profiles", data, format, columns, dry_run, skip_bad)
+    """Import a file of profiles. `columns` says what fields are called, `maps` what words mean. Sent again, it continues."""
+    how = given(date_format=date_format, new_tags=new_tags, delimiter=delimiter, encoding=encoding)
+    return _import("profiles", data, format, columns, maps, {**how, "dry_run": dry_run, "skip_bad": skip_bad})
 
 
 def import_swipes(
-    data: bytes, format: Format, *, columns: Mapping[str, str] | None = None, dry_run: bool = False, skip_bad: bool = False
+    data: bytes,
+    format: Format,
+    *,
+    columns: Mapping[str, str] | None = None,
+    maps: Mapping[str, Mapping[str, str]] | None = None,
+    date_format: str | None = None,
+    new_tags: NewTags = "refuse",
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    dry_run: bool = False,
+    skip_bad: bool = False,
 ) -> Call[ImportResult]:
-    """Import a swipe table. `columns` says what fields are called in it. Sent again, the import continues."""
-    return _import("swipes", data, format, columns, dry_run, skip_bad)
+    """Import a swipe table. `columns` says what fields are called, `maps` what words mean. Sent again, it continues."""
+    how = given(date_format=date_format, new_tags=new_tags, delimiter=delimiter, encoding=encoding)
+    return _import("swipes", data, format, columns, maps, {**how, "dry_run": dry_run, "skip_bad": skip_bad})
 
 
 def export_profiles(format: Format) -> Call[bytes]:
@@ -144,12 +167,18 @@ def get_readiness() -> Call[Health]:
 
 
 def _import(
-    table: str, data: bytes, format: Format, columns: Mapping[str, str] | None, dry_run: bool, skip_bad: bool
+    table: str,
+    data: bytes,
+    format: Format,
+    columns: Mapping[str, str] | None,
+    maps: Mapping[str, Mapping[str, str]] | None,
+    how: Mapping[str, Any],
 ) -> Call[ImportResult]:
+    words = {name: ",".join(f"{theirs}:{ours}" for theirs, ours in one.items()) for name, one in (maps or {}).items()}
     query = {
         "column": [f"{field}={column}" for field, column in (columns or {}).items()],
-        "dry_run": dry_run,
-        "skip_bad": skip_bad,
+        "map": [f"{name}={text}" for name, text in words.items()],
+        **how,
     }
     headers = {"Content-Type": MEDIA_TYPES[format]}
     return Call("POST", f"/import/{table}", model(ImportResult), query, content=data, headers=headers)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Matrix, problem_with, usable_rows
 from kaczmatch.formats.cells import BETWEEN, parted
 from kaczmatch.formats.columns import PROFILE_COLUMNS, ColumnNames
+from kaczmatch.formats.rows import row_number
 from kaczmatch.formats.tables import read_table
 
 
@@ -33,11 +35,15 @@ class PeopleTable:
     unused: Sequence[str]  # columns of a profile that are neither tags nor features
 
 
-def read_people(path: Path, names: ColumnNames) -> PeopleTable:
-    """What is wrong is said with the file and the row, counted from 1 without the header."""
+def read_people(path: Path, names: ColumnNames, ignore: Sequence[str] = ()) -> PeopleTable:
+    """What is wrong is said with the file and the row, as a spreadsheet numbers it. Columns to `ignore` are not looked at."""
     frame = read_table(path)
     if frame.is_empty():
         raise InvalidInput("candidates", f"{path.name} has no rows")
+    unknown = next((name for name in ignore if name not in frame.columns), None)
+    if unknown is not None:
+        raise InvalidInput("ignore", f"{path.name} has no column {unknown!r}; {did_you_mean(unknown, frame.columns)}")
+    frame = frame.drop(ignore)
     require_column(frame, names.id, path)
     lists = {name for name in (names.tags, names.features) if name in frame.columns}
     unused = [name for name in frame.columns if name in PROFILE_COLUMNS and name not in {names.id, *lists}]
@@ -61,7 +67,7 @@ def read_people(path: Path, names: ColumnNames) -> PeopleTable:
                 features[number, place[term]] = value
     bad = np.flatnonzero(~usable_rows(features))
     if bad.size:
-        raise InvalidInput("candidates", f"row {bad[0] + 1} of {path.name}: {problem_with(features[bad[0]])}")
+        raise InvalidInput("candidates", f"row {row_number(path, int(bad[0]))} of {path.name}: {problem_with(features[bad[0]])}")
     return PeopleTable(frame[names.id], terms, features, unused)
 
 
@@ -73,29 +79,33 @@ def require_column(frame: pl.DataFrame, name: str, path: Path) -> None:
             name, f"this column is missing from {path.name}, which has {known}; say what it is called: --column field=column"
         )
     if frame[name].null_count():
-        row = int(frame[name].is_null().arg_max() or 0) + 1
+        row = row_number(path, int(frame[name].is_null().arg_max() or 0))
         raise InvalidInput(name, f"row {row} of {path.name} is empty")
 
 
 def _numbers(values: pl.DataFrame, path: Path) -> pl.DataFrame:
     """Columns that are tags or features themselves."""
-    for name, kind in values.schema.items():
-        if not kind.is_numeric() and kind != pl.Boolean:
-            raise InvalidInput(name, f"must be numbers in {path.name}, got {kind}; leave columns out that are not tags")
+    texts = [name for name, kind in values.schema.items() if not kind.is_numeric() and kind != pl.Boolean]
+    if texts:
+        options = " ".join(f"--ignore {shlex.quote(name)}" for name in texts)
+        raise InvalidInput(texts[0], f"must be numbers in {path.name}, got {values[texts[0]].dtype}; if it is no tag: {options}")
+    for name in values.columns:
         if values[name].null_count():
-            raise InvalidInput(name, f"row {int(values[name].is_null().arg_max() or 0) + 1} of {path.name} is empty")
+            row = row_number(path, int(values[name].is_null().arg_max() or 0))
+            raise InvalidInput(name, f"row {row} of {path.name} is empty")
     return values
 
 
 def _tags(column: pl.Series, path: Path) -> list[dict[str, float]]:
     """Each person's tags."""
     found = []
-    for number, cell in enumerate(column.to_list(), 1):
+    for place, cell in enumerate(column.to_list()):
         try:
             parts = parted(cell) if isinstance(cell, str) else [] if cell is None else [part.strip() for part in cell]
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise InvalidInput(
-                column.name, f"row {number} of {path.name} must be tags with {BETWEEN} between them, or a list of texts"
+                column.name,
+                f"row {row_number(path, place)} of {path.name} must be tags with {BETWEEN} between them, or a list of texts",
             ) from None
         found.append(dict.fromkeys((part for part in parts if part), 1.0))
     return found
@@ -104,13 +114,13 @@ def _tags(column: pl.Series, path: Path) -> list[dict[str, float]]:
 def _features(column: pl.Series, path: Path) -> list[dict[str, float]]:
     """Each person's features that are not 0."""
     found = []
-    for number, cell in enumerate(column.to_list(), 1):
+    for place, cell in enumerate(column.to_list()):
         try:
             values = _mapping(cell)
             found.append({str(name): _real(value) for name, value in values.items() if value is not None})
         except (ValueError, TypeError, RecursionError):
             raise InvalidInput(
-                column.name, f'row {number} of {path.name} must be numbers by name, such as {{"activity": 0.5}}'
+                column.name, f'row {row_number(path, place)} of {path.name} must be numbers by name, such as {{"activity": 0.5}}'
             ) from None
     return found
 

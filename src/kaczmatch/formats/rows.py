@@ -1,6 +1,7 @@
 """A table of any size, row by row, for imports: CSV, JSON Lines or Parquet. A bad row is a problem of that row only.
 
-Rows are counted from 1, without a header; in JSON Lines they are lines. `tables` reads whole tables at once, and is much faster.
+Rows are numbered as a spreadsheet shows them: the header of a CSV file is row 1, an empty row counts, a line break in quotes does
+not. In JSON Lines a number is that of the line, in Parquet that of the row. `tables` reads whole tables at once, much faster.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn, final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.cells import lively
+from kaczmatch.formats.text_form import TextForm, not_in_encoding, refuse_spreadsheet, text_form
 
 KINDS: Final = ("csv", "jsonl", "parquet")
 LONGEST_LINE: Final = 1 << 20
 _AT_ONCE = 10_000
+_PEEKED = 500  # lines of JSON that say which columns there are
 
 
 @final
@@ -30,47 +34,90 @@ class Row:
     problem: str = ""
 
 
-def read_rows(path: Path, kind: str) -> Iterator[Row]:
-    """Every row; raises where the file as a whole cannot be read."""
+@final
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table that is being read: its columns, how it is written, in words, and its rows that are not empty."""
+
+    columns: Sequence[str]
+    words: str
+    rows: Iterator[Row]
+
+
+def open_table(path: Path, kind: str, encoding: str | None = None, delimiter: str | None = None) -> TableFile:
+    """Raises where the file as a whole cannot be read."""
     if kind not in KINDS:
         raise InvalidInput("format", f"must be one of {', '.join(KINDS)}, got {kind!r}")
     if not path.is_file():
         raise InvalidInput("path", f"there is no file {path}")
-    return {"csv": _csv, "jsonl": _lines, "parquet": _parquet}[kind](path)
+    refuse_spreadsheet(path)
+    if kind == "csv":
+        form = text_form(path, encoding, delimiter)
+        rows = _csv(path, form)
+        return TableFile(tuple(next(rows).values), f"CSV, {form.words}", rows)
+    if kind == "jsonl":
+        lines = _lines(path)
+        first = list(islice(lines, _PEEKED))
+        return TableFile(tuple(dict.fromkeys(name for row in first for name in row.values)), "JSON Lines", chain(first, lines))
+    return TableFile(_parquet_columns(path), "Parquet", _parquet(path))
 
 
-def _csv(path: Path) -> Iterator[Row]:
-    # A byte that is not UTF-8 becomes a lone surrogate, so that only its row is refused.
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        reader = csv.reader(file, strict=True)
+def row_number(path: Path, place: int) -> int:
+    """The number under which the row at a place (0: the first) is shown to people. The file is read up to there."""
+    rows = open_table(path, {".csv": "csv", ".jsonl": "jsonl"}.get(path.suffix, "parquet")).rows
+    return next((row.number for row in islice(rows, place, None)), place + 1)
+
+
+def _csv(path: Path, form: TextForm) -> Iterator[Row]:
+    """The header as a row of names, then the rows."""
+    try:
+        with form.open(path) as file:
+            yield from _records(form.records(file))
+    except UnicodeError:
+        raise not_in_encoding(path, form) from None
+
+
+def _records(reader: Iterator[list[str]]) -> Iterator[Row]:
+    number = 0
+    try:
+        for number, names in enumerate(reader, 1):  # noqa: B007
+            header = [name.strip() for name in names]
+            if any(header):
+                break
+        else:
+            header = []
+    except csv.Error as error:
+        raise InvalidInput("header", f"cannot be read: {error}") from None
+    while header and not header[-1]:  # spreadsheets write cells that somebody has emptied
+        header.pop()
+    _check(header)
+    yield Row(number, dict.fromkeys(header))
+    while True:
+        number += 1
         try:
-            header = [name.strip() for name in next(reader, [])]
+            cells = next(reader)
+        except StopIteration:
+            return
         except csv.Error as error:
-            raise InvalidInput("header", f"cannot be read: {error}") from None
-        _check(header)
-        number = 0
-        while True:
-            number += 1
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                yield Row(number, {}, str(error))
-                continue
-            if cells:
-                yield _cells(number, header, cells)
+            yield Row(number, {}, str(error))
+            continue
+        if any(cell and not cell.isspace() for cell in cells):
+            yield _cells(number, header, cells)
 
 
 def _check(header: Sequence[str]) -> None:
     if not header or not all(header):
         raise InvalidInput("header", "the first line must name every column")
+    if any("\0" in name for name in header):
+        raise InvalidInput("header", "has NUL characters; if the file is UTF-16 without a mark, name its encoding: utf-16-le")
     twice = next((name for place, name in enumerate(header) if name in header[:place]), None)
     if twice is not None:
         raise InvalidInput("header", f"names the column {twice!r} twice")
 
 
-def _cells(number: int, header: Sequence[str], cells: Sequence[str]) -> Row:
+def _cells(number: int, header: Sequence[str], cells: list[str]) -> Row:
+    while len(cells) > len(header) and not cells[-1].strip():
+        cells.pop()
     if len(cells) != len(header):
         return Row(number, {}, f"has {len(cells)} values, and there are {len(header)} columns")
     texts = [lively(cell) for cell in cells]
@@ -126,6 +173,15 @@ def _object(number: int, line: bytes) -> Row:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
+
+
+def _parquet_columns(path: Path) -> tuple[str, ...]:
+    import polars as pl  # the service starts without it: few need Parquet
+
+    try:
+        return tuple(pl.read_parquet_schema(path))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError) as error:
+        raise InvalidInput("path", f"{path.name} cannot be read as Parquet: {str(error)[:200]}") from None
 
 
 def _parquet(path: Path) -> Iterator[Row]:

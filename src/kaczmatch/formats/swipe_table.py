@@ -16,6 +16,7 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Column, Matrix
 from kaczmatch.formats.columns import DECISIONS, LIKE, SKIP, ColumnNames
 from kaczmatch.formats.people_table import read_people, require_column
+from kaczmatch.formats.rows import row_number
 from kaczmatch.formats.tables import read_table
 
 _ROW, _DECISION, _AT = "row of the file", "decision of it", "time of it"
@@ -38,7 +39,8 @@ class SwipeTable:
     session: Column | None = None
     others: Mapping[str, Column] = field(default_factory=dict)  # further columns that were asked for
     skips: int = 0  # rows that were left out, since a skip is neither a like nor a pass
-    unused: Sequence[str] = ()  # columns of the candidates that are neither tags nor features
+    unused: Sequence[str] = ()  # columns of the candidates that are a profile's, and neither tags nor features
+    ignored: Sequence[str] = ()  # columns of the candidates that were left out because somebody said so
 
     def __len__(self) -> int:
         return len(self.user)
@@ -61,13 +63,22 @@ class SwipeTable:
         )
 
 
-def read_swipes(swipes: Path, candidates: Path, columns: ColumnNames | None = None, others: Sequence[str] = ()) -> SwipeTable:
-    """Both tables. What is wrong is said with the file and the row, counted from 1 without the header."""
+def read_swipes(
+    swipes: Path,
+    candidates: Path,
+    columns: ColumnNames | None = None,
+    others: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> SwipeTable:
+    """Both tables, the candidates without the columns to `ignore`. What is wrong is said with the file and the row.
+
+    Rows are numbered as a spreadsheet shows them. Times without a zone are UTC.
+    """
     names = columns or ColumnNames()
     log = read_table(swipes)
     if log.is_empty():
         raise InvalidInput("swipes", f"{swipes.name} has no rows")
-    people = read_people(candidates, names)
+    people = read_people(candidates, names, ignore)
     for name in (names.user, names.candidate, names.decision, *others):
         require_column(log, name, swipes)
     seq, at, session = (_optional(log, getattr(names, field), field, swipes) for field in ("seq", "at", "session"))
@@ -96,6 +107,7 @@ def read_swipes(swipes: Path, candidates: Path, columns: ColumnNames | None = No
         others={name: log[name].to_numpy() for name in others},
         skips=skips,
         unused=people.unused,
+        ignored=tuple(ignore),
     )
 
 
@@ -116,9 +128,10 @@ def _decisions(column: pl.Series, path: Path) -> pl.Series:
         known = texts.replace_strict(DECISIONS, default=None, return_dtype=pl.String)
     if known.null_count():
         row = int(known.is_null().arg_max() or 0)
+        where = f"row {row_number(path, row)} of {path.name}"
         raise InvalidInput(
             column.name,
-            f"row {row + 1} of {path.name} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}",
+            f"{where} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}",
         )
     return known
 
@@ -130,9 +143,10 @@ def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
         wrong = ~(np.abs(seconds) < 1e12)
         if wrong.any():
             row = int(np.argmax(wrong))
+            where = f"row {row_number(path, row)} of {path.name}"
             raise InvalidInput(
                 column.name,
-                f"row {row + 1} of {path.name}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000",
+                f"{where}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000",
             )
         return np.rint(seconds * 1e6).astype(np.int64)
     moments = column
@@ -141,7 +155,7 @@ def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
         if moments.null_count():
             row = int(moments.is_null().arg_max() or 0)
             raise InvalidInput(
-                column.name, f"row {row + 1} of {path.name} must be seconds or a date and time, got {column[row]!r}"
+                column.name, f"row {row_number(path, row)} of {path.name} must be seconds or a date and time, got {column[row]!r}"
             )
     if not moments.dtype.is_temporal():
         raise InvalidInput(column.name, f"must be seconds or dates and times in {path.name}, got {column.dtype}")
@@ -152,7 +166,7 @@ def _check_order(log: pl.DataFrame, user: str, at: str, seq: str | None, path: P
     """Where `seq` says the order, times must agree with it."""
     back = (np.diff(log[_AT].to_numpy()) < 0) & (log[user][1:] == log[user][:-1]).to_numpy()
     if back.any():
-        row = int(log[_ROW][int(np.argmax(back)) + 1]) + 1
+        row = row_number(path, int(log[_ROW][int(np.argmax(back)) + 1]))
         raise InvalidInput(at, f"row {row} of {path.name} is earlier than the same user's swipe before it by {seq!r}")
 
 
@@ -168,6 +182,6 @@ def _places(log: pl.DataFrame, name: str, key: pl.Series, swipes: Path, candidat
     found = pl.DataFrame({"key": wanted}).join(known, on="key", how="left", maintain_order="left")["place"]
     if found.null_count():
         missing = log.filter(found.is_null()).sort(_ROW)
-        row = int(missing[_ROW][0]) + 1
+        row = row_number(swipes, int(missing[_ROW][0]))
         raise InvalidInput(name, f"{missing[name][0]!r} of {swipes.name} is not in {candidates.name} (row {row})")
     return found.to_numpy().astype(np.int64)

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.cells import MARK
+from kaczmatch.formats.cells import FORMULA, MARK
+from kaczmatch.formats.text_form import refuse_spreadsheet, text_form
 
 ENDINGS = (".csv", ".jsonl", ".parquet")
 
 # Marks on texts that a spreadsheet would take for formulas, as in `cells.inert` and `cells.lively`.
-_STARTS = r"=+\-@\t\r'"
-_FORMULA, _MARKED = f"^([{_STARTS}])", f"^{MARK}([{_STARTS}])"
+_FORMULA, _MARKED = f"^({FORMULA})", f"^{MARK}({FORMULA})"
 
 
 def check_ending(path: Path, field: str = "path") -> str:
@@ -36,13 +36,26 @@ def write_table(frame: pl.DataFrame, path: Path) -> None:
 
 def read_table(path: Path) -> pl.DataFrame:
     """A table as it was written; what cannot be read is said with the file's name."""
+    refuse_spreadsheet(path)
     ending = check_ending(path)
     if not path.is_file():
         raise InvalidInput("path", f"there is no file {path}")
     try:
         if ending == ".csv":
-            frame = pl.read_csv(path, infer_schema_length=None)  # a wrong value in any row is found, and named
+            frame = _read_csv(path)
             return frame.with_columns(pl.col(pl.String).str.replace(_MARKED, "${1}"))
         return pl.read_ndjson(path, infer_schema_length=None) if ending == ".jsonl" else pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InvalidInput("path", f"{path} cannot be read as {ending[1:]}: {error}") from None
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    """However it is written; without empty rows. A wrong value in any row is found, and named."""
+    form = text_form(path)
+    source: Path | bytes = path
+    if form.encoding != "utf-8":
+        with form.open(path) as text:
+            source = text.read().encode()
+    frame = pl.read_csv(source, separator=form.delimiter, quote_char=form.quote, infer_schema_length=None)
+    named = frame.select(name for name in frame.columns if name.strip() or frame[name].null_count() < len(frame))
+    return named.filter(~pl.all_horizontal(pl.all().is_null())) if named.width else named

@@ -11,8 +11,9 @@ PROBLEM_MEDIA_TYPE: Final = "application/problem+json"
 
 @final
 class FieldProblem(ResponseModel):
-    """One thing that is wrong with a request."""
+    """One thing that is wrong with a request; of an import, with the row in which it stands."""
 
+    row: int | None = None
     field: str
     problem: str
 

@@ -103,7 +103,7 @@ class PersonSummary(ResponseModel):
 
 @final
 class PeoplePage(ResponseModel):
-    """Profiles in the order of their ids. `next` is the cursor of the next page; a page may have fewer items than asked for."""
+    """Profiles in the order in which people came. `next` is the cursor of the next page; a page may be short before that."""
 
     items: tuple[Profile, ...]
     next: str | None

@@ -52,6 +52,7 @@ class Report(ResponseModel):
     reason: str
     text: str
     at: datetime
+    met: bool = Field(description="Whether `user` was ever shown `other`. If not, it is a report about a stranger.")
     closed: datetime | None
     resolution: str
 

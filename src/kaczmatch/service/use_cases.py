@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.service.access.credentials import Credentials
+from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.meeting.decks import Decks
@@ -24,6 +25,7 @@ from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.service.privacy.personal_data import PersonalData
 
 
 @final
@@ -44,6 +46,8 @@ class UseCases:
     preferences: Preferences
     models: Models
     erasure: Erasure
+    personal_data: PersonalData
+    answers: AnswerCache
     operators: OperatorActions
     feed: Feed
 
@@ -56,7 +60,8 @@ class UseCases:
         fresh_rng: Callable[[], np.random.Generator],
     ) -> UseCases:
         """All of them over the store of a serving index. `fresh_rng` makes a generator per deck."""
-        context = serving_index.context
+        context, answers = serving_index.context, AnswerCache()
+        serving_index.when_erased(answers.clear)
         return cls(
             context=context,
             serving_index=serving_index,
@@ -66,11 +71,13 @@ class UseCases:
             undo=Undo(context),
             decks=Decks(context, serving_index, fresh_rng),
             matches=Matches(context),
-            safety=Safety(context),
+            safety=Safety(context, credentials.erased_tokens),
             ranking=CandidateRanking(context, fresh_rng),
             preferences=Preferences(context),
             models=Models(context),
             erasure=Erasure(context, scrubbing, credentials.erased_tokens),
+            personal_data=PersonalData(context, answers),
+            answers=answers,
             operators=OperatorActions(context),
             feed=Feed(context),
         )

@@ -81,6 +81,10 @@ class Settings(BaseSettings):
     waiting_limit: int = Field(default=1_000, ge=1, description="Requests in progress before more are turned away (503).")
     deck_limit: int = Field(default=32, ge=1, description="Decks in progress before more are turned away (503).")
 
+    wrong_keys_a_minute: Annotated[int | None, Field(ge=1)] = Field(
+        default=30, description="Wrong keys, tokens and logins per address before answers to them are slowed; none: no limit."
+    )
+
     # The product
     kinds: Words = Field(
         default=("woman", "man", "non-binary"), min_length=1, description="What people can be and look for, comma-separated."
@@ -138,6 +142,15 @@ class Settings(BaseSettings):
     swipes_a_day: Quota = Field(default=2_000, description="Swipes of one user; none: no limit.")
     decks_a_day: Quota = Field(default=500, description="Decks of one user; none: no limit.")
     edits_a_day: Quota = Field(default=20, description="Changes of tags by one user; none: no limit.")
+    changes_a_day: Quota = Field(
+        default=100, description="Profiles put, pauses and resets with one user's tokens; none: no limit."
+    )
+    blocks_a_day: Quota = Field(default=200, description="Blocks with one user's tokens; none: no limit.")
+    reports_a_day: Quota = Field(default=20, description="Reports with one user's tokens; none: no limit.")
+    exports_a_day: Quota = Field(default=20, description="Exports of one user's data with their tokens; none: no limit.")
+    histories_a_day: Quota = Field(
+        default=200, description="Histories of one user's preference with their tokens; none: no limit."
+    )
     keep_impressions_days: Days = Field(default=180.0, description="How long cards shown are kept.")
     keep_audit_days: Days = Field(default=365.0, description="How long audit lines are kept.")
     keep_messages_days: Days = Field(default=30.0, description="How long outgoing messages are kept.")

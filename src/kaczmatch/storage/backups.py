@@ -96,7 +96,7 @@ def restore(file: Path, url: str, check: Check, progress: Progress, *, force: bo
 def _from_sqlite(database: Sqlite, made: Path, progress: Progress) -> dict[str, int]:
     """SQLite's own online backup, within one read transaction: others may write meanwhile, and it does not start over."""
     with database.readers.connect() as connection:
-        expected = counts(database, connection)
+        expected = counts(connection)
         raw = connection.connection.driver_connection
         if not isinstance(raw, sqlite3.Connection):
             raise TypeError("SQLite comes by Python's own driver")
@@ -115,7 +115,7 @@ def _from_server(url: str, made: Path, progress: Progress) -> dict[str, int]:
     source, target = connected(url), connected(f"sqlite:///{made}")
     try:
         with source.readers.connect() as reading, target.writer.begin() as writing:
-            expected = copy(source, reading, target, writing, lambda done, total: progress("copying", done, total))
+            expected = copy(reading, target, writing, lambda done, total: progress("copying", done, total))
             go_on_from(target, writing, last_numbers(source, reading))
     finally:
         source.close()
@@ -129,13 +129,13 @@ def _into_server(made: Path, url: str, progress: Progress, *, force: bool) -> No
     try:
         with source.readers.connect() as reading, target.writer.begin() as writing:
             target.lock_out_others(writing)
-            if any(counts(target, writing).values()):
+            if any(counts(writing).values()):
                 if not force:
                     problem = "the database is not empty; stop the service and use --force to replace what is in it"
                     raise InvalidInput("database", problem)
                 empty(writing)
-            expected = copy(source, reading, target, writing, lambda done, total: progress("restoring", done, total))
-            if counts(target, writing) != expected:
+            expected = copy(reading, target, writing, lambda done, total: progress("restoring", done, total))
+            if counts(writing) != expected:
                 raise InvalidInput("database", "not every row arrived; nothing was changed")
             go_on_from(target, writing, _later(last_numbers(source, reading)))
     finally:
@@ -167,7 +167,7 @@ def _checked(made: Path, check: Check, progress: Progress, expected: dict[str, i
     store = SqlStore(url, readers=2)
     try:
         with store.database.readers.connect() as connection:
-            held = counts(store.database, connection)
+            held = counts(connection)
         if expected is not None and held != expected:
             raise InvalidInput("backup", "not every row arrived; there is no backup")
         replayed = check(store, progress)

@@ -9,10 +9,12 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, PersonNumber, Record
 from kaczmatch.storage.codec import Row, codec
-from kaczmatch.storage.database import Database, count, search
+from kaczmatch.storage.database import Database
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
+from kaczmatch.storage.people import PeopleByNumber
+from kaczmatch.storage.searching import count, search
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -39,6 +41,8 @@ class CommitBatch:
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database = database
         self._connection = connection
+        self._people = PeopleByNumber(database, connection)
+        self._named: dict[str | None, None] = {}  # in what was written, in the order in which they came
         self._known: dict[type[Record], Known] = {kind: {} for kind in RECORDS}
         self._puts: dict[type[Record], dict[Key, Row]] = {}
         self._appends: dict[type[Record], dict[Key, Row]] = {}
@@ -53,6 +57,10 @@ class CommitBatch:
                 keys[kind][key] = stored
             else:
                 keys[kind] = {key: stored}
+        named = [
+            stored[place] for kind, of_kind in keys.items() for place in codec(kind).people_of_key for stored in of_kind.values()
+        ]
+        self._guarded(self._people.look_up, named)  # all of them by one statement
         for kind, of_kind in keys.items():
             self._fetch(kind, of_kind)
 
@@ -63,10 +71,10 @@ class CommitBatch:
 
     def _fetch(self, kind: type[Record], keys: dict[Key, Row]) -> None:
         known, code = self._known[kind], codec(kind)
-        rows = self._guarded(self._database.fetch, self._connection, kind, list(keys.values()))
+        wanted = self._guarded(self._people.keys, code, list(keys.values()))
+        rows = self._guarded(self._database.fetch, self._connection, kind, wanted)
         known.update(dict.fromkeys(keys))
-        for row in rows:
-            record = code.record(row)
+        for record in self._guarded(self._people.records, code, rows):
             known[code.identity(record)] = record
 
     def get(self, kind: type[R], key: Key) -> R | None:
@@ -84,21 +92,27 @@ class CommitBatch:
 
     def find(self, kind: type[R], after: Sequence[Any], newest: bool, limit: int | None, equal: dict[str, Any]) -> list[R]:
         self.flush()
-        return self._guarded(search, self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
+        return self._guarded(search, self._people, kind, after=after, newest=newest, limit=limit, equal=equal)
 
     def count(self, kind: type[Record], equal: dict[str, Any]) -> int:
         self.flush()
-        return self._guarded(count, self._database, self._connection, kind, equal)
+        return self._guarded(count, self._people, kind, equal)
 
     def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
         self._known[kind][key] = record
         self._puts.setdefault(kind, {})[key] = row
+        self._name(kind, row)
         if kind in self._drops:
             self._drops[kind].pop(key, None)
 
     def append(self, kind: type[Record], key: Key, row: Row) -> None:
         self._known[kind][key] = UNNUMBERED
         self._appends.setdefault(kind, {})[key] = row
+        self._name(kind, row)
+
+    def _name(self, kind: type[Record], row: Row) -> None:
+        for place in codec(kind).people:
+            self._named[row[place]] = None
 
     def drop(self, kind: type[Record], key: Key) -> None:
         if key in self._appends.get(kind, ()):
@@ -110,17 +124,28 @@ class CommitBatch:
 
     def flush(self) -> None:
         """Send what was written to the database."""
-        for kind, drops in self._drops.items():
-            if drops:
-                self._guarded(self._database.delete, self._connection, kind, [drops[key] for key in sorted(drops)])
+        drops = {
+            kind: self._guarded(self._people.keys, codec(kind), [of_kind[key] for key in sorted(of_kind)])
+            for kind, of_kind in self._drops.items()
+            if of_kind
+        }
+        for kind, keys in drops.items():
+            self._guarded(self._database.delete, self._connection, kind, keys)
+        self._people.forget(drops.get(PersonNumber, ()))
+        if self._named:
+            self._guarded(self._people.look_up, self._named)
+            self._guarded(self._people.give_numbers, self._named)
+            self._known[PersonNumber] = {}
         for kind, puts in self._puts.items():
             if puts:
-                self._guarded(self._database.upsert, self._connection, kind, [puts[key] for key in sorted(puts)])
+                rows = self._people.rows(codec(kind), [puts[key] for key in sorted(puts)])
+                self._guarded(self._database.upsert, self._connection, kind, rows)
         for kind, appends in self._appends.items():
             if appends:
-                self._guarded(self._database.append, self._connection, kind, list(appends.values()))
+                rows = self._people.rows(codec(kind), list(appends.values()))
+                self._guarded(self._database.append, self._connection, kind, rows)
                 self._known[kind].update(dict.fromkeys(appends, UNKNOWN))
-        self._drops, self._puts, self._appends = {}, {}, {}
+        self._drops, self._puts, self._appends, self._named = {}, {}, {}, {}
 
     def _guarded(self, act: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
         try:

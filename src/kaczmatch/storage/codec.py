@@ -1,7 +1,8 @@
 """Records as rows of plain database values, and back.
 
-Times are microseconds since 1970 in UTC, dates and tuples are text (ISO, JSON). What a database could not give back as it was
-is refused here, before a transaction has seen it: NUL and lone surrogates in text, NaN, naive times.
+Times are microseconds since 1970 in UTC, dates and tuples are text (ISO, JSON). People are text in a row, and `people.py` puts
+their numbers there. What a database could not give back as it was is refused here, before a transaction has seen it: NUL and lone
+surrogates in text, NaN, naive times.
 
 A swipe turns some fifteen records into rows or back. So the functions that do it are generated for each kind of record, as
 dataclasses do: a value that is what it should be passes by one comparison, and only others go through a function. Measured for
@@ -13,16 +14,16 @@ cattrs takes 1.3 to 1.8 and 2 to 2.3 times as long.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter, index
 from types import UnionType
-from typing import Any, Generic, TypeVar, final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, TypeVar, Union, final, get_args, get_origin, get_type_hints
 
-from kaczmatch.service.domain.records import RECORDS, Record, columns
+from kaczmatch.service.domain.records import PERSON, RECORDS, Record, columns
 
 R = TypeVar("R", bound=Record)
 
@@ -141,6 +142,7 @@ class Column:
     type: type  # of what the database keeps
     optional: bool
     form: ColumnForm
+    person: bool = False  # whether it names one: text here, a number in the database
 
     def encode(self, value: Any) -> Any:
         """A value to compare with; None is meant as such."""
@@ -149,14 +151,16 @@ class Column:
 
 def columns_of(kind: type[Record]) -> tuple[Column, ...]:
     """The columns of a kind, from its annotations."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     found = []
     for name in columns(kind):
         hint = hints[name]
-        optional = isinstance(hint, UnionType)
+        optional = get_origin(hint) in (Union, UnionType)
         if optional:
             (hint,) = (part for part in get_args(hint) if part is not type(None))
-        if isinstance(hint, type) and issubclass(hint, StrEnum):
+        if get_origin(hint) is Annotated and PERSON in hint.__metadata__:
+            found.append(Column(name, int, optional, FORMS[str], person=True))
+        elif isinstance(hint, type) and issubclass(hint, StrEnum):
             found.append(Column(name, str, optional, _choice(hint)))
         else:
             plain = get_origin(hint) or hint
@@ -183,6 +187,14 @@ def _key_encoder(kind: type[Record], columns: Sequence[Column]) -> Convert:
     return _compiled([*lines, f" return ({_places(columns)})"], "encode", {"refuse": refuse, **_encoders(columns)})
 
 
+def _renumbering(columns: Sequence[Column]) -> Callable[[Row, Mapping[Any, Any]], Row] | None:
+    """A function from values in which people are text to values in which they are numbers; None: nobody is named."""
+    if not any(column.person for column in columns):
+        return None
+    values = "".join(f"of[v{place}], " if column.person else f"v{place}, " for place, column in enumerate(columns))
+    return _compiled(["def renumber(row, of):", f" {_places(columns)} = row", f" return ({values})"], "renumber", {})
+
+
 def _encoded(place: int, column: Column) -> str:
     odd = column.form.needs_encoding.format(v=f"v{place}")
     some = f"v{place} is not None and " if column.optional else ""
@@ -197,23 +209,26 @@ def _places(columns: Sequence[Column]) -> str:
     return "".join(f"v{place}, " for place in range(len(columns)))
 
 
-def _decoder(kind: type[Record], columns: Sequence[Column]) -> Convert:
-    """A function from a row to a record."""
+def _decoder(kind: type[Record], columns: Sequence[Column]) -> Callable[..., Any]:
+    """A function from a row, and from who has which number, to a record."""
     names: dict[str, Any] = {"kind": kind}
     values = []
     for place, column in enumerate(columns):
         value = f"v{place}"
-        if decode := column.form.decode:
+        if column.person:
+            value = f"ids[{value}]"
+        elif decode := column.form.decode:
             names[f"f{place}"] = decode
             value = f"f{place}({value})" + (f" if {value} is not None else None" if column.optional else "")
         values.append(f"{column.name}={value}")
-    return _compiled(["def decode(row):", f" {_places(columns)} = row", f" return kind({', '.join(values)})"], "decode", names)
+    return _compiled(
+        ["def decode(row, ids):", f" {_places(columns)} = row", f" return kind({', '.join(values)})"], "decode", names
+    )
 
 
-def _compiled(lines: Sequence[str], name: str, names: dict[str, Any]) -> Convert:
+def _compiled(lines: Sequence[str], name: str, names: dict[str, Any]) -> Callable[..., Any]:
     exec("\n".join(lines), names)  # noqa: S102, made of the names of our own fields
-    made: Convert = names[name]
-    return made
+    return names[name]  # type: ignore[no-any-return]
 
 
 @final
@@ -225,16 +240,24 @@ class Codec(Generic[R]):
         self.columns = columns_of(kind)
         self.names = tuple(column.name for column in self.columns)
         self._by_name = dict(zip(self.names, self.columns, strict=True))
+        of_key = [self._by_name[name] for name in kind.key]
         self.row: Callable[[R], Row] = _encoder(self.columns)
-        self.record: Callable[[Sequence[Any]], R] = _decoder(kind, self.columns)
+        self.record: Callable[[Sequence[Any], Mapping[Any, Any]], R] = _decoder(kind, self.columns)
         self.identity: Callable[[R], tuple[Any, ...]] = _getter(kind.key)
-        self.key: Callable[[tuple[Any, ...]], Row] = _key_encoder(kind, [self._by_name[name] for name in kind.key])
+        self.key: Callable[[tuple[Any, ...]], Row] = _key_encoder(kind, of_key)
+        self.people = tuple(place for place, column in enumerate(self.columns) if column.person)
+        self.people_of_key = tuple(place for place, column in enumerate(of_key) if column.person)
+        self.renumber_row = _renumbering(self.columns)
+        self.renumber_key = _renumbering(of_key)
 
     def value(self, name: str, value: Any) -> Any:
-        """A value to compare a field with."""
+        """A value to compare a field with; a person as text."""
+        return self.column(name).encode(value)
+
+    def column(self, name: str) -> Column:
         if name not in self._by_name:
             raise TypeError(f"{self.kind.__name__} has no field {name}")
-        return self._by_name[name].encode(value)
+        return self._by_name[name]
 
 
 CODECS: dict[type[Record], Codec[Any]] = {kind: Codec(kind) for kind in RECORDS}

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
 from kaczmatch.storage.codec import codec
-from kaczmatch.storage.database import Database, count, quoted, rows_of
+from kaczmatch.storage.database import Database, quoted, rows_of
 from kaczmatch.storage.postgres import Postgres
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
@@ -17,19 +17,18 @@ Progress = Callable[[int, int], None]  # rows done, rows in all
 _AT_ONCE: Final = 2_000
 
 
-def counts(database: Database, connection: Connection) -> dict[str, int]:
+def counts(connection: Connection) -> dict[str, int]:
     """How many rows each table has."""
-    return {kind.table: count(database, connection, kind, {}) for kind in RECORDS}
+    return {kind.table: int(rows_of(connection, f'SELECT count(*) FROM "{kind.table}"', ())[0][0]) for kind in RECORDS}
 
 
-def copy(source: Database, reading: Connection, target: Database, writing: Connection, progress: Progress) -> dict[str, int]:
+def copy(reading: Connection, target: Database, writing: Connection, progress: Progress) -> dict[str, int]:
     """Every row, within the two transactions; says how many there were in each table."""
-    expected = counts(source, reading)
+    expected = counts(reading)
     done, total = 0, sum(expected.values())
     for kind in RECORDS:
         for page in _pages(reading, kind):
-            code = codec(kind)
-            target.upsert(writing, kind, [code.row(code.record(row)) for row in page])
+            target.upsert(writing, kind, [_same_in_both(kind, row) for row in page])
             done += len(page)
             progress(done, total)
     return expected
@@ -58,6 +57,11 @@ def go_on_from(database: Database, connection: Connection, numbers: dict[str, in
         else:
             connection.exec_driver_sql("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
             connection.exec_driver_sql("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
+
+
+def _same_in_both(kind: type[Record], row: Sequence[Any]) -> tuple[Any, ...]:
+    """SQLite has 0 and 1 where PostgreSQL has false and true."""
+    return tuple(bool(value) if column.type is bool else value for column, value in zip(codec(kind).columns, row, strict=True))
 
 
 def empty(connection: Connection) -> None:

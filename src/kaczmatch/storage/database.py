@@ -1,4 +1,4 @@
-"""What the store needs from a database, and the SQL that all databases share.
+"""What the store needs from a database.
 
 Statements are text with placeholders. A swipe reads and writes some fifteen rows; to build or compile statements for each would
 cost more than the database does.
@@ -9,16 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from functools import lru_cache
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import Record
-from kaczmatch.storage.codec import Codec, Row, codec
+from kaczmatch.service.domain.records import SINGLE_ROW, LastPersonNumber, Record
+from kaczmatch.storage.codec import Row
 
-R = TypeVar("R", bound=Record)
+MOST_PLACES: Final = 4_096
 
 
 class ErrorKind(Enum):
@@ -33,20 +32,44 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join(f'"{name}"' for name in names)
 
 
+@final
+class PlacesOfPages:
+    """With which people the last pages ended, by a hash that only this process knows: memory names nobody."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+
+    def put(self, person: int, number: int) -> None:
+        self._numbers.pop(person, None)
+        self._numbers[person] = number
+        if len(self._numbers) > MOST_PLACES:
+            self._numbers.pop(next(iter(self._numbers)), None)
+
+    def get(self, person: int, otherwise: int) -> int:
+        return self._numbers.get(person, otherwise)
+
+
 class Database(ABC):
     """One kind of database: how to connect, how to read and write many rows at once, what its errors mean."""
 
     placeholder: str  # for a value in a statement
     writer: Engine
     readers: Engine
+    places: PlacesOfPages
 
     @abstractmethod
-    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
-        """The rows with these keys; those there are."""
+    def fetch(
+        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+    ) -> Sequence[Sequence[Any]]:
+        """The rows with these keys; those there are. With `by`, the keys are values of those columns."""
 
     @abstractmethod
-    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
-        """Rows whose keys differ, added or replaced."""
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
+        """Rows whose keys differ, added; those that are there already are replaced, or stay as they are."""
+
+    @abstractmethod
+    def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
+        """So many that were never given before, in their order."""
 
     @abstractmethod
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
@@ -90,63 +113,15 @@ class Database(ABC):
         self.readers.dispose()
 
 
+def count_numbers(connection: Connection, placeholder: str, many: int) -> range:
+    """Takes so many from the counter of `LastPersonNumber`."""
+    statement = (
+        f'INSERT INTO "{LastPersonNumber.table}" ("id", "given") VALUES ({placeholder}, {placeholder}) '
+        f'ON CONFLICT ("id") DO UPDATE SET "given" = "{LastPersonNumber.table}"."given" + excluded."given" RETURNING "given"'
+    )
+    ((given,),) = rows_of(connection, statement, (SINGLE_ROW, many))
+    return range(given - many + 1, given + 1)
+
+
 def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
     return connection.exec_driver_sql(statement, tuple(values)).fetchall()
-
-
-SEARCHES: Final = 512
-
-
-@lru_cache(SEARCHES)
-def _search(
-    code: Codec[Any], placeholder: str, equal: tuple[tuple[str, bool], ...], after: int, newest: bool, limited: bool
-) -> str:
-    """The text of a search; `equal` are names, and whether they are to be null."""
-    kind = code.kind
-    order = kind.listed_by()
-    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {placeholder}' for name, null in equal]
-    if after:
-        conditions.append(f"({quoted(order[:after])}) {'<' if newest else '>'} ({', '.join([placeholder] * after)})")
-    direction = " DESC" if newest else ""
-    return (
-        f'SELECT {quoted(code.names)} FROM "{kind.table}"'
-        + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
-        + " ORDER BY "
-        + ", ".join(f'"{name}"{direction}' for name in order)
-        + (f" LIMIT {placeholder}" if limited else "")
-    )
-
-
-def search(
-    database: Database,
-    connection: Connection,
-    kind: type[R],
-    *,
-    after: Sequence[Any],
-    newest: bool,
-    limit: int | None,
-    equal: dict[str, Any],
-) -> list[R]:
-    """`Reader.find`."""
-    code = codec(kind)
-    compared = [(name, code.value(name, value)) for name, value in equal.items()]
-    values = [value for _, value in compared if value is not None]
-    order = kind.listed_by()
-    if len(after) > len(order):
-        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(after)} values were given")
-    values += [code.value(name, value) for name, value in zip(order, after, strict=False)]
-    if limit is not None:
-        values.append(limit)
-    nulls = tuple((name, value is None) for name, value in compared)
-    statement = _search(code, database.placeholder, nulls, len(after), newest, limit is not None)
-    return [code.record(row) for row in rows_of(connection, statement, values)]
-
-
-def count(database: Database, connection: Connection, kind: type[Record], equal: dict[str, Any]) -> int:
-    """`Reader.count`."""
-    compared = [(name, codec(kind).value(name, value)) for name, value in equal.items()]
-    conditions = " AND ".join(
-        f'"{name}" IS NULL' if value is None else f'"{name}" = {database.placeholder}' for name, value in compared
-    )
-    statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {conditions}" if conditions else "")
-    return int(rows_of(connection, statement, [value for _, value in compared if value is not None])[0][0])

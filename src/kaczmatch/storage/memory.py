@@ -12,7 +12,16 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, TypeVar, cast, final
 
-from kaczmatch.service.domain.records import RECORDS, LogRecord, Record
+from kaczmatch.service.domain.records import (
+    PARTS,
+    RECORDS,
+    SINGLE_ROW,
+    LastPersonNumber,
+    LogRecord,
+    PersonNumber,
+    Record,
+    part_of,
+)
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
@@ -25,10 +34,11 @@ Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
 
 @final
 class MemoryReader:
-    """What was committed at one moment."""
+    """What was committed at one moment. `places` are former numbers, with which pages may have ended (`searching`)."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, places: Mapping[int, int]) -> None:
         self._tables = tables
+        self._places = places
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         codec(kind).key(key)
@@ -43,28 +53,44 @@ class MemoryReader:
         for name, value in equal.items():
             codec(kind).value(name, value)
 
+        order = [(name, codec(kind).column(name).person) for name in kind.listed_by()]
+
         def place(record: Record) -> tuple[Any, ...]:
-            return tuple(getattr(record, name) for name in kind.listed_by())
+            return tuple(self._number(getattr(record, name)) if person else getattr(record, name) for name, person in order)
 
         found = [r for r in self._tables[kind].values() if all(getattr(r, name) == value for name, value in equal.items())]
         found.sort(key=place, reverse=newest)
-        if after:
-            start, length = tuple(after), len(after)
-            found = [r for r in found if (place(r)[:length] < start if newest else place(r)[:length] > start)]
-        return cast("list[R]", found[:limit])
+        start: list[Any] = []
+        for value, (_, person) in zip(after, order, strict=False):
+            start.append(self._number(value) if person else value)
+            if start[-1] is None:  # erased, and nobody knows where: some may come again, and none is left out
+                return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][:limit])
+        return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start), newest, not start)][:limit])
+
+    def _number(self, person: str) -> int | None:
+        known = self._tables[PersonNumber].get((part_of(person), person))
+        if known is None:
+            return self._places.get(hash(person)) if person else 0
+        return cast("PersonNumber", known).number
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return len(self.find(kind, **equal))
+
+
+def _beyond(place: tuple[Any, ...], start: tuple[Any, ...], newest: bool, inclusive: bool) -> bool:
+    here = place[: len(start)]
+    return (inclusive and here == start) or (here < start if newest else here > start)
 
 
 @final
 class MemoryTransaction:
     """A work's own copy of the tables, which becomes the store's if the work returns."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, places: Mapping[int, int]) -> None:
         self.tables = {kind: dict(records) for kind, records in tables.items()}
         self.appended: list[LogRecord] = []
-        self._reader = MemoryReader(self.tables)
+        self.places = dict(places)
+        self._reader = MemoryReader(self.tables, self.places)
         self._written = False
 
     def get(self, kind: type[R], *key: Any) -> R | None:
@@ -101,13 +127,27 @@ class MemoryTransaction:
         self.appended.append(record)
 
     def _set(self, record: Record) -> None:
-        codec(type(record)).row(record)  # refuses what no database could keep
+        code = codec(type(record))
+        row = code.row(record)  # refuses what no database could keep
+        for place in code.people:
+            self._give_number(row[place])
         self.tables[type(record)][record.identity()] = record
         self._written = True
 
+    def _give_number(self, person: str | None) -> None:
+        if not person or (part_of(person), person) in self.tables[PersonNumber]:
+            return
+        last = cast("LastPersonNumber | None", self.tables[LastPersonNumber].get((SINGLE_ROW,)))
+        given = 1 if last is None else last.given + 1
+        part = part_of(person)
+        self.tables[LastPersonNumber][SINGLE_ROW,] = LastPersonNumber(given=given)
+        self.tables[PersonNumber][part, person] = PersonNumber(part=part, id=person, number=given * PARTS + part)
+
     def drop(self, kind: type[Record], *key: Any) -> None:
         codec(kind).key(key)
-        self.tables[kind].pop(key, None)
+        gone = self.tables[kind].pop(key, None)
+        if isinstance(gone, PersonNumber):
+            self.places[hash(gone.id)] = gone.number
         self._written = True
 
 
@@ -118,6 +158,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._lock = Lock()
         self._tables: Tables = {kind: {} for kind in RECORDS}
+        self._places: Mapping[int, int] = {}
         self._number = 0
         self._closed = False
 
@@ -127,7 +168,7 @@ class MemoryStore:
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            transaction = MemoryTransaction(self._tables)
+            transaction = MemoryTransaction(self._tables, self._places)
             try:
                 answer = work(transaction)
             except Exception as error:
@@ -138,7 +179,7 @@ class MemoryStore:
                 if line.identity() in lines:
                     self._number += 1
                     lines[line.identity()] = replace(line, number=self._number)
-            self._tables = transaction.tables
+            self._tables, self._places = transaction.tables, transaction.places
         future.set_result(answer)
         return future
 
@@ -146,7 +187,7 @@ class MemoryStore:
     def read(self) -> Iterator[MemoryReader]:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        yield MemoryReader(self._tables)
+        yield MemoryReader(self._tables, self._places)
 
     def close(self) -> None:
         self._closed = True

@@ -18,11 +18,12 @@ from sqlalchemy.pool import NullPool
 
 from kaczmatch.service.domain.records import RECORDS, Record
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
 
 WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for one that would need too many
 MOST_LOCKS: Final = 2_048
+RESERVED: Final = 512  # numbers for new people that a process takes at a time
 LOCK_TIMEOUT: Final = 1_000  # milliseconds that a scrub waits for readers of a table: others queue behind it
 SETTINGS: Final = " ".join(
     f"-c {setting}"
@@ -58,9 +59,9 @@ def _among(code: Codec[Any]) -> str:
 
 
 @cache
-def _select(code: Codec[Any]) -> str:
+def _select(code: Codec[Any], by: tuple[str, ...] = ()) -> str:
     """Keys first, each looked up by the index: the fence (OFFSET 0) leaves the server no other way."""
-    key = code.kind.key
+    key = by or code.kind.key
     places = [f"k{place}" for place in range(len(key))]
     same = " AND ".join(f'"{name}" = k.{place}' for name, place in zip(key, places, strict=True))
     return (
@@ -70,9 +71,9 @@ def _select(code: Codec[Any]) -> str:
 
 
 @cache
-def _upsert(code: Codec[Any]) -> str:
+def _upsert(code: Codec[Any], replace: bool = True) -> str:
     names = code.names
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in code.kind.key)
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if replace and name not in code.kind.key)
     return (
         f'INSERT INTO "{code.kind.table}" ({quoted(names)}) SELECT * FROM unnest({_arrays(code, names)}) '
         f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
@@ -109,15 +110,28 @@ class Postgres(Database):
         self.readers = create_engine(
             url, pool_size=readers, isolation_level="REPEATABLE READ", execution_options=only_reading, **common
         )
-        # For scrubbing, beside the writer, which goes on meanwhile.
-        self._scrubber = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+        # For what is done beside the writer, which goes on meanwhile.
+        self._beside = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
         self._transaction = ""
+        self._reserved = range(0)
+        self.places = PlacesOfPages()
 
-    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
-        return rows_of(connection, _select(codec(kind)), _columns(keys)) if keys else []
+    def fetch(
+        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+    ) -> Sequence[Sequence[Any]]:
+        return rows_of(connection, _select(codec(kind), by), _columns(keys)) if keys else []
 
-    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
-        connection.exec_driver_sql(_upsert(codec(kind)), _columns(rows))
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
+        connection.exec_driver_sql(_upsert(codec(kind), replace), _columns(rows))
+
+    def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
+        """Reserved in a commit of their own: two commits about new people would otherwise wait for each other."""
+        del connection
+        if len(self._reserved) < many:
+            with self._beside.connect() as beside:
+                self._reserved = count_numbers(beside, self.placeholder, max(many, RESERVED))
+        given, self._reserved = self._reserved[:many], self._reserved[many:]
+        return given
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         connection.exec_driver_sql(_append(codec(kind)), _columns(rows)[1:])
@@ -155,7 +169,7 @@ class Postgres(Database):
 
     def scrub(self) -> None:
         """Rewrites the tables. What was deleted stays in the server's own log until that is recycled."""
-        with self._scrubber.connect() as connection:
+        with self._beside.connect() as connection:
             connection.exec_driver_sql(f"SET lock_timeout = {LOCK_TIMEOUT}")
             for kind in RECORDS:
                 connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')

@@ -15,9 +15,11 @@ from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
-from kaczmatch.storage.database import Database, ErrorKind, count, search
+from kaczmatch.storage.database import Database, ErrorKind
 from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import prepare
+from kaczmatch.storage.people import PeopleByNumber
+from kaczmatch.storage.searching import count, search
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -30,6 +32,7 @@ class SqlReader:
     def __init__(self, database: Database, connection: Connection) -> None:
         self._database = database
         self._connection = connection
+        self._people = PeopleByNumber(database, connection)
         self._known: dict[tuple[type[Record], tuple[Any, ...]], Any] = {}  # nothing changes while it reads
 
     def get(self, kind: type[R], *key: Any) -> R | None:
@@ -40,16 +43,19 @@ class SqlReader:
 
     def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
         code = codec(kind)
-        rows = self._database.fetch(self._connection, kind, [code.key(key) for key in dict.fromkeys(keys)])
-        return {record.identity(): record for record in map(code.record, rows)}
+        self._people.next_question()
+        wanted = self._people.keys(code, [code.key(key) for key in dict.fromkeys(keys)])
+        rows = self._database.fetch(self._connection, kind, wanted)
+        return {record.identity(): record for record in self._people.records(code, rows)}
 
     def find(
         self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
     ) -> list[R]:
-        return search(self._database, self._connection, kind, after=after, newest=newest, limit=limit, equal=equal)
+        self._people.next_question()
+        return search(self._people, kind, after=after, newest=newest, limit=limit, equal=equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
-        return count(self._database, self._connection, kind, equal)
+        return count(self._people, kind, equal)
 
 
 @final

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -20,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 STATEMENTS: Final = 1_024  # kept compiled by a connection
@@ -62,19 +63,15 @@ def _marks(width: int, rows: int) -> str:
     return ", ".join([f"({', '.join('?' * width)})"] * rows)
 
 
-def _found(code: Codec[Any], size: int) -> tuple[str, str]:
-    """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
-    places = [f"k{place}" for place in range(len(code.kind.key))]
-    same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(code.kind.key, places, strict=True))
-    keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
-    return keys, f'FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
-
-
 @lru_cache(STATEMENTS)
-def _select(code: Codec[Any], size: int) -> str:
-    keys, found = _found(code, size)
+def _select(code: Codec[Any], size: int, by: tuple[str, ...] = ()) -> str:
+    """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
+    key = by or code.kind.key
+    places = [f"k{place}" for place in range(len(key))]
+    same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(key, places, strict=True))
     names = ", ".join(f't."{name}"' for name in code.names)
-    return f"{keys} SELECT {names} {found}"
+    keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
+    return f'{keys} SELECT {names} FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
 
 
 @lru_cache(STATEMENTS)
@@ -84,9 +81,9 @@ def _delete(code: Codec[Any]) -> str:
 
 
 @lru_cache(STATEMENTS)
-def _upsert(code: Codec[Any], size: int) -> str:
+def _upsert(code: Codec[Any], size: int, replace: bool = True) -> str:
     names = code.names
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if name not in code.kind.key)
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if replace and name not in code.kind.key)
     return (
         f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)} '
         f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
@@ -111,8 +108,19 @@ class Sqlite(Database):
         self.file = Path(url.database)
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
+        self._keep_private()
         self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
         self.readers = self._engine(url, "BEGIN", readers)
+        self.places = PlacesOfPages()
+
+    def _keep_private(self) -> None:
+        """Only the owner reads the file. SQLite gives its log and index the same rights."""
+        if self.file.parent.is_dir():
+            self.file.touch(mode=0o600)
+        for file in (self.file, self._log, self.file.with_name(f"{self.file.name}-shm")):
+            with suppress(FileNotFoundError, PermissionError):  # nor can it be helped where somebody else owns it
+                if file.stat().st_mode & 0o077:
+                    file.chmod(0o600)
 
     @staticmethod
     def _engine(url: URL, begin: str, size: int) -> Engine:
@@ -138,15 +146,20 @@ class Sqlite(Database):
 
         return engine
 
-    def fetch(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> Sequence[Sequence[Any]]:
+    def fetch(
+        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+    ) -> Sequence[Sequence[Any]]:
         found: list[Sequence[Any]] = []
         for part in padded(keys):
-            found += rows_of(connection, _select(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+            found += rows_of(connection, _select(codec(kind), len(part), by), tuple(chain.from_iterable(part)))
         return found
 
-    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
+    def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         for part in parts(rows):
-            connection.exec_driver_sql(_upsert(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+            connection.exec_driver_sql(_upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
+
+    def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
+        return count_numbers(connection, self.placeholder, many)
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         for part in parts(rows):

@@ -7,7 +7,7 @@ act for an operator.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, final
 from urllib.parse import parse_qs
@@ -34,7 +34,7 @@ class Console:
     """The console over its sessions.
 
     `admitted` says whether a key may be used from where a request comes from. `is_local` says whether a request comes straight
-    from this machine: elsewhere the cookie is sent over HTTPS only.
+    from this machine: elsewhere the cookie is sent over HTTPS only. `hold_back` is waited for after a wrong key.
     """
 
     site: Site
@@ -42,6 +42,7 @@ class Console:
     charts: Charts
     admitted: Callable[[Request, Caller], bool]
     is_local: Callable[[Request], bool]
+    hold_back: Callable[[Request], Awaitable[None]]
 
     def router(self) -> APIRouter:
         router = APIRouter(prefix=PATH, include_in_schema=False)
@@ -71,6 +72,7 @@ class Console:
         try:
             secret, caller = await run_in_threadpool(self.sessions.begin, form.get("key", [""])[0].strip())
         except Unauthenticated:
+            await self.hold_back(request)
             return self._login("That is not a valid key with the operator's scope.", 403)
         if not self.admitted(request, caller):
             await run_in_threadpool(self.sessions.end, secret)

@@ -16,7 +16,8 @@ Opened = Callable[..., Service]
 
 def opener(folders: pytest.TempPathFactory, running: ExitStack) -> Opened:
     def start(store: str = "memory", *, clock: Any = None, **settings: Any) -> Service:
-        chosen = Settings(**{"data": folders.mktemp("data"), "edits_a_day": 3, "log_level": "error"} | settings)
+        usual = {"data": folders.mktemp("data"), "edits_a_day": 3, "wrong_keys_a_minute": None, "log_level": "error"}
+        chosen = Settings(**usual | settings)
         return running.enter_context(serving(chosen, store=store, **{} if clock is None else {"clock": clock}))
 
     return start

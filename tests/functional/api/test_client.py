@@ -198,7 +198,18 @@ def test_import_and_export(service: Any, client: Client) -> None:
     assert client.import_profiles(rows, "csv", columns={"id": "key"}).unchanged == 1
     with pytest.raises(InvalidRequestError) as bad:
         client.import_profiles(rows.replace(b"1990", b"90"), "csv", columns={"id": "key"})
-    assert (bad.value.code, bad.value.errors[0].field) == ("bad-rows", "row 1, born")
+    dry = client.import_profiles(rows.replace(b"1990", b"90"), "csv", columns={"id": "key"}, dry_run=True)
+    told = [(one.row, one.field, one.problem) for one in bad.value.errors]
+    assert (bad.value.code, told[0][:2]) == ("bad-rows", (2, "born"))
+    assert told == [(one.row, one.field, one.problem) for one in dry.problems]  # the same shape in both
+    german = f"uid;name;born;i_am;i_look_for\n{user};Bo;31.12.1990;male;woman\n".encode("cp1252")
+    with pytest.raises(
+        InvalidRequestError, match=r"this would import 1 rows: .column=id%3Duid&map=i_am%3Dmale%3Aman&date_format="
+    ):
+        client.import_profiles(german, "csv")
+    how: Any = {"columns": {"id": "uid"}, "maps": {"i_am": {"male": "man"}}, "date_format": "DD.MM.YYYY"}
+    mended = client.import_profiles(german, "csv", **how)
+    assert (mended.written, mended.read_as) == (1, "CSV, semicolons, UTF-8")
     assert user in client.export_profiles("jsonl").decode()
     assert client.export_swipes("parquet").startswith(b"PAR1")
 
@@ -211,7 +222,7 @@ def test_an_import_that_meets_a_bad_row_while_it_writes_says_what_was_written(se
     )
     told = client.import_swipes(rows.encode(), "csv")
     assert (told.written, told.bad, told.complete) == (2, 1, True)
-    assert told.problems[0].row == 2
+    assert told.problems[0].row == 3
 
 
 def test_tokens_health_and_refusals(service: Any, client: Client) -> None:

@@ -59,3 +59,13 @@ def test_the_address_with_a_slash_too_many_is_another_address(one_service: Servi
 def test_a_wrong_method_names_the_right_ones(one_service: Service) -> None:
     answer = one_service.call("PATCH", "/tokens")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+
+
+def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Service) -> None:
+    xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    answer = one_service.call("POST", "/import/profiles", content=b"PK", headers={"Content-Type": xlsx})
+    assert (answer.status_code, answer.json()["code"]) == (415, "media-type")
+    for accepted in ("text/csv", "application/x-ndjson", "application/vnd.apache.parquet"):
+        assert accepted in answer.json()["detail"]
+        assert accepted in answer.headers["Accept-Post"]
+    assert "save a spreadsheet as CSV" in answer.json()["detail"]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.meeting.card_reasons import disclosed_reason
-from kaczmatch.service.privacy.personal_data import export
+from kaczmatch.service.privacy.personal_data import PersonalData
 from kaczmatch.storage.memory import MemoryStore, MemoryTransaction
 from worlds.served import NUMBERS, Service
 from worlds.town import Town
@@ -92,7 +93,10 @@ def test_who_was_drawn_at_random_looks_like_everybody_else(town: Town) -> None:
     assert disclosed_reason(Reason.RELAXED) == "relaxed"
     town.couples(6)
     town.deck("w0")
-    assert all({"propensity", "score", "reason"}.isdisjoint(card) for card in export(town.context, "w0")["cards_shown"])
+    assert all(
+        {"propensity", "score", "reason"}.isdisjoint(card)
+        for card in json.loads(PersonalData(town.context, AnswerCache()).export("w0"))["cards_shown"]
+    )
 
 
 def test_a_like_and_a_pass_cost_the_same_reads_and_writes(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:

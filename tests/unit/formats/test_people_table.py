@@ -50,9 +50,9 @@ def test_columns_and_lists_go_together(tmp_path: Path) -> None:
     ("text", "field", "says"),
     [
         ("id,jazz,tags\n1,1,jazz\n", "candidates", "has the tag 'jazz' twice"),
-        ("id,tags\n1,jazz\n2,[1]\n", "tags", "row 2 of c.csv must be tags with | between them"),
-        ("id,features\n1,much\n", "features", "row 1 of c.csv must be numbers by name"),
-        ('id,features\n1,"{""a"": true}"\n', "features", "row 1 of c.csv must be numbers by name"),
+        ("id,tags\n1,jazz\n2,[1]\n", "tags", "row 3 of c.csv must be tags with | between them"),
+        ("id,features\n1,much\n", "features", "row 2 of c.csv must be numbers by name"),
+        ('id,features\n1,"{""a"": true}"\n', "features", "row 2 of c.csv must be numbers by name"),
         ("id,name\n1,Ada\n", "candidates", "has no tags and no features"),
         ("id\n", "candidates", "c.csv has no rows"),
         ("who,jazz\n1,1\n", "id", "say what it is called: --column field=column"),

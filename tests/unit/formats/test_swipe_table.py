@@ -82,19 +82,19 @@ def test_numbers_in_one_file_and_texts_in_the_other_are_the_same_candidate(tmp_p
 
 
 BAD: list[tuple[dict[str, Any], dict[str, Any], dict[str, str], str, str]] = [
-    ({"decision": [1, 2, 0]}, {}, {}, "decision", "row 2 of s.csv must be like, pass or skip .*got 2"),
-    ({"decision": [1, 0.5, 0]}, {}, {}, "decision", "row 2 of s.csv must be like, pass or skip .*got 0.5"),
-    ({"decision": ["like", "pass", "maybe"]}, {}, {}, "decision", "row 3 of s.csv .*got 'maybe'"),
-    ({"candidate": ["a", "zoe", "b"]}, {}, {}, "candidate", r"'zoe' of s.csv is not in c.csv \(row 2\)"),
-    ({"user": [1, None, 2]}, {}, {}, "user", "row 2 of s.csv is empty"),
-    ({"at": [1, 2, "soon"]}, {}, {}, "at", "row 1 of s.csv must be seconds or a date and time"),
-    ({"at": [3e13, 1.0, 1.0]}, {}, {}, "at", "row 1 of s.csv: 3e.* is not a time in seconds"),
-    ({"at": [1.0, 2.0, 1.0]}, {}, {}, "at", "row 1 of s.csv is earlier than the same user's swipe before it by 'seq'"),
+    ({"decision": [1, 2, 0]}, {}, {}, "decision", "row 3 of s.csv must be like, pass or skip .*got 2"),
+    ({"decision": [1, 0.5, 0]}, {}, {}, "decision", "row 3 of s.csv must be like, pass or skip .*got 0.5"),
+    ({"decision": ["like", "pass", "maybe"]}, {}, {}, "decision", "row 4 of s.csv .*got 'maybe'"),
+    ({"candidate": ["a", "zoe", "b"]}, {}, {}, "candidate", r"'zoe' of s.csv is not in c.csv \(row 3\)"),
+    ({"user": [1, None, 2]}, {}, {}, "user", "row 3 of s.csv is empty"),
+    ({"at": [1, 2, "soon"]}, {}, {}, "at", "row 2 of s.csv must be seconds or a date and time"),
+    ({"at": [3e13, 1.0, 1.0]}, {}, {}, "at", "row 2 of s.csv: 3e.* is not a time in seconds"),
+    ({"at": [1.0, 2.0, 1.0]}, {}, {}, "at", "row 2 of s.csv is earlier than the same user's swipe before it by 'seq'"),
     ({}, {}, {"decision": "liked"}, "liked", "missing from s.csv, which has user"),
     ({}, {}, {"at": "when"}, "when", "missing from s.csv"),
     ({}, {"jazz": ["much", "little"]}, {}, "jazz", "must be numbers in c.csv"),
-    ({}, {"jazz": [1.0, None]}, {}, "jazz", "row 2 of c.csv is empty"),
-    ({}, {"jazz": [1.0, 1e80]}, {}, "candidates", "row 2 of c.csv: squared length"),
+    ({}, {"jazz": [1.0, None]}, {}, "jazz", "row 3 of c.csv is empty"),
+    ({}, {"jazz": [1.0, 1e80]}, {}, "candidates", "row 3 of c.csv: squared length"),
     ({}, {"id": ["a", "a"]}, {}, "id", "'a' stands more than once in c.csv"),
 ]
 

@@ -67,7 +67,7 @@ def test_swipes_are_put_in_their_order(tmp_path: Path) -> None:
     [
         ({"who": [1], "candidate": [0], "decision": [1]}, "user", "missing from s.csv, which has who, candidate, decision"),
         ({"user": [1], "candidate": [7], "decision": [1]}, "candidate", "7 of s.csv is not in c.csv"),
-        ({"user": [1], "candidate": [0], "decision": [3]}, "decision", "row 1 of s.csv must be like, pass or skip"),
+        ({"user": [1], "candidate": [0], "decision": [3]}, "decision", "row 2 of s.csv must be like, pass or skip"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, list[int]], field: str, message: str) -> None:
@@ -81,7 +81,9 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, columns: dict[str, li
 
 def test_files_that_are_not_there_or_not_what_they_say(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="must end in one of"):
-        read_table(tmp_path / "swipes.xls")
+        read_table(tmp_path / "swipes.doc")
+    with pytest.raises(InvalidInput, match="is a spreadsheet; open it, choose 'Save as'"):
+        read_table(tmp_path / "swipes.xlsx")
     with pytest.raises(InvalidInput, match="there is no file"):
         read_table(tmp_path / "swipes.csv")
     (tmp_path / "swipes.parquet").write_text("no parquet")

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.records import (
     RECORDS,
+    AbuseReport,
     AuditEntry,
-    Change,
+    Block,
+    ErasedId,
     Event,
     HeldPerson,
     LatestDecision,
     OutboxMessage,
     PendingErasure,
-    Person,
     PersonCounters,
+    PersonNumber,
     Record,
     columns,
 )
@@ -30,10 +33,12 @@ from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import TRACES, Erasure
-from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, export
+from kaczmatch.service.privacy.personal_data import HIDDEN_FIELDS, PersonalData
+from kaczmatch.storage.codec import codec
 from worlds.town import Town
 
 
@@ -54,14 +59,13 @@ def busy(town: Town) -> None:
     town.safety.report("canary", "w1", "rude").result()
     town.safety.report("w2", "canary", "rude").result()
     audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="canary")
-    held = HeldPerson(user="canary", actor="k")
-    town.context.store.write(lambda tx: (tx.append(audit), tx.put(held))).result()
+    held, erased_before = HeldPerson(user="canary", actor="k"), ErasedId(user="canary")
+    town.context.store.write(lambda tx: (tx.append(audit), tx.put(held), tx.put(erased_before))).result()
 
 
 def test_every_field_that_can_name_a_person_is_known_to_the_eraser() -> None:
-    names = {"user", "other", "candidate"}
-    known = {(kind, field.name) for kind in RECORDS for field in fields(kind) if field.name in names}
-    assert known - {(PendingErasure, "user")} == set(TRACES) - {(Person, "id")}
+    known = {(kind, column.name) for kind in RECORDS for column in codec(kind).columns if column.person}
+    assert known - {(PendingErasure, "user")} == set(TRACES)
 
 
 def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
@@ -69,12 +73,34 @@ def test_erasure_leaves_no_record_that_names_the_person(town: Town) -> None:
     found = {type(record) for record in everywhere(town, "canary")}
     assert found >= {kind for kind, _ in TRACES}, "the canary is not in every table, so its absence would prove little"
     town.erasing.erase("canary")
-    [told] = [record for record in everywhere(town, "canary") if not isinstance(record, Change)]
-    assert isinstance(told, OutboxMessage)
+    [told] = [record for record in everywhere(town, "canary") if isinstance(record, OutboxMessage)]
     assert told.topic == "profile.erased"
     town.wait(minutes=6)
     Maintenance(town.context).run()
-    assert everywhere(town, "canary") == [told]
+    town.erasing.resume()
+    assert {type(record) for record in everywhere(town, "canary")} == {OutboxMessage, ErasedId, PersonNumber}
+    feed = Feed(town.context)
+    feed.acknowledge(feed.read()[-1].number)
+    town.erasing.resume()
+    assert everywhere(town, "canary") == []
+
+
+def test_what_tells_of_an_erasure_has_a_number_that_no_other_table_ever_had(town: Town) -> None:
+    busy(town)
+    [before] = [one.number for one in town.find(PersonNumber) if one.id == "canary"]
+    town.erasing.erase("canary")
+    [after] = [one.number for one in town.find(PersonNumber) if one.id == "canary"]
+    assert after > before
+
+
+def test_who_comes_back_before_the_message_is_read_keeps_their_number(town: Town) -> None:
+    busy(town)
+    town.erasing.erase("canary")
+    town.move_in("canary", man=True)
+    town.erasing.resume()
+    assert town.find(ErasedId) == []
+    assert "canary" in {one.id for one in town.find(PersonNumber)}
+    assert verify(town.context).problems == ()
 
 
 def test_states_are_what_they_would_be_if_the_person_had_never_been(town: Town) -> None:
@@ -169,14 +195,15 @@ def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:
         town.swipe("w0", "m0", deck=deck)
     with pytest.raises(NotFound):
         town.erasing.erase("m0")
-    with pytest.raises(NotFound):
-        town.safety.block("w0", "m0").result()
+    town.safety.block("w0", "m0").result()  # looks as if it were done, as for somebody who never was
+    town.safety.report("w0", "m0", "rude").result()
+    assert town.find(Block) == town.find(AbuseReport) == []
     assert [one.user for one in town.find(PersonCounters)].count("m0") == 0
 
 
 def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
     busy(town)
-    told = export(town.context, "canary")
+    told = json.loads(PersonalData(town.context, AnswerCache()).export("canary"))
     mine = {"profile", "counters", "learned", "events", "decisions", "decks", "cards_shown", "matches", "reports", "messages"}
     assert all(told[name] for name in mine)
     text = repr(told)
@@ -191,7 +218,7 @@ def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
         "decks": len(told["decks"]),
     }
     with pytest.raises(NotFound):
-        export(town.context, "nobody")
+        PersonalData(town.context, AnswerCache()).export("nobody")
 
 
 def test_nobodys_appeal_keeps_what_came_late(town: Town) -> None:

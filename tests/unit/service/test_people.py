@@ -9,6 +9,7 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.app.composition import service_config_of
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
@@ -23,6 +24,7 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
@@ -189,15 +191,17 @@ def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[R
 def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_kept_long_enough(town: Town) -> None:
     town.couples(1)
     scrubbed: list[bool] = []
-    town.erasing.erase("m0")
     scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
+    erasure = Erasure(town.context, scrubbing, ErasedTokens(town.context, b"secret"))
+    erasure.erase("m0")
     town.wait(minutes=10)
     Maintenance(town.context).run()
-    scrubbing.run()
+    erasure.resume()
+    assert scrubbed == [True]
     town.wait(days=40)
     assert Maintenance(town.context).run()["messages dropped"] == 1
-    assert scrubbing.run()
-    assert scrubbed == [True, True]  # of the change that all processes were told of, and of the message
+    erasure.resume()
+    assert scrubbed == [True, True]  # of the person, and of the id
 
 
 def test_sessions_that_end_by_upkeep_and_by_the_next_swipe_are_the_same() -> None:

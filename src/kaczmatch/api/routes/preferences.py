@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from kaczmatch.api.authentication import ActingUser, Cases
+from kaczmatch.api.authentication import ActingUser, AnyCaller, Cases
+from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_event
 from kaczmatch.core.errors import InvalidInput
@@ -24,6 +25,7 @@ from kaczmatch.schemas.preferences import (
     TermContribution,
 )
 from kaczmatch.service.domain.records import Event
+from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people/{user}", tags=["preferences"])
 
@@ -59,24 +61,25 @@ def get_preference(user: ActingUser, cases: Cases, most: MostTerms = 10) -> Pref
     return cases.preferences.of(user, most=most)
 
 
-@router.get("/preference/history")
-def get_preference_history(
+@router.get("/preference/history", response_model=PreferenceHistory)
+async def get_preference_history(
+    request: Request,
     user: ActingUser,
     cases: Cases,
+    caller: AnyCaller,
     most: Annotated[int, Query(ge=1, le=50)] = 10,
     last: Annotated[int, Query(ge=1, le=200)] = 100,
-) -> PreferenceHistory:
+) -> Response:
     """The preference after each of the last events, the oldest first."""
-    steps = cases.preferences.growth(user, most=most, last=last)
-    return PreferenceHistory(
-        steps=tuple(PreferenceStep(event=own_event(event), preference=preference) for event, preference in steps)
-    )
+    limit: ConcurrencyLimit = request.app.state.answer_limit
+    content = await limit.run(_history, cases, user, most, last, by_user=caller.is_user)
+    return Response(content, media_type="application/json")
 
 
 @router.post("/preference/reset", status_code=204)
-def reset_preference(user: ActingUser, cases: Cases) -> Response:
+def reset_preference(user: ActingUser, cases: Cases, caller: AnyCaller) -> Response:
     """Forget what was learned. Decisions, matches and blocks stay."""
-    cases.undo.reset(user).result()
+    cases.undo.reset(user, by_user=caller.is_user).result()
     return Response(status_code=204)
 
 
@@ -92,6 +95,15 @@ def explain_candidate(user: ActingUser, candidate: Id, cases: Cases) -> Candidat
             for event, contribution in explained.swipes
         ),
     )
+
+
+def _history(cases: UseCases, user: str, most: int, last: int, *, by_user: bool) -> bytes:
+    def make() -> bytes:
+        steps = cases.preferences.growth(user, most=most, last=last, by_user=by_user)
+        shown = tuple(PreferenceStep(event=own_event(event), preference=preference) for event, preference in steps)
+        return PreferenceHistory(steps=shown).model_dump_json().encode()
+
+    return cases.answers.answer(("history", user, most, last), cases.preferences.growth_version(user), make)
 
 
 def _contributions(terms: tuple[tuple[str, float], ...]) -> tuple[TermContribution, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, scoped
+from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.paging import Cursor, Limit, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
@@ -15,7 +16,6 @@ from kaczmatch.schemas.profiles import PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
-from kaczmatch.service.privacy.personal_data import export
 from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people", tags=["profiles"])
@@ -37,7 +37,7 @@ def put_profile(
     """Add or replace a profile. `If-None-Match: *` only adds; `If-Match` with the ETag only replaces that version."""
     version = _expected_version(cases, user, if_match, if_none_match)
     check_new = cases.credentials.check_not_erased(caller, user)
-    person = cases.profiles.put(user, body, if_version=version, check_new=check_new).result()
+    person = cases.profiles.put(user, body, if_version=version, by_user=caller.is_user, check_new=check_new).result()
     response.status_code = 201 if person.version == 1 else 200
     return _profile(cases, person, response)
 
@@ -51,7 +51,7 @@ def list_people(
     begins: Annotated[str, Query(pattern=f"{ID_PATTERN}|^$", description="How their ids begin.")] = "",
     name: Annotated[str, Query(max_length=200, description="A part of their names, in capitals or not.")] = "",
 ) -> PeoplePage:
-    """List people by id. A name is looked for in 10,000 people per page, so a page can be short before the last."""
+    """List people in the order in which they came. A search looks at 10,000 people per page, so a page can be short."""
     del caller
     after = decode_cursor(cursor, str)
     found, last = cases.profiles.people(begins=begins, name=name, after=after[0] if after else "", limit=limit)
@@ -71,29 +71,31 @@ def get_profile(user: ActingUser, cases: Cases, response: Response, if_none_matc
 
 
 @router.post("/{user}/pause")
-def pause_profile(user: ActingUserOrOperator, cases: Cases, response: Response) -> Profile:
+def pause_profile(user: ActingUserOrOperator, cases: Cases, caller: AnyCaller, response: Response) -> Profile:
     """Stop showing a person, and showing people to them, until they resume. Nothing is forgotten."""
-    return _profile(cases, cases.profiles.pause(user, True).result(), response)
+    return _profile(cases, cases.profiles.pause(user, True, by_user=caller.is_user).result(), response)
 
 
 @router.post("/{user}/resume")
-def resume_profile(user: ActingUser, cases: Cases, response: Response) -> Profile:
+def resume_profile(user: ActingUser, cases: Cases, caller: AnyCaller, response: Response) -> Profile:
     """End a pause."""
-    return _profile(cases, cases.profiles.pause(user, False).result(), response)
+    return _profile(cases, cases.profiles.pause(user, False, by_user=caller.is_user).result(), response)
 
 
 @router.delete("/{user}", status_code=204)
 def erase_person(user: ActingUserOrOperator, cases: Cases) -> Response:
     """Remove a person, and every trace of them in other people's data. When this answers, it is done."""
     cases.erasure.erase(user)
-    cases.serving_index.remove([user])
+    cases.serving_index.erased([user])
     return Response(status_code=204)
 
 
-@router.get("/{user}/export")
-def export_personal_data(user: ActingUser, cases: Cases) -> dict[str, Any]:
+@router.get("/{user}/export", response_model=dict[str, Any])
+async def export_personal_data(request: Request, user: ActingUser, cases: Cases, caller: AnyCaller) -> Response:
     """Everything that is stored about a user, for that user."""
-    return export(cases.context, user)
+    limit: ConcurrencyLimit = request.app.state.answer_limit
+    content = await limit.run(cases.personal_data.export, user, by_user=caller.is_user)
+    return Response(content, media_type="application/json")
 
 
 def _profile(cases: UseCases, person: Person, response: Response) -> Profile:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from fastapi import APIRouter, Response
 
-from kaczmatch.api.authentication import ActingUser, Cases
+from kaczmatch.api.authentication import ActingUser, AnyCaller, Cases
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.safety import BlockedPerson, BlockPage, ReportReceipt, ReportRequest
@@ -24,9 +24,9 @@ def list_blocks(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Curso
 
 
 @router.put("/blocks/{other}", status_code=204)
-def block_person(user: ActingUser, other: Id, cases: Cases) -> Response:
-    """Keep two people apart from the next request on. A match between them ends."""
-    cases.safety.block(user, other).result()
+def block_person(user: ActingUser, other: Id, cases: Cases, caller: AnyCaller) -> Response:
+    """Keep two people apart from the next request on. A match between them ends. It looks the same where nobody has that id."""
+    cases.safety.block(user, other, by_user=caller.is_user).result()
     return Response(status_code=204)
 
 
@@ -38,6 +38,7 @@ def unblock_person(user: ActingUser, other: Id, cases: Cases) -> Response:
 
 
 @router.post("/reports", status_code=201)
-def create_report(user: ActingUser, body: ReportRequest, cases: Cases) -> ReportReceipt:
-    """Report a person to the operators, and block them."""
-    return ReportReceipt(id=cases.safety.report(user, body.other, body.reason, body.text).result().id)
+def create_report(user: ActingUser, body: ReportRequest, cases: Cases, caller: AnyCaller) -> ReportReceipt:
+    """Report a person to the operators, and block them. It looks the same where nobody has that id."""
+    report = cases.safety.report(user, body.other, body.reason, body.text, by_user=caller.is_user).result()
+    return ReportReceipt(id=report.id)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Final, final
+from urllib.parse import urlencode
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Query, Request
@@ -20,9 +21,10 @@ from kaczmatch.api.authentication import Cases, scoped
 from kaczmatch.api.problems import problem
 from kaczmatch.formats.columns import column_mapping
 from kaczmatch.formats.writing import pieces
-from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult
+from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult, NewTags, SuggestedOptions
 from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.transfer.cell_rules import map_texts, value_maps
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
 from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
@@ -44,6 +46,17 @@ class ImportOptions:
     """The query of an import."""
 
     column: Annotated[tuple[str, ...], Query(max_length=40, description="field=column: what a field is called in the file.")] = ()
+    map: Annotated[
+        tuple[str, ...], Query(max_length=40, description="What words of a field mean: i_am=female:woman,male:man.")
+    ] = ()
+    date_format: Annotated[
+        str | None, Query(max_length=40, description="Such as DD.MM.YYYY, with HH:mm:ss for times; without it ISO 8601.")
+    ] = None
+    new_tags: Annotated[NewTags, Query(description="What becomes of tags that the vocabulary does not have.")] = "refuse"
+    delimiter: Annotated[
+        str | None, Query(max_length=1, description="Between the cells of a CSV file; without it, recognised.")
+    ] = None
+    encoding: Annotated[str | None, Query(max_length=40, description="Of a CSV file; without it, recognised.")] = None
     dry_run: Annotated[bool, Query(description="Check every row and write none.")] = False
     skip_bad: Annotated[bool, Query(description="Skip bad rows instead of refusing the file.")] = False
 
@@ -90,7 +103,12 @@ async def _import(request: Request, cases: UseCases, table: str, options: Import
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     format = next((name for name, known in MEDIA_TYPES.items() if known == media_type), None)
     if format is None:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        accepted = ", ".join(MEDIA_TYPES.values())
+        raise HTTPException(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"the Content-Type must be one of {accepted}; save a spreadsheet as CSV UTF-8 first",
+            {"Accept-Post": accepted},
+        )
     with tempfile.NamedTemporaryFile() as file:
         try:
             async for piece in request.stream():
@@ -98,13 +116,37 @@ async def _import(request: Request, cases: UseCases, table: str, options: Import
         except ClientDisconnect:
             raise HTTPException(HTTPStatus.BAD_REQUEST) from None
         file.flush()
-        asked = ImportRequest(Path(file.name), format, column_mapping(options.column), options.dry_run, options.skip_bad)
+        asked = ImportRequest(
+            Path(file.name),
+            format,
+            column_mapping(options.column),
+            options.dry_run,
+            options.skip_bad,
+            value_maps(options.map),
+            options.date_format,
+            options.new_tags,
+            options.encoding,
+            options.delimiter,
+        )
         result = await to_thread.run_sync(_imported, cases.context, table, asked, limiter=_limiter(request))
     if not (options.dry_run or result.complete):
-        errors = [{"field": f"row {bad.row}, {bad.field}", "problem": bad.problem} for bad in result.problems]
-        detail = f"{result.bad:,} of {result.rows:,} rows are bad, so nothing was written"
+        errors = [bad.model_dump() for bad in result.problems]
+        bad = f"{result.bad:,} of {result.rows:,} rows are bad" if result.rows else "columns are missing"
+        detail = f"{bad}, so nothing was written{_advice(result.suggestion)}"
         return problem(request.scope["request_id"], HTTPStatus.UNPROCESSABLE_ENTITY, "bad-rows", detail, errors=errors)
     return result
+
+
+def _advice(suggested: SuggestedOptions | None) -> str:
+    """A suggestion as a query."""
+    if suggested is None:
+        return ""
+    query = [("column", f"{field}={column}") for field, column in suggested.columns.items()]
+    query += [("map", text) for text in map_texts(suggested.maps)]
+    query += [("date_format", suggested.date_format)] if suggested.date_format else []
+    query += [("new_tags", suggested.new_tags)] if suggested.new_tags != "refuse" else []
+    query += [("skip_bad", "true")] if suggested.skip_bad else []
+    return f"; this would import {suggested.written:,} rows: ?{urlencode(query)}"
 
 
 def _imported(context: Context, table: str, asked: ImportRequest) -> ImportResult:

@@ -37,14 +37,14 @@ def add_demo(system: System) -> tuple[APIRouter, ...]:
         vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
     world = WORLDS[settings.demo or "dating"]
     population = draw_population(settings.demo_people, settings.demo_seed, vocabulary, day, context.config.schema, world)
-    system.before_ready.append(lambda: fill_store(context, population, settings.demo_seed))
+    system.before_ready.append(lambda: fill_store(context, system.use_cases.safety, population, settings.demo_seed))
     replies = DemoReplies(context, population, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((REPLY_SECONDS, "demo replies", replies.reply))
     credentials = system.use_cases.credentials
     return (demo_router(population, credentials.caller(demo_key(credentials, settings.data / "demo-key"))),)
 
 
-def fill_store(context: Context, population: DemoPopulation, seed: int) -> int:
+def fill_store(context: Context, safety: Safety, population: DemoPopulation, seed: int) -> int:
     """Put everybody and their past into an empty store; one with people in it is left as it is."""
     with context.store.read() as reader:
         if reader.find(Person, limit=1):
@@ -56,7 +56,7 @@ def fill_store(context: Context, population: DemoPopulation, seed: int) -> int:
     for waiting in _in_parts([(use_case.import_swipe, (swipe, at)) for swipe, at in swipes]):
         _finish(waiting)
     for report in past_reports(swipe for swipe, _ in swipes):
-        Safety(context).report(*report).result()
+        safety.report(*report).result()
     log.info("demo", people=len(population.people), swipes=len(swipes))
     return len(population.people)
 

@@ -27,6 +27,12 @@ class FileFormat(StrEnum):
     PARQUET = "parquet"
 
 
+class TagsPolicy(StrEnum):
+    ADD = "add"
+    IGNORE = "ignore"
+    REFUSE = "refuse"
+
+
 class ScopeName(StrEnum):
     APP = "app"
     TOKENS = "tokens"
@@ -94,8 +100,17 @@ def migrate(config: ConfigFile = None) -> None:
 
 def import_data(
     what: Annotated[DataKind, typer.Argument(help="What the rows are.")],
-    file: Annotated[Path, typer.Argument(help="A table (.csv, .jsonl, .parquet).", dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .jsonl, .parquet).", dir_okay=False)],
     column: Annotated[list[str] | None, typer.Option(help="field=column, such as id=user_id; repeatable.")] = None,
+    map: Annotated[
+        list[str] | None, typer.Option(help="What words of a field mean, such as i_am=female:woman,male:man; repeatable.")
+    ] = None,
+    date_format: Annotated[
+        str | None, typer.Option(help="Such as DD.MM.YYYY, or 'DD.MM.YYYY HH:mm' for times; usually ISO 8601.")
+    ] = None,
+    new_tags: Annotated[TagsPolicy, typer.Option(help="Tags that the vocabulary does not have.")] = TagsPolicy.REFUSE,
+    delimiter: Annotated[str | None, typer.Option(help="Between the cells of a CSV file; usually recognised.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a CSV file, such as windows-1252; usually recognised.")] = None,
     format: Kind = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every row, and write none.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, rather than write nothing.")] = False,
@@ -104,7 +119,9 @@ def import_data(
     """Bring data in: profiles or swipes. All rows are checked first. Interrupted, it goes on where it stopped."""
     from kaczmatch.cli.operate.transfer import import_file as run
 
-    run(config, what.value, file, format and format.value, column or [], dry_run=dry_run, skip_bad=skip_bad)
+    how = {"date_format": date_format, "new_tags": new_tags.value, "delimiter": delimiter, "encoding": encoding}
+    flags = {"dry_run": dry_run, "skip_bad": skip_bad}
+    run(config, what.value, file, format and format.value, column or [], map or [], {**how, **flags})
 
 
 def export_data(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
-from kaczmatch.learners.registry import learner
-from kaczmatch.service.domain.catalogue import neutral_prior
+from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.refit import Refit
 
@@ -17,7 +16,7 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         settings, models = json_settings("settings", text), Models(context)
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-        rule = learner(slug, **settings)
+        rule = model_learner(slug, settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
             number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))

@@ -40,7 +40,7 @@ def check(config: Path | None) -> None:
     from kaczmatch.app.composition import service_config_of
     from kaczmatch.app.first_vocabulary import first_vocabulary
     from kaczmatch.app.server import check as startable
-    from kaczmatch.learners.registry import learner
+    from kaczmatch.service.domain.catalogue import model_learner
 
     with plain_errors():
         settings = read()
@@ -48,7 +48,7 @@ def check(config: Path | None) -> None:
             print(f"{name} = {json.dumps(value)}")
         sys.stdout.flush()
         first_vocabulary(settings, service_config_of(settings).schema)
-        learner(settings.learner, **settings.learner_settings)
+        model_learner(settings.learner, settings.learner_settings)
         startable(settings)
 
 

@@ -70,6 +70,9 @@ Columns = Annotated[
         "Fields: user, candidate, decision, at, seq, session; id, tags, features of candidates.",
     ),
 ]
+Ignored = Annotated[
+    list[str] | None, typer.Option("--ignore", help="A column of the candidates that is no tag and no feature; repeatable.")
+]
 Split = Annotated[str, typer.Option(help="user, or a column with one value per user: even ones are fitted on, odd ones tested.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the bootstrap and of whatever else is random.")]
 
@@ -78,6 +81,7 @@ def evaluate(
     swipes: Swipes,
     candidates: Candidates,
     column: Columns = None,
+    ignore: Ignored = None,
     split: Split = "user",
     at: Annotated[str | None, typer.Option(help="Learn on so many first swipes, such as 0,5,20; usually up to 200.")] = None,
     rest: Annotated[int, typer.Option(min=2, help="Rank at least so many swipes after them.")] = 5,
@@ -104,7 +108,7 @@ def evaluate(
 
     protocol = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
     protocol |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value}
-    request = LogRequest(swipes, candidates, column or [], protocol, at)
+    request = LogRequest(swipes, candidates, column or [], protocol, at, ignore or [])
     run(request, learner or [], config, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json)
 
 
@@ -112,6 +116,7 @@ def tune(
     swipes: Swipes,
     candidates: Candidates,
     column: Columns = None,
+    ignore: Ignored = None,
     split: Split = "user",
     learner: Annotated[str, typer.Option(help="probit or probit-diag.")] = "probit",
     seed: Seed = 0,
@@ -123,7 +128,7 @@ def tune(
     from kaczmatch.cli.research.evaluate import LogRequest
     from kaczmatch.cli.research.tune import run
 
-    run(LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}), learner, out)
+    run(LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or []), learner, out)
 
 
 def reproduce(

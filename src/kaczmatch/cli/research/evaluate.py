@@ -40,6 +40,7 @@ class LogRequest:
     columns: Sequence[str]  # field=column
     protocol: Mapping[str, Any]
     times: str | None = None
+    ignore: Sequence[str] = ()  # columns of the candidates
 
     def trial(self, appeal: AppealModel, *others: str | None) -> Trial:
         """The log, with the columns that are wanted beside the usual ones."""
@@ -47,7 +48,7 @@ class LogRequest:
         protocol = Protocol(**self.protocol, times=times, appeal=appeal)
         wanted = [name for name in (protocol.split, *others) if name is not None and name != BY_USER]
         names = ColumnNames.of(column_mapping(self.columns))
-        return Trial(read_swipes(self.swipes, self.candidates, names, wanted), protocol)
+        return Trial(read_swipes(self.swipes, self.candidates, names, wanted, self.ignore), protocol)
 
 
 def _numbers(field: str, text: str) -> tuple[int, ...]:

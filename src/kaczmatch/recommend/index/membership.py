@@ -1,4 +1,4 @@
-"""Membership in small sets of person numbers. Numpy's `isin` takes longer to set up than these take to answer."""
+"""Membership in small sets of roster numbers. Numpy's `isin` takes longer to set up than these take to answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 
 PersonNumbers = NDArray[np.int32]
-Bits = NDArray[np.uint64]  # one bit per person number
+Bits = NDArray[np.uint64]  # one bit per roster number
 NO_BITS: Bits = np.empty(0, np.uint64)
 
 
@@ -45,7 +45,7 @@ def _positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.i
 
 @compiled
 def to_bits(numbers: PersonNumbers, people: int) -> Bits:
-    """A set of person numbers as bits."""
+    """A set of roster numbers as bits."""
     bits = np.zeros((people + 63) // 64, np.uint64)
     for number in numbers:
         bits[number >> 6] |= np.uint64(1) << np.uint64(number & 63)

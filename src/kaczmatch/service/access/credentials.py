@@ -52,6 +52,10 @@ class Caller:
     user: str | None = None
     issued: datetime | None = field(default=None, compare=False)  # when the token of a user was created
 
+    @property
+    def is_user(self) -> bool:
+        return self.user is not None
+
     def may_act_for(self, user: str) -> bool:
         return self.user == user if self.user is not None else APP in self.scopes
 

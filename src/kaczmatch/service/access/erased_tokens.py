@@ -51,6 +51,10 @@ class ErasedTokens:
         erased = transaction.get(ErasedUser, self._hash(user))
         return _before(issued, None if erased is None else erased.at)
 
+    def was_erased_in(self, transaction: Transaction, user: str) -> bool:
+        """Whether a person of this name was erased within the last day."""
+        return transaction.get(ErasedUser, self._hash(user)) is not None
+
     def _hash(self, user: str) -> str:
         return hmac.digest(self.secret, user.encode(), "sha256").hex()
 

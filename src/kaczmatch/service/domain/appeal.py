@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 import numpy as np
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.population.appeal import AppealModel, add_evidence, appeal_log_odds, decision_evidence
 from kaczmatch.service.domain.records import LatestDecision, PersonCounters
-
-HasAppeal = TypeVar("HasAppeal", PersonCounters, LatestDecision)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -30,18 +27,9 @@ def rating_evidence(rater: PersonCounters, *, liked: bool) -> tuple[float, float
     return decision_evidence(np.array([rater.swipes, rater.likes], np.float64), liked)
 
 
-def without_decision(
-    rater: PersonCounters, candidate: PersonCounters, pair: LatestDecision, at: datetime, *, liked: bool, settings: AppealModel
-) -> tuple[PersonCounters, LatestDecision]:
-    """Candidate and pair as if the rater's last decision, made `at`, had not been."""
-    before = replace(rater, swipes=rater.swipes - 1, likes=rater.likes - liked)
-    excess, information = rating_evidence(before, liked=liked)
-    return without_evidence(candidate, excess, information, at, settings), without_evidence(
-        pair, excess, information, at, settings
-    )
-
-
-def without_evidence(counted: HasAppeal, excess: float, information: float, at: datetime, settings: AppealModel) -> HasAppeal:
+def without_evidence(
+    counted: PersonCounters, excess: float, information: float, at: datetime, settings: AppealModel
+) -> PersonCounters:
     """Without evidence that was counted `at`."""
     if counted.appeal_as_of is None:
         return counted

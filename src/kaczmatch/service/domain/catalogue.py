@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.prior import Prior
@@ -18,6 +19,8 @@ from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, 
 from kaczmatch.service.domain.store import Reader, RecordKey
 
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
+# A setting of a model beside those of its learner. A stored model without it was learned from every answer.
+FIRST_ANSWERS_ONLY: Final = "first_answers_only"
 
 
 @final
@@ -53,8 +56,9 @@ class Catalogue:
             prior = None if found is None else reader.get(StoredPrior, found.prior)
             if found is None or prior is None:
                 raise RuntimeError(f"there is no model {model} in the store, or not its prior")
-            rule = learner(found.learner, **json.loads(found.settings))
-            self._folds[model] = ModelFold(model, EventFold(rule, Prior.from_bytes(prior.data)), self._dimensions_of)
+            settings = json.loads(found.settings)
+            rule, once = model_learner(found.learner, settings), bool(settings.get(FIRST_ANSWERS_ONLY, False))
+            self._folds[model] = ModelFold(model, EventFold(rule, Prior.from_bytes(prior.data), once), self._dimensions_of)
         return self._folds[model]
 
     def _dimensions_of(self, version: int) -> int:
@@ -77,12 +81,20 @@ def neutral_prior(rule: Learner, dimensions: int) -> Prior:
     return Prior(np.zeros(dimensions), f"neutral-{dimensions}", threshold=0.0)
 
 
+def model_learner(slug: str, settings: Mapping[str, Any]) -> Learner:
+    """The learner of a model's settings."""
+    if not isinstance(settings.get(FIRST_ANSWERS_ONLY, True), bool):
+        raise InvalidInput(FIRST_ANSWERS_ONLY, f"must be true or false, got {settings[FIRST_ANSWERS_ONLY]!r}")
+    return learner(slug, **{name: value for name, value in settings.items() if name != FIRST_ANSWERS_ONLY})
+
+
 def model_record(number: int, slug: str, settings: Mapping[str, Any], prior: Prior, status: str, created: Any) -> Model:
-    learner(slug, **settings)  # refuses what it cannot be made from
+    """A new model counts an answer to somebody once, unless its settings say otherwise."""
+    model_learner(slug, settings)  # refuses what it cannot be made from
     return Model(
         id=number,
         learner=slug,
-        settings=json.dumps(dict(settings), sort_keys=True),
+        settings=json.dumps({FIRST_ANSWERS_ONLY: True, **settings}, sort_keys=True),
         prior=prior.version,
         status=status,
         created=created,

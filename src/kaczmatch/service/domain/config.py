@@ -39,6 +39,12 @@ class ServiceConfig:
     swipes: QuotaLimit = QuotaLimit(2_000, timedelta(days=1))
     decks: QuotaLimit = QuotaLimit(500, timedelta(days=1))
     edits: QuotaLimit = QuotaLimit(20, timedelta(days=1))  # of tags and features: each could be a probe into what others like
+    # Of these, only what users ask for themselves counts, by their tokens; an app's back end has no quota.
+    changes: QuotaLimit = QuotaLimit(100, timedelta(days=1))  # profiles put, pauses, resets
+    blocks: QuotaLimit = QuotaLimit(200, timedelta(days=1))
+    reports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
+    exports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
+    histories: QuotaLimit = QuotaLimit(200, timedelta(days=1))  # of a preference
     experiment: Experiment | None = None
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)

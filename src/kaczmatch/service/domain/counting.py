@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
 from kaczmatch.service.domain.records import Decision, Event, EventKind, PersonCounters
 from kaczmatch.service.domain.records.people import NEVER
 
@@ -22,6 +22,7 @@ def recounted(counters: PersonCounters, events: Iterable[Event]) -> PersonCounte
             in_session = False
     return replace(
         counters,
+        resets=sum(event.kind == EventKind.RESET for event in kept),
         swipes=sum(event.decision != Decision.SKIP for event in swipes),
         likes=sum(event.decision == Decision.LIKE for event in swipes),
         last_swipe_at=swipes[-1].at if swipes else NEVER,
@@ -41,8 +42,25 @@ def standing_decisions(events: Iterable[Event]) -> dict[str, Event]:
     return latest
 
 
-def swipes_learned_from(events: Sequence[Event]) -> list[Event]:
-    """The likes and passes behind a person's present state: not undone, and since the last reset."""
-    kept = without_undone(events)
-    reset = max((place for place, event in enumerate(kept) if event.kind == EventKind.RESET), default=-1)
-    return [event for event in kept[reset + 1 :] if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP]
+def resets_at_last_answers(events: Iterable[Event]) -> dict[str, int]:
+    """How many resets there had been when each candidate was last liked or passed."""
+    found: dict[str, int] = {}
+    resets = 0
+    for event in without_undone(events):
+        resets += event.kind == EventKind.RESET
+        if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and event.candidate is not None:
+            found[event.candidate] = resets
+    return found
+
+
+def swipes_learned_from(events: Sequence[Event], *, first_answers_only: bool) -> list[Event]:
+    """The likes and passes behind a person's present state: not undone, since the last reset, and counted by the model."""
+    kept, answered = without_undone(events), AnsweredPeople()
+    taught: list[Event] = []
+    for event in kept:
+        repeated = answered.repeats(event)
+        if event.kind == EventKind.RESET:
+            taught.clear()
+        elif event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not (repeated and first_answers_only):
+            taught.append(event)
+    return taught

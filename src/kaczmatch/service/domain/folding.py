@@ -38,23 +38,27 @@ class ModelFold:
         """Of somebody who has not swiped yet."""
         return self.fold.start
 
-    def step(self, before: TrackedState, event: Event) -> TrackedState:
-        """After one more event. `without_undone` leaves out undone swipes; the undo itself teaches nothing."""
+    def step(self, before: TrackedState, event: Event, *, repeated: bool) -> TrackedState:
+        """After one more event. `without_undone` leaves out undone swipes; the undo itself teaches nothing.
+
+        `repeated` says whether it answers a candidate again (see `AnsweredPeople`).
+        """
         if event.kind == EventKind.RESET:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
             seen = ShownCandidate(unpacked(event.features or b"", dimensions), event.appeal)
-            return self.fold.swipe(before, seen, 1 if event.decision == Decision.LIKE else -1, event.at)
+            label = 1 if event.decision == Decision.LIKE else -1
+            return self.fold.swipe(before, seen, label, event.at, repeated=repeated)
         if event.kind == EventKind.SESSION_ENDED:
             return self.fold.end_session(before, event.at, dimensions)
         return self.fold.wait(before, event.at, dimensions)
 
     def replay(self, events: Iterable[Event]) -> TrackedState:
         """After all of a person's events, in their order."""
-        tracked = self.start()
+        tracked, answered = self.start(), AnsweredPeople()
         for event in without_undone(events):
-            tracked = self.step(tracked, event)
+            tracked = self.step(tracked, event, repeated=answered.repeats(event))
         return tracked
 
     def decode(self, stored: StoredState | None) -> TrackedState:
@@ -73,6 +77,24 @@ class ModelFold:
             session_direction=tracked.session_direction,
             stability=tracked.stability,
         )
+
+
+@final
+class AnsweredPeople:
+    """Whom one person has liked or passed since the last reset, as their events come in order."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+
+    def repeats(self, event: Event) -> bool:
+        """Whether the next event answers somebody again."""
+        if event.kind == EventKind.RESET:
+            self._ids.clear()
+        if event.kind != EventKind.SWIPED or event.decision == Decision.SKIP or event.candidate is None:
+            return False
+        known = event.candidate in self._ids
+        self._ids.add(event.candidate)
+        return known
 
 
 def without_undone(events: Iterable[Event]) -> list[Event]:

@@ -14,6 +14,6 @@ from kaczmatch.service.domain.store import Transaction
 def announce(
     transaction: Transaction, context: Context, topic: str, user: str, body: Mapping[str, Any], *, other: str = ""
 ) -> None:
-    """Put a message into the outbox."""
+    """Put a message into the outbox. The app is told `user` and `other` too; `body` names nobody, since it is kept as text."""
     text = json.dumps(dict(body), sort_keys=True)
     transaction.append(OutboxMessage(id=context.new_id(), topic=topic, user=user, other=other, body=text, at=context.clock()))

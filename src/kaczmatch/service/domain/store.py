@@ -46,7 +46,8 @@ class Reader(Protocol):
     ) -> list[R]:
         """Records whose fields equal `equal`, in the order of `kind.listed_by()`, or in the opposite order with `newest`.
 
-        `after` are values of the first fields of that order, or of all: only records beyond them are found.
+        People are in the order in which they were first written about. `after` are values of the first fields of that order, or
+        of all: only records beyond them are found. A person among them may have been erased since: none is left out then.
         """
 
     def count(self, kind: type[R], **equal: Any) -> int:

@@ -83,6 +83,7 @@ class Hindsight:
         self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
+        self._rated: dict[str, set[str]] = defaultdict(set)
         self._appeal_changed: set[str] = set()
         self._exposure = Exposure(cap=context.config.exposure_cap)
 
@@ -155,19 +156,23 @@ class Hindsight:
             if liked:
                 self._admirers[other][user] = None
         if event.decision != Decision.SKIP:
-            mine, theirs = (self._counters.get(one, PersonCounters(user=one)) for one in (user, other))
-            said = rating_evidence(mine, liked=liked)
-            excess, information, weighed = with_rating(theirs, said, event.at, self._context.config.appeal)
-            self._counters[other] = replace(theirs, excess=excess, information=information, appeal_as_of=weighed)
+            mine = self._counters.get(user, PersonCounters(user=user))
+            if other not in self._rated[user]:  # a later answer does not change an appeal
+                self._rated[user].add(other)
+                theirs = self._counters.get(other, PersonCounters(user=other))
+                said = rating_evidence(mine, liked=liked)
+                self._counters[other] = theirs.with_appeal(*with_rating(theirs, said, event.at, self._context.config.appeal))
+                self._appeal_changed.add(other)
             self._counters[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
-            self._appeal_changed.add(other)
 
     def _appeal(self, user: str, at: datetime) -> float:
         return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
     def _fold_of(self, learner: Learner) -> ModelFold:
+        current = self._context.catalogue.current(self._reader)
+        once = self._context.catalogue.fold(self._reader, current.model).fold.first_answers_only
         prior = neutral_prior(learner, self._vocabulary.dimensions)
-        return ModelFold(0, EventFold(learner, prior), lambda _: self._vocabulary.dimensions)
+        return ModelFold(0, EventFold(learner, prior, once), lambda _: self._vocabulary.dimensions)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

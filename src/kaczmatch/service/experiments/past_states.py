@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable
 from typing import final
 
@@ -11,7 +12,7 @@ from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold
 from kaczmatch.service.domain.records import Event, Person
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
@@ -24,6 +25,7 @@ class PastStates:
     def __init__(self, config: ServiceConfig, vocabulary: Vocabulary, fold: ModelFold, policy: Policy) -> None:
         self.fold, self._vocabulary, self._schema = fold, vocabulary, config.schema
         self._tracked: dict[str, TrackedState] = {}
+        self._answered: dict[str, AnsweredPeople] = defaultdict(AnsweredPeople)
         self._changed: set[str] = set()
         self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
         self.recommender = self._people.recommender(policy, cooldown=config.cooldown, repeats=config.repeats)
@@ -37,7 +39,8 @@ class PastStates:
         self._people.index.remove(*(person.id for person in people))
 
     def apply_event(self, event: Event) -> None:
-        self._tracked[event.user] = self.fold.step(self.tracked_state(event.user), event)
+        repeated = self._answered[event.user].repeats(event)
+        self._tracked[event.user] = self.fold.step(self.tracked_state(event.user), event, repeated=repeated)
         self._changed.add(event.user)
 
     def tracked_state(self, user: str) -> TrackedState:

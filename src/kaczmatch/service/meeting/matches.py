@@ -43,8 +43,7 @@ class Matches:
                 if side is not None:
                     transaction.put(replace(side, ended=now))
                     count_match(transaction, self.context, side.user, -1)
-                    body = {"match": match, "user": side.user, "other": side.other}
-                    announce(transaction, self.context, "match.ended", side.user, body, other=side.other)
+                    announce(transaction, self.context, "match.ended", side.user, {"match": match}, other=side.other)
 
         return self.context.store.write(work, locks=self._both(user, match))
 

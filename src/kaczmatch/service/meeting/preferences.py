@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
@@ -12,14 +12,16 @@ from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
+from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
@@ -42,8 +44,18 @@ class Preferences:
         judged = _judged(known.person, known.vocabulary)
         return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, judged, most)
 
-    def growth(self, user: str, *, most: int = 10, last: int = 200) -> list[tuple[Event, Preference]]:
+    def growth_version(self, user: str) -> Hashable:
+        """Changes whenever `growth` can: the last event and how many there are (an erasure takes some out), under which model."""
+        with self.context.store.read() as reader:
+            if reader.get(Person, user) is None:
+                raise nobody(user)
+            current = self.context.catalogue.current(reader)
+            return current.model, current.vocabulary, last_event(reader, user), reader.count(Event, user=user)
+
+    def growth(self, user: str, *, most: int = 10, last: int = 200, by_user: bool = False) -> list[tuple[Event, Preference]]:
         """How the preference grew: after each of the last events that taught something, the oldest first."""
+        if by_user:
+            charge_reading(self.context, user, HISTORIES, self.context.config.histories)
         with self.context.store.read() as reader:
             person = reader.get(Person, user)
             if person is None:
@@ -52,10 +64,10 @@ class Preferences:
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = without_undone(reader.find(Event, user=user))
-        tracked: TrackedState = fold.start()
-        start, steps, judged = grown_state(fold, tracked.state, vocabulary), [], _judged(person, vocabulary)
+        tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
+        start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
-            tracked = fold.step(tracked, event)
+            tracked = fold.step(tracked, event, repeated=answered.repeats(event))
             if place >= len(events) - last:
                 state = grown_state(fold, tracked.state, vocabulary)
                 steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, most)))
@@ -74,6 +86,11 @@ class Preferences:
             if reader.get(Person, user) is None:
                 raise nobody(user)
             return reader.find(kind, user=user, after=after, newest=True, limit=limit, **equal)
+
+
+def last_event(reader: Reader, user: str) -> int:
+    """The number of a user's last event."""
+    return max((event.number for event in reader.find(Event, user=user, newest=True, limit=1)), default=0)
 
 
 def preference_in_words(

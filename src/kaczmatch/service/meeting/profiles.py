@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -25,20 +24,17 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
+from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.display_names import checked_name
 from kaczmatch.service.domain.person_ids import checked_id
-from kaczmatch.service.domain.quotas import EDITS, spend
+from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
 from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 
 MOST_SEARCHED: Final = 10_000  # people looked at per page of a search
 _AT_ONCE = 1_000
-_LONGEST_NAME = 80
-# Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
-_JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
-_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
 
 
 @final
@@ -56,12 +52,13 @@ class Profiles:
         paused: bool | None = None,
         if_version: int | None = None,
         limited: bool = True,
+        by_user: bool = False,
         check_new: Callable[[Transaction], None] | None = None,
     ) -> Future[Person]:
         """Add somebody, or change them. Without `paused` they stay paused, or not, as they were.
 
         With `if_version`, only if that is still the version (0: only if there is nobody yet). `check_new` is called before
-        somebody is added, and raises if they must not be.
+        somebody is added, and raises if they must not be. `by_user`: the user's own token asks, and has a quota.
         """
         checked_id(user)
 
@@ -79,8 +76,9 @@ class Profiles:
                 self._check_not_held(transaction, user)
             person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
             if limited and known is not None and known.features != person.features:
-                mine = counters_of(transaction, user)
-                transaction.put(replace(mine, quota_use=spend(mine, EDITS, self.context.config.edits, now)))
+                charge(transaction, user, EDITS, self.context.config.edits, now)
+            if by_user and known is not None:
+                charge(transaction, user, CHANGES, self.context.config.changes, now)
             _save(transaction, self.context, person)
             if known is None:
                 transaction.put(PersonCounters(user=user))
@@ -93,16 +91,19 @@ class Profiles:
         reads: list[RecordKey] = [*about_user, catalogue.ACTIVE_VERSIONS]
         return self.context.store.write(work, locks=[user], prefetch=reads)
 
-    def pause(self, user: str, paused: bool) -> Future[Person]:
+    def pause(self, user: str, paused: bool, *, by_user: bool = False) -> Future[Person]:
         """A paused person is shown to nobody and sees nobody; nothing is forgotten."""
 
         def work(transaction: Transaction) -> Person:
             known = require_person(transaction, user)
             if not paused:
                 self._check_not_held(transaction, user)
+            if by_user:
+                charge(transaction, user, CHANGES, self.context.config.changes, self.context.clock())
             return set_paused(transaction, self.context, known, paused=paused)
 
-        return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
+        about_user: list[RecordKey] = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson)]
+        return self.context.store.write(work, locks=[user], prefetch=about_user)
 
     def get(self, user: str) -> Person:
         with self.context.store.read() as reader:
@@ -112,27 +113,25 @@ class Profiles:
         return known
 
     def people(self, *, begins: str = "", name: str = "", after: str = "", limit: int = 50) -> tuple[list[Person], str | None]:
-        """People by id: those whose id begins so and whose name contains `name`. And the id to go on after; None: that is all.
+        """People in the order in which they came: those whose id begins so and whose name contains `name`.
 
-        A name is looked for in so many people at a time, so a page can be short, or empty, before the end.
+        And the id to go on after; None: that is all. No more than so many are looked at at a time, so a page can be short, or
+        empty, before the end.
         """
-        part, found = unicodedata.normalize("NFC", name).casefold(), list[Person]()
+        part, found, last, looked = unicodedata.normalize("NFC", name).casefold(), list[Person](), after, 0
+        at_once = _AT_ONCE if begins or part else limit
         with self.context.store.read() as reader:
-            exact = reader.get(Person, begins) if begins and after < begins else None
-            page, last, looked = [] if exact is None else [exact], max(after, begins), 0
             while looked < MOST_SEARCHED:
+                page = reader.find(Person, after=(last,) if last else (), limit=at_once)
                 for person in page:
-                    if not person.id.startswith(begins):
-                        return found, None
-                    if part in person.name.casefold():
-                        found.append(person)
-                        if len(found) == limit:
-                            return found, person.id
                     last = person.id
-                looked += len(page)
-                page = reader.find(Person, after=(last,), limit=_AT_ONCE if part else limit)
-                if not page:
+                    if last.startswith(begins) and part in person.name.casefold():
+                        found.append(person)
+                    if len(found) == limit:
+                        return found, last
+                if len(page) < at_once:
                     return found, None
+                looked += len(page)
         return found, last
 
     def _check_not_held(self, transaction: Transaction, user: str) -> None:
@@ -150,6 +149,16 @@ def require_person(transaction: Transaction, user: str) -> Person:
 def counters_of(transaction: Reader, user: str) -> PersonCounters:
     """Their counters; nothing where nothing was counted yet."""
     return transaction.get(PersonCounters, user) or PersonCounters(user=user)
+
+
+def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) -> None:
+    """Charge a user for something that only reads, before it is done."""
+
+    def work(transaction: Transaction) -> None:
+        require_person(transaction, user)
+        charge(transaction, user, what, limit, context.clock())
+
+    context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
 
 
 def being_erased(reader: Reader) -> list[str]:
@@ -185,7 +194,7 @@ def new_person(
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
-        name=_checked_name(about.name),
+        name=checked_name(about.name),
         i_am=tuple(sorted(about.i_am)),
         i_look_for=tuple(sorted(about.i_look_for or _usual(schema, about.i_am))),
         born=about.born,
@@ -282,14 +291,3 @@ def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str
 def data_of(person: Person) -> dict[str, Any]:
     """What the app keeps with a profile."""
     return dict(json.loads(person.data)) if person.data else {}
-
-
-def _checked_name(name: str) -> str:
-    """A name to show: no control or direction-changing characters, which could make it look like something else."""
-    text = unicodedata.normalize("NFC", name).strip()
-    if not text or len(text) > _LONGEST_NAME:
-        raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
-    shown = _JOINER.sub("", text)
-    if any(unicodedata.category(character) in _UNSHOWN or character in _BLANK for character in shown):
-        raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
-    return text

@@ -94,7 +94,8 @@ class CandidateRanking:
             hidden = not matched and other in around.matched_or_blocked
             if candidate is None or hidden or not (cards or matched):
                 raise nobody(other)
-            swipes = swipes_learned_from(reader.find(Event, user=user))[-_SWIPES_EXPLAINED:]
+            once = known.fold.fold.first_answers_only
+            swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features
         if not swipes:

@@ -1,4 +1,8 @@
-"""Blocks and reports. A blocked person is gone at the next request, and looks as if they had never been there."""
+"""Blocks and reports. A blocked person is gone at the next request, and looks as if they had never been there.
+
+Nobody can find out by blocking or reporting who exists: names that nobody has are blocked and reported like all others. A
+report says whether its author can have met the other person, so that operators can tell a campaign against a stranger.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,22 @@ from datetime import datetime
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
-from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Block, MatchSide, Person
+from kaczmatch.service.domain.person_ids import checked_id
+from kaczmatch.service.domain.quotas import BLOCKS, REPORTS, charge
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    AuditEntry,
+    Block,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    Person,
+    PersonCounters,
+)
 from kaczmatch.service.domain.refusals import NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person
@@ -26,11 +42,16 @@ class Safety:
     """The use cases of keeping people apart."""
 
     context: Context
+    erased_tokens: ErasedTokens
 
-    def block(self, user: str, other: str) -> Future[None]:
-        """Keep two people apart for good; a match between them ends."""
+    def block(self, user: str, other: str, *, by_user: bool = False) -> Future[None]:
+        """Keep two people apart for good; a match between them ends. `by_user`: the user's own token asks, and has a quota."""
+        checked_id(other)
 
         def work(transaction: Transaction) -> None:
+            require_person(transaction, user)
+            if by_user and transaction.get(Block, user, other) is None:
+                charge(transaction, user, BLOCKS, self.context.config.blocks, self.context.clock())
             self._block(transaction, user, other, self.context.clock())
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
@@ -49,24 +70,22 @@ class Safety:
         with self.context.store.read() as reader:
             return reader.find(Block, user=user, after=after, newest=True, limit=limit)
 
-    def report(self, user: str, other: str, reason: str, text: str = "") -> Future[AbuseReport]:
+    def report(self, user: str, other: str, reason: str, text: str = "", *, by_user: bool = False) -> Future[AbuseReport]:
         """Tell an operator, and block."""
+        checked_id(other)
         if not reason or len(reason) > 80 or len(text) > _LONGEST_TEXT:
             raise InvalidInput("reason", f"must have 1 to 80 characters, and the text at most {_LONGEST_TEXT:,}")
 
         def work(transaction: Transaction) -> AbuseReport:
             now = self.context.clock()
-            self._block(transaction, user, other, now)
-            report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now)
-            transaction.put(report)
-            announce(
-                transaction,
-                self.context,
-                "report.created",
-                user,
-                {"report": report.id, "user": user, "other": other},
-                other=other,
-            )
+            require_person(transaction, user)
+            met = _can_have_met(transaction, user, other)
+            if by_user:
+                charge(transaction, user, REPORTS, self.context.config.reports, now)
+            report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now, met=met)
+            if self._block(transaction, user, other, now):
+                transaction.put(report)
+                announce(transaction, self.context, "report.created", user, {"report": report.id, "met": met}, other=other)
             return report
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
@@ -94,12 +113,13 @@ class Safety:
         both = [] if known is None else [known.user, known.other]  # erased meanwhile, neither may come back
         return self.context.store.write(work, locks=both, prefetch=[(AbuseReport, (report,))])
 
-    def _block(self, transaction: Transaction, user: str, other: str, now: datetime) -> None:
-        require_person(transaction, user)
+    def _block(self, transaction: Transaction, user: str, other: str, now: datetime) -> bool:
+        """Whether it was noted. It looks the same where it was not: nothing new is written about somebody who was just erased."""
         if user == other:
             raise InvalidInput("other", "nobody blocks themselves")
+        if transaction.get(Person, other) is None and self.erased_tokens.was_erased_in(transaction, other):
+            return False
         # Somebody whom the other side has blocked may block in turn: to them nothing looks different.
-        require_person(transaction, other)
         if transaction.get(Block, user, other) is None:
             transaction.put(Block(user=user, other=other, at=now))
         for mine, theirs in ((user, other), (other, user)):
@@ -107,13 +127,20 @@ class Safety:
             if match is not None and match.ended is None:
                 transaction.put(replace(match, ended=now))
                 count_match(transaction, self.context, mine, -1)
-                body = {"match": match.id, "user": mine, "other": theirs}
-                announce(transaction, self.context, "match.ended", mine, body, other=theirs)
+                announce(transaction, self.context, "match.ended", mine, {"match": match.id}, other=theirs)
+        return True
 
     def _reads(self, user: str, other: str) -> list[tuple[type, tuple[str, ...]]]:
         pairs = ((user, other), (other, user))
         return [
             *((Person, (one,)) for one in (user, other)),
+            (PersonCounters, (user,)),
             *((Block, pair) for pair in pairs),
             *((MatchSide, pair) for pair in pairs),
         ]
+
+
+def _can_have_met(transaction: Transaction, user: str, other: str) -> bool:
+    """By what the user saw and did alone: the user can read the answer, and must not learn what the other side did."""
+    decided = transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None
+    return decided or bool(transaction.find(Impression, user=user, candidate=other))

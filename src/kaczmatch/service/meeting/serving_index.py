@@ -6,7 +6,7 @@ Everything here can be read again from the store at any time; a deck checks who 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import final
@@ -74,6 +74,7 @@ class ServingIndex:
         self.context = context
         self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
         self._following = threading.Lock()
+        self._on_erasure: list[Callable[[], object]] = []
         self._people: IndexedStates
         self.exposure: Exposure
         self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
@@ -107,6 +108,7 @@ class ServingIndex:
             now = self.context.clock()
             if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
                 self._load(reader)
+                self.erased(())
                 return len(self)
             changed = {line.user for line in self._changes.new(reader, now)}
             events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
@@ -114,7 +116,7 @@ class ServingIndex:
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             if not self._serves(self.context.catalogue.current(reader)):
                 self._rebuild(reader)
-                self.remove(user for user in changed if user not in self.recommender.index)
+                self.erased([user for user in changed if user not in self.recommender.index])
             else:
                 self._update_people(reader, sorted(changed))
                 fold = self.context.catalogue.fold(reader, self.current.model)
@@ -134,6 +136,16 @@ class ServingIndex:
         for user in people:
             self._people.forget(user)
             self.exposure.forget(user)
+
+    def when_erased(self, act: Callable[[], object]) -> None:
+        """Call something whenever this process sees that people were erased."""
+        self._on_erasure.append(act)
+
+    def erased(self, people: Iterable[str]) -> None:
+        """Forget people who were erased, at once and wherever this process may mention them."""
+        self.remove(people)
+        for act in self._on_erasure:
+            act()
 
     def _serves(self, current: ActiveVersions) -> bool:
         return _same_versions(self.current, current)
@@ -162,6 +174,8 @@ class ServingIndex:
             unpaused = [person for person in found.values() if not person.paused]
             here = without_full(reader, unpaused, self.context.config.schema)
             self.remove(set(some) - {person.id for person in here})
+            if len(found) < len(some):
+                self.erased(set(some) - {person.id for person in found.values()})
             self._add(reader, here, fold, self._people)
 
     def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:

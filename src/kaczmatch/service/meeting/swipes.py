@@ -166,12 +166,13 @@ class Swipes:
             imported=imported,
         )
         transaction.append(event)
-        self._fold(transaction, current, event)
         counts, liked = decision != Decision.SKIP, decision == Decision.LIKE
+        answered = None if pair is None else pair.answered_after_resets
+        self._fold(transaction, current, event, repeated=counts and answered == mine.resets)
         own: tuple[float, float, datetime | None] = (
             (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
         )
-        if counts:
+        if counts and own[2] is None:  # a later answer changes the decision, not what was learned from the first
             said = rating_evidence(mine, liked=liked)
             transaction.put(theirs.with_appeal(*with_rating(theirs, said, now, rules.appeal)))
             own = with_rating(pair, said, now, rules.appeal)
@@ -184,6 +185,7 @@ class Swipes:
             excess=own[0],
             information=own[1],
             appeal_as_of=own[2],
+            answered_after_resets=mine.resets if counts else answered,
         )
         transaction.put(latest)
         session = mine.session if mine.in_session else swipe.id
@@ -204,8 +206,7 @@ class Swipes:
             transaction.put(MatchSide(user=user, other=other, id=match, at=now))
             count_match(transaction, self.context, user, 1)
             if not event.imported:  # whoever brings its history knows its matches
-                body = {"match": match, "user": user, "other": other}
-                announce(transaction, self.context, "match.created", user, body, other=other)
+                announce(transaction, self.context, "match.created", user, {"match": match}, other=other)
 
     def _end_session(self, transaction: Transaction, counters: PersonCounters, at: datetime) -> None:
         current = self.context.catalogue.current(transaction)
@@ -218,9 +219,9 @@ class Swipes:
             model=current.model,
         )
         transaction.append(event)
-        self._fold(transaction, current, event)
+        self._fold(transaction, current, event, repeated=False)
 
-    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event) -> None:
+    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event, *, repeated: bool) -> None:
         """One more step of the model in use, and of one that is being built if it has come to this person already."""
         for model in (current.model, current.building):
             if not model:
@@ -229,7 +230,7 @@ class Swipes:
             if learned is None and model == current.building:
                 continue
             fold = self.context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(event.user, fold.step(fold.decode(learned), event)))
+            transaction.put(fold.encode(event.user, fold.step(fold.decode(learned), event, repeated=repeated)))
 
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""

@@ -6,10 +6,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import final
 
-from kaczmatch.service.domain.appeal import without_decision, without_evidence
+from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import recounted, standing_decisions
-from kaczmatch.service.domain.quotas import SWIPES, UNDOS, give_back, spend
+from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
+from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
@@ -72,24 +72,27 @@ class Undo:
         candidates = [event.candidate] if event is not None and event.candidate is not None else []
         return self.context.store.write(work, locks=[user, *candidates])
 
-    def reset(self, user: str) -> Future[None]:
+    def reset(self, user: str, *, by_user: bool = False) -> Future[None]:
         """Forget what was learned; decisions, matches and blocks stay."""
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
-            current, counters = self.context.catalogue.current(transaction), transaction.get(PersonCounters, user)
+            current, now = self.context.catalogue.current(transaction), self.context.clock()
             event = Event(
                 user=user,
                 id=f"~reset:{self.context.new_id()}",
                 kind=EventKind.RESET,
-                at=self.context.clock(),
+                at=now,
                 vocabulary=current.vocabulary,
                 model=current.model,
             )
             events = transaction.find(Event, user=user)
+            if by_user:
+                charge(transaction, user, CHANGES, self.context.config.changes, now)
             transaction.append(event)
+            counters = transaction.get(PersonCounters, user)
             if counters is not None:
-                transaction.put(replace(counters, in_session=False))
+                transaction.put(replace(counters, in_session=False, resets=counters.resets + 1))
             refold(transaction, self.context, current, user, [*events, event])
 
         return self.context.store.write(work, locks=[user])
@@ -97,22 +100,19 @@ class Undo:
     def _undecide(self, transaction: Transaction, event: Event, events: list[Event]) -> None:
         """Everything that followed from the swipe, as it was before it."""
         user, other = event.user, event.candidate or ""
-        earlier = standing_decisions(events).get(other)
+        earlier, answered = standing_decisions(events).get(other), resets_at_last_answers(events).get(other)
         pair, mine, theirs = (
             transaction.get(LatestDecision, user, other),
             transaction.get(PersonCounters, user),
             transaction.get(PersonCounters, other),
         )
-        if pair is not None and mine is not None and theirs is not None and event.decision != Decision.SKIP:
+        if pair is not None and theirs is not None and answered is None and pair.appeal_as_of is not None:
+            # It was the first answer, the one that counts.
             how = self.context.config.appeal
-            if earlier is None and pair.appeal_as_of is not None:  # all that they ever said of the other
-                theirs = without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how)
-            else:
-                theirs, pair = without_decision(mine, theirs, pair, event.at, liked=event.decision == Decision.LIKE, settings=how)
-            transaction.put(theirs)
-            transaction.append(
-                Change(id=self.context.new_id(), user=other, at=self.context.clock())
-            )  # processes remember their appeal
+            transaction.put(without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how))
+            pair = replace(pair, excess=0.0, information=0.0, appeal_as_of=None)
+            # Processes remember their appeal.
+            transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
         if mine is not None:
             # An undone swipe costs no quota. Undoing has a quota of its own, or the log could grow without end.
             swipes = self.context.config.swipes
@@ -123,7 +123,8 @@ class Undo:
         if earlier is None or pair is None:
             transaction.drop(LatestDecision, user, other)
         else:
-            transaction.put(replace(pair, decision=earlier.decision or Decision.SKIP, at=earlier.at, swipe=earlier.id))
+            decision = earlier.decision or Decision.SKIP
+            transaction.put(replace(pair, decision=decision, at=earlier.at, swipe=earlier.id, answered_after_resets=answered))
         card = transaction.get(Impression, user, event.deck or "", other)
         if card is not None:
             transaction.put(replace(card, swipe=None, decision=None))

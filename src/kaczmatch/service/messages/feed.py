@@ -15,9 +15,8 @@ from typing import final
 from kaczmatch.core.errors import check_integer
 from kaczmatch.schemas.feed import LARGEST_PAGE
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.locks import FEED, SCRUB
+from kaczmatch.service.domain.locks import FEED
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
-from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 
 ERASED = "profile.erased"
@@ -28,7 +27,7 @@ _LAST = 2**63 - 1
 @final
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A message about an erased person is the last trace of them: where one was deleted, there is something to scrub."""
+    """A message about an erased person is the last trace of them. The id goes soon after it (`privacy.erasure`)."""
 
     context: Context
 
@@ -78,10 +77,8 @@ class Feed:
             for one in page:
                 transaction.drop(OutboxMessage, one.id)
                 transaction.drop(Delivery, one.id)
-            if any(one.topic == ERASED for one in page):
-                mark_for_scrubbing(transaction, self.context)
 
-        self.context.store.write(work, locks=[*people_named(page), SCRUB]).result()
+        self.context.store.write(work, locks=people_named(page)).result()
 
 
 def people_named(messages: Iterable[OutboxMessage]) -> list[str]:

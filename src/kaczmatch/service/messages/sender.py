@@ -52,5 +52,6 @@ class RetrySchedule:
 
 def message_body(message: OutboxMessage) -> dict[str, Any]:
     """A message as the app gets it, by webhook (Standard Webhooks has these three members) and in the feed."""
-    data = json.loads(message.body) if message.body else {}
+    people = {"user": message.user} | ({"other": message.other} if message.other else {})
+    data = people | (json.loads(message.body) if message.body else {})
     return {"type": message.topic, "timestamp": message.at.isoformat().replace("+00:00", "Z"), "data": data}

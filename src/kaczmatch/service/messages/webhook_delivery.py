@@ -20,9 +20,7 @@ import numpy as np
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.locks import SCRUB
 from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, OutboxMessage
-from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.messages.feed import ERASED, Feed, people_named
 from kaczmatch.service.messages.sender import RetrySchedule, Sender, SendResult
@@ -173,12 +171,11 @@ class WebhookDelivery:
             if delivery.status == DELIVERED and message.topic == ERASED:
                 transaction.drop(OutboxMessage, message.id)
                 transaction.drop(Delivery, message.id)
-                mark_for_scrubbing(transaction, self.context)
             elif transaction.get(OutboxMessage, message.id) is not None:
                 transaction.put(delivery)
             return True
 
-        return self.context.store.write(work, locks=[self.lease.lock, SCRUB, *people_named([message])])
+        return self.context.store.write(work, locks=[self.lease.lock, *people_named([message])])
 
     def _finish(self, letter: _PendingMessage) -> None:
         line = self._queues[letter.message.user]

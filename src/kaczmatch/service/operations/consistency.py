@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.counting import recounted, standing_decisions
+from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import (
     Decision,
@@ -69,11 +69,11 @@ class ConsistencyCheck:
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
-        stands = standing_decisions(self.log)
+        stands, answered = standing_decisions(self.log), resets_at_last_answers(self.log)
         for other in sorted({*stands, *pairs}):
             event, pair = stands.get(other), pairs.get(other)
-            said = None if event is None else (event.decision, event.at, event.id)
-            if said != (None if pair is None else (pair.decision, pair.at, pair.swipe)):
+            said = None if event is None else (event.decision, event.at, event.id, answered.get(other))
+            if said != (None if pair is None else (pair.decision, pair.at, pair.swipe, pair.answered_after_resets)):
                 yield f"what {self.user!r} decided on {other!r} is not what its events say"
 
     def _cards(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TypeVar, final
 from kaczmatch.service.access.erased_tokens import drop_expired
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.locks import CHANGES, SCRUB
+from kaczmatch.service.domain.locks import CHANGES
 from kaczmatch.service.domain.records import (
     AuditEntry,
     Change,
@@ -19,12 +19,10 @@ from kaczmatch.service.domain.records import (
     Impression,
     LastDroppedChange,
     OutboxMessage,
-    Person,
     PersonCounters,
     Record,
     StoredDeck,
 )
-from kaczmatch.service.domain.scrubbing import mark_for_scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.swipes import Swipes
 
@@ -76,18 +74,15 @@ class Maintenance:
                 old = [one for one in reader.find(kind, limit=_AT_ONCE) if one.at < limit]
             if not old:
                 return dropped
-            locks = (CHANGES, SCRUB) if kind in (Change, OutboxMessage) else ()
-            self.context.store.write(partial(_drop_all, self.context, old), locks=locks).result()
+            locks = (CHANGES,) if kind is Change else ()
+            self.context.store.write(partial(_drop_all, old), locks=locks).result()
             dropped += len(old)
 
 
-def _drop_all(context: Context, records: Sequence[Record], transaction: Transaction) -> None:
+def _drop_all(records: Sequence[Record], transaction: Transaction) -> None:
     changes = [record for record in records if isinstance(record, Change)]
     if changes:
         transaction.put(LastDroppedChange(change=max(last_dropped_change(transaction), *(one.number for one in changes))))
-    people = {(record.user,) for record in records if isinstance(record, Change | OutboxMessage)}
-    if len(transaction.many(Person, people)) < len(people):
-        mark_for_scrubbing(transaction, context)  # the id of somebody who was erased
     for record in records:
         transaction.drop(type(record), *record.identity())
         if isinstance(record, OutboxMessage):

@@ -9,15 +9,13 @@ from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.service.domain.catalogue import model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.locks import MODELS
@@ -34,8 +32,9 @@ from kaczmatch.service.domain.records import (
     StoredVocabulary,
 )
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.sparse_features import MOST_NAMES, unpacked
+from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.vocabulary_change import change_vocabulary
 
 BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
 _AT_ONCE = 500
@@ -54,7 +53,7 @@ class Models:
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
         self._check(slug, settings)
-        prior = neutral_prior(learner(slug, **settings), vocabulary.dimensions)
+        prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
             known = transaction.get(ActiveVersions, SINGLE_ROW)
@@ -77,18 +76,7 @@ class Models:
 
     def change_vocabulary(self, change: Callable[[Vocabulary], Vocabulary]) -> Vocabulary:
         """A new version of the vocabulary: names added, renamed, retired."""
-
-        def work(transaction: Transaction) -> Vocabulary:
-            current = self.context.catalogue.current(transaction)
-            changed = change(self.context.catalogue.vocabulary(transaction, current.vocabulary))
-            if changed.dimensions > MOST_NAMES:
-                raise InvalidInput("names", f"at most {MOST_NAMES:,} names")
-            vocabulary = Vocabulary(changed.terms, current.vocabulary + 1)
-            transaction.put(StoredVocabulary(version=vocabulary.version, terms=terms_json(vocabulary), at=self.context.clock()))
-            transaction.put(replace(current, vocabulary=vocabulary.version))
-            return vocabulary
-
-        return self.context.store.write(work, locks=[MODELS]).result()
+        return change_vocabulary(self.context, change)
 
     def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
         """What people like on average, from those who have swiped; None where they are too few to say."""
@@ -97,7 +85,9 @@ class Models:
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
             swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
             sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
-            found = [swipes_learned_from(reader.find(Event, user=user))[-_MOST_SWIPES:] for user in sample]
+            once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
+            logs = (swipes_learned_from(reader.find(Event, user=user), first_answers_only=once) for user in sample)
+            found = [swipes[-_MOST_SWIPES:] for swipes in logs]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -108,7 +98,7 @@ class Models:
             features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
-        rule = learner(slug, **settings)
+        rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def relearn(
@@ -146,7 +136,7 @@ class Models:
 
     def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
         """Whether decks can be dealt by this learner under the policies in force."""
-        rule, rules = learner(slug, **settings), self.context.config
+        rule, rules = model_learner(slug, settings), self.context.config
         arms = () if rules.experiment is None else rules.experiment.arms
         for policy in (rules.policy, *(arm.policy for arm in arms)):
             sampler = policy.plan(Experience()).sampler

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import final
 
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
 from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, PersonCounters
@@ -28,7 +29,8 @@ class Refit:
             model = reader.get(Model, current.model)
         if model is None:
             return None
-        settings, models = json.loads(model.settings), Models(self.context)
+        settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
+        models = Models(self.context)
         prior = models.fit_prior(model.learner, settings)
         if prior is None or prior.version == model.prior:
             return None

@@ -19,6 +19,7 @@ from kaczmatch.service.domain.records import (
     Block,
     Change,
     Delivery,
+    ErasedId,
     Event,
     HeldPerson,
     Impression,
@@ -28,9 +29,11 @@ from kaczmatch.service.domain.records import (
     PendingErasure,
     Person,
     PersonCounters,
+    PersonNumber,
     Record,
     StoredDeck,
     StoredState,
+    part_of,
 )
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
@@ -42,6 +45,7 @@ from kaczmatch.service.meeting.undo import refold
 # see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
+    (ErasedId, "user"),
     (PersonCounters, "user"),
     (HeldPerson, "user"),
     (StoredState, "user"),
@@ -73,7 +77,11 @@ _LATER = {
 @final
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Bytes in the files of the database go at once where that costs little, and otherwise when `resume` finds it is time."""
+    """Bytes in the files of the database go at once where that costs little, and otherwise when `resume` finds it is time.
+
+    At the end the person's number goes: what is left of it in those files names nobody. The change and the message that tell of
+    the erasure name the id by a new number, which was never in another table.
+    """
 
     context: Context
     scrubbing: Scrubbing
@@ -91,8 +99,11 @@ class Erasure:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
             jobs = being_erased(reader)
+            told = [one.user for one in reader.find(ErasedId)]
         for user in jobs:
             self._clean(user)
+        for user in told:
+            self.context.store.write(partial(self._drop_id, user=user), locks=[user, SCRUB]).result()
         self.scrubbing.run()
         return len(jobs)
 
@@ -127,11 +138,31 @@ class Erasure:
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
                 return  # another process was at it too, and has announced it
+            changes = transaction.find(Change, user=user)
             transaction.drop(PendingErasure, user)
+            for change in changes:
+                transaction.drop(Change, change.id)
+            transaction.drop(PersonNumber, part_of(user), user)
             mark_for_scrubbing(transaction, self.context)
-            announce(transaction, self.context, "profile.erased", user, {"user": user})
+            transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
+            announce(transaction, self.context, "profile.erased", user, {})
+            transaction.put(ErasedId(user=user))
 
         self.context.store.write(finished, locks=[user, SCRUB]).result()
+
+    def _drop_id(self, transaction: Transaction, user: str) -> None:
+        """The id of an erased person, once nothing names it. If it is used again, it is not ours any more."""
+        named = set()
+        for kind, field in TRACES:
+            equal: dict[str, Any] = {field: user}
+            if kind is not ErasedId and transaction.find(kind, limit=1, **equal):
+                named.add(kind)
+        if named and named <= {Change, OutboxMessage}:
+            return
+        transaction.drop(ErasedId, user)
+        if not named:
+            transaction.drop(PersonNumber, part_of(user), user)
+            mark_for_scrubbing(transaction, self.context)
 
     def _forget(self, transaction: Transaction, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final, final
 
+from pydantic_core import to_json
+
+from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.quotas import quota_usage
+from kaczmatch.service.domain.quotas import EXPORTS, quota_usage
 from kaczmatch.service.domain.records import (
     AbuseReport,
     Block,
@@ -20,14 +23,15 @@ from kaczmatch.service.domain.records import (
     Record,
     StoredDeck,
     StoredState,
+    columns,
 )
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.preferences import Preferences
-from kaczmatch.service.meeting.profiles import counters_of, data_of, tags_of
+from kaczmatch.service.meeting.preferences import Preferences, last_event
+from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of, tags_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
-HIDDEN_FIELDS: dict[type[Record], tuple[str, ...]] = {
+HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
     Person: ("features",),
     Event: ("features", "appeal", "number"),
     Impression: ("propensity", "score", "reason"),  # somebody drawn at random has not liked the viewer
@@ -39,31 +43,14 @@ HIDDEN_FIELDS: dict[type[Record], tuple[str, ...]] = {
 }
 
 
-def export(context: Context, user: str) -> dict[str, Any]:
-    """As plain values, ready for JSON but for dates and times."""
-    with context.store.read() as reader:
-        person = reader.get(Person, user)
-        if person is None:
-            raise nobody(user)
-        current = context.catalogue.current(reader)
-        tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
-        learned, counters = reader.get(StoredState, current.model, user), counters_of(reader, user)
-        parts = {
-            "profile": _plain(person) | {"tags": tags, "features": features, "data": data_of(person)},
-            "counters": _plain(counters),
-            "quotas": [{"what": what, "since": since, "used": used} for what, (since, used) in quota_usage(counters).items()],
-            "learned": None if learned is None else _plain(learned),
-            **{name: _all(reader, kind, user) for name, kind in _LISTS.items()},
-        }
-    preference = Preferences(context).of(user, most=1_000_000)
-    return parts | {"preference": preference.model_dump()}
-
-
-_LISTS: dict[str, type[Record]] = {
+# Those that grow with what somebody does, which are kept for the next export, and the others.
+_LONG: Final[dict[str, type[Record]]] = {
     "events": Event,
     "decisions": LatestDecision,
     "decks": StoredDeck,
     "cards_shown": Impression,
+}
+_SHORT: Final[dict[str, type[Record]]] = {
     "matches": MatchSide,
     "blocks": Block,
     "reports": AbuseReport,
@@ -71,10 +58,49 @@ _LISTS: dict[str, type[Record]] = {
 }
 
 
-def _all(reader: Reader, kind: type[Record], user: str) -> list[dict[str, Any]]:
-    return [_plain(record) for record in reader.find(kind, user=user)]
+@final
+@dataclass(frozen=True, slots=True)
+class PersonalData:
+    """The use case of seeing everything."""
+
+    context: Context
+    answers: AnswerCache
+
+    def export(self, user: str, *, by_user: bool = False) -> bytes:
+        """As JSON. `by_user`: the user's own token asks, and has a quota; what was made before is free."""
+        context = self.context
+        with context.store.read() as reader:
+            person = reader.get(Person, user)
+            if person is None:
+                raise nobody(user)
+            current = context.catalogue.current(reader)
+            tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
+            learned, counters = reader.get(StoredState, current.model, user), counters_of(reader, user)
+            used = quota_usage(counters).items()
+            parts: dict[str, Any] = {
+                "profile": _plain(person) | {"tags": tags, "features": features, "data": data_of(person)},
+                "counters": _plain(counters),
+                "quotas": [{"what": what, "since": since, "used": times} for what, (since, times) in used],
+                "learned": None if learned is None else _plain(learned),
+                **_lists(reader, _SHORT, user),
+            }
+            # Each of the long lists changes with an event or a deck, and gets shorter by an erasure or with age.
+            version = (last_event(reader, user), counters.last_deck, *(reader.count(kind, user=user) for kind in _LONG.values()))
+        parts["preference"] = Preferences(context).of(user, most=1_000_000)
+        long = self.answers.answer(("export", user), version, lambda: self._long_lists(user, by_user=by_user))
+        return to_json(parts)[:-1] + b"," + long[1:]
+
+    def _long_lists(self, user: str, *, by_user: bool) -> bytes:
+        if by_user:
+            charge_reading(self.context, user, EXPORTS, self.context.config.exports)
+        with self.context.store.read() as reader:
+            return to_json(_lists(reader, _LONG, user))
+
+
+def _lists(reader: Reader, kinds: dict[str, type[Record]], user: str) -> dict[str, list[dict[str, Any]]]:
+    return {name: [_plain(record) for record in reader.find(kind, user=user)] for name, kind in kinds.items()}
 
 
 def _plain(record: Record) -> dict[str, Any]:
     hidden = HIDDEN_FIELDS.get(type(record), ())
-    return {name: value for name, value in asdict(record).items() if name not in hidden}
+    return {name: getattr(record, name) for name in columns(type(record)) if name not in hidden}

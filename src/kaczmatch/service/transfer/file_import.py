@@ -12,18 +12,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import Row, read_rows
-from kaczmatch.schemas.transfer import ImportResult, RowProblem
+from kaczmatch.formats.rows import Row, open_table
+from kaczmatch.schemas.transfer import ImportResult, NewTags, RowProblem, SuggestedOptions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ImportProgress
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import Reader, StoreUnavailable
+from kaczmatch.service.transfer.cell_rules import CellRules
+from kaczmatch.service.transfer.rows import BadRow, UnreadValues
+from kaczmatch.service.transfer.suggestions import nearest_column, suggested_columns, suggested_date_format, suggested_maps
 
 T = TypeVar("T")
 ProgressListener = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
@@ -42,13 +45,18 @@ def _no_progress(stage: str, done: int, total: int) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """How a file is to be imported. `columns` says what our fields are called in it."""
+    """How a file is to be imported. `columns` says what our fields are called in it, `maps` what its words mean."""
 
     path: Path
     kind: str  # csv, jsonl, parquet
     columns: Mapping[str, str] = field(default_factory=dict)
     dry_run: bool = False
     skip_bad: bool = False
+    maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    date_format: str | None = None
+    new_tags: NewTags = "refuse"
+    encoding: str | None = None  # None: recognised
+    delimiter: str | None = None  # None: recognised
 
 
 class ImportKind(Protocol[T]):
@@ -56,18 +64,33 @@ class ImportKind(Protocol[T]):
 
     name: str
     fields: Sequence[str]
+    required: Sequence[str]  # fields without which there is nothing to import
 
-    def begin(self, reader: Reader) -> None:
+    @property
+    def unread(self) -> UnreadValues:
+        """What could not be read in the last pass."""
+
+    @property
+    def new_tags(self) -> Sequence[str]:
+        """Tags that are to be added to the vocabulary."""
+
+    def begin(self, reader: Reader, rules: CellRules, new_tags: NewTags) -> None:
         """Before a pass over the file."""
 
     def is_read(self, column: str) -> bool:
         """Whether a column beyond the fields is read, too."""
 
-    def parse(self, row: int, values: Mapping[str, Any]) -> T:
-        """One row on its own; raises InvalidInput."""
+    def parse(self, row: int, values: Mapping[str, Any]) -> T | None:
+        """One row on its own; raises BadRow. None: it is the same as an earlier one."""
 
-    def check(self, reader: Reader, items: Sequence[T]) -> list[InvalidInput | bool]:
+    def check(self, reader: Reader, items: Sequence[T]) -> list[list[InvalidInput] | bool]:
         """Rows against the store: what is wrong, or whether there is anything to write."""
+
+    def before_writing(self) -> None:
+        """After a pass over all rows, before the first is written."""
+
+    def values(self) -> Mapping[str, Sequence[str]]:
+        """The values that a field can have, where they can be listed."""
 
     def write(self, item: T) -> Future[bool]:
         """Write it; whether that changed anything."""
@@ -79,19 +102,22 @@ class _Tally:
     rows: int = 0
     written: int = 0
     unchanged: int = 0
-    bad: int = 0
+    resumed: int = 0
     problems: list[RowProblem] = field(default_factory=list)
     wrong_rows: set[int] = field(default_factory=set)
-    columns: set[str] = field(default_factory=set)
+    columns: dict[str, None] = field(default_factory=dict)
 
-    def wrong(self, row: int, name: str, problem: str) -> None:
-        self.bad += 1
+    @property
+    def bad(self) -> int:
+        return len(self.wrong_rows)
+
+    def wrong(self, row: int, problems: Sequence[InvalidInput]) -> None:
         self.wrong_rows.add(row)
         if len(self.problems) < MOST_PROBLEMS:
-            self.problems.append(RowProblem(row=row, field=name, problem=problem))
+            self.problems += [RowProblem(row=row, field=one.field, problem=one.problem) for one in problems]
 
     def first(self) -> tuple[RowProblem, ...]:
-        return tuple(sorted(self.problems, key=lambda one: one.row))
+        return tuple(sorted(self.problems, key=lambda one: one.row))[:MOST_PROBLEMS]
 
 
 @final
@@ -103,28 +129,87 @@ class FileImport(Generic[T]):
     target: ImportKind[T]
 
     def run(self, request: ImportRequest, on_progress: ProgressListener = _no_progress) -> ImportResult:
-        unknown = sorted(set(request.columns) - set(self.target.fields))
-        if unknown:
-            raise InvalidInput("columns", f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
-        checking = _Tally()
-        for batch in self._batches(request, checking, on_progress):
-            del batch  # only what is wrong matters in this pass
+        self._check_names(request)
+        table = open_table(request.path, request.kind, request.encoding, request.delimiter)
+        missing = self._missing(request, table.columns)
+        if missing and (table.columns or request.kind != "jsonl"):  # lines that are no objects are problems of their own
+            problem = RowProblem(row=1, field="columns", problem=self._missing_words(request, missing, table.columns))
+            suggestion = self._suggestion(request, table.columns)
+            return ImportResult(problems=(problem,), read_as=table.words, suggestion=suggestion)
+        checking = self._checked(request, on_progress)
         unread = tuple(sorted(one for one in checking.columns if not self._read(request, one)))
+        result = ImportResult(rows=checking.rows, unread=unread, read_as=table.words, new_tags=tuple(self.target.new_tags))
         if request.dry_run or (checking.bad and not request.skip_bad):
-            return ImportResult(rows=checking.rows, bad=checking.bad, problems=checking.first(), unread=unread)
+            suggestion = self._suggestion(request, table.columns) if checking.bad else None
+            told = {"bad": checking.bad, "problems": checking.first(), "suggestion": suggestion}
+            return result.model_copy(update=told)
         digest = self._digest(request)
         done, writing = self._progress(digest), _Tally()
+        self.target.before_writing()
         self._write(request, writing, digest, on_progress, done, checking)
         self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
-        return ImportResult(
-            rows=checking.rows,
-            written=writing.written,
-            unchanged=writing.unchanged,
-            bad=checking.bad + writing.bad,
-            problems=(*checking.first(), *writing.first())[:MOST_PROBLEMS],
-            unread=unread,
-            resumed=done,
-            complete=True,
+        told = {
+            "written": writing.written,
+            "unchanged": writing.unchanged,
+            "bad": checking.bad + writing.bad,
+            "problems": (*checking.first(), *writing.first())[:MOST_PROBLEMS],
+            "resumed": writing.resumed,
+            "complete": True,
+        }
+        return result.model_copy(update=told)
+
+    def _check_names(self, request: ImportRequest) -> None:
+        for option, names in (("columns", request.columns), ("map", request.maps)):
+            unknown = sorted(set(names) - set(self.target.fields))
+            if unknown:
+                raise InvalidInput(option, f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
+
+    def _checked(self, request: ImportRequest, on_progress: ProgressListener = _no_progress) -> _Tally:
+        """A pass over the file in which nothing is written."""
+        tally = _Tally()
+        for batch in self._batches(request, tally, on_progress):
+            del batch  # only what is wrong matters in this pass
+        return tally
+
+    def _missing(self, request: ImportRequest, columns: Sequence[str]) -> list[str]:
+        """Fields that must be there, or that were said to be there, and have no column."""
+        wanted = [name for name in self.target.fields if name in self.target.required or name in request.columns]
+        return [name for name in wanted if request.columns.get(name, name) not in columns]
+
+    def _missing_words(self, request: ImportRequest, missing: Sequence[str], columns: Sequence[str]) -> str:
+        used = {request.columns.get(name, name) for name in self.target.fields if name not in missing}
+        free = [column for column in columns if column not in used]
+        near = [f"{name}={column}" for name in missing if (column := nearest_column(name, free)) is not None]
+        named = [f"{name} (said to be {request.columns[name]!r})" if name in request.columns else name for name in missing]
+        words = f"there is no column for {', '.join(named)}; the file has {', '.join(columns) or 'no columns'}"
+        return f"{words}; nearest: {', '.join(near)}" if near else words
+
+    def _suggestion(self, request: ImportRequest, columns: Sequence[str]) -> SuggestedOptions | None:
+        """Options that would help. They are tried on the whole file, without writing."""
+        target, given = self.target, {name: column for name, column in request.columns.items() if column in columns}
+        better = replace(request, columns=suggested_columns(target.fields, target.required, columns, given), skip_bad=True)
+        if self._missing(better, columns):
+            return None
+        if better.columns != request.columns:
+            self._checked(better)
+        unread = target.unread
+        date_format = request.date_format or suggested_date_format(unread, times="at" in target.required)
+        maps = {name: dict(words) for name, words in request.maps.items()}
+        for name, words in suggested_maps(unread, target.values()).items():
+            maps[name] = maps.get(name, {}) | words
+        new_tags: NewTags = "add" if unread.tags and request.new_tags == "refuse" else request.new_tags
+        better = replace(better, date_format=date_format, maps=maps, new_tags=new_tags)
+        tally = self._checked(better)
+        if better == replace(request, skip_bad=True) or tally.bad == tally.rows:
+            return None
+        return SuggestedOptions(
+            columns=dict(better.columns),
+            maps=maps,
+            date_format=date_format,
+            new_tags=new_tags,
+            skip_bad=tally.bad > 0,
+            written=tally.rows - tally.bad,
+            left_out=tally.bad,
         )
 
     def _write(
@@ -142,7 +227,7 @@ class FileImport(Generic[T]):
                     changed = future.result()
                     tally.written, tally.unchanged = tally.written + changed, tally.unchanged + (not changed)
                 except (InvalidInput, Refusal) as error:
-                    tally.wrong(row, getattr(error, "field", "row"), error.problem)
+                    tally.wrong(row, [InvalidInput(getattr(error, "field", "row"), error.problem)])
                 if row - saved >= _SAVED_EVERY:
                     saved = row
                     self._save(name, row)
@@ -175,45 +260,56 @@ class FileImport(Generic[T]):
         `checking` is the tally of the first pass: rows that were wrong then are not looked at again.
         """
         bad, total = (checking.wrong_rows, checking.rows) if checking is not None else (set[int](), 0)
+        rules = CellRules(request.date_format, request.maps)
         with self.context.store.read() as reader:
-            self.target.begin(reader)
-        rows = iter(read_rows(request.path, request.kind))
+            self.target.begin(reader, rules, request.new_tags)
+        rows = open_table(request.path, request.kind, request.encoding, request.delimiter).rows
         while page := list(islice(rows, _AT_ONCE)):
-            here = [row for row in page if row.number > start and row.number not in bad]
-            parsed = [one for row in here if (one := self._parsed(request, row, tally)) is not None]
+            tally.rows += len(page)
+            tally.resumed += sum(row.number <= start for row in page)
+            wrong: dict[int, Sequence[InvalidInput]] = {}
+            parsed = self._parsed(request, [row for row in page if row.number > start and row.number not in bad], tally, wrong)
             good: list[tuple[int, T]] = []
             if parsed:
                 with self.context.store.read() as reader:
                     verdicts = self.target.check(reader, [item for _, item in parsed])
                 for (row, item), verdict in zip(parsed, verdicts, strict=True):
-                    if isinstance(verdict, InvalidInput):
-                        tally.wrong(row, verdict.field, verdict.problem)
+                    if isinstance(verdict, list):
+                        wrong[row] = verdict
                     elif verdict:
                         good.append((row, item))
                     else:
                         tally.unchanged += 1
-            tally.rows = page[-1].number
+            for row in sorted(wrong):
+                tally.wrong(row, wrong[row])
             yield good
-            on_progress("importing" if total else "checking", page[-1].number, total)
+            on_progress("importing" if total else "checking", tally.rows, total)
 
-    def _parsed(self, request: ImportRequest, row: Row, tally: _Tally) -> tuple[int, T] | None:
-        if row.problem:
-            tally.wrong(row.number, "row", row.problem)
-            return None
-        tally.columns.update(row.values)
-        try:
-            return row.number, self.target.parse(row.number, self._renamed(request, row.values))
-        except InvalidInput as error:
-            tally.wrong(row.number, error.field, error.problem)
-            return None
+    def _parsed(
+        self, request: ImportRequest, rows: Sequence[Row], tally: _Tally, wrong: dict[int, Sequence[InvalidInput]]
+    ) -> list[tuple[int, T]]:
+        """Rows that can be read; of the others, what is wrong."""
+        found: list[tuple[int, T]] = []
+        for row in rows:
+            if row.problem:
+                wrong[row.number] = [InvalidInput("row", row.problem)]
+                continue
+            tally.columns |= dict.fromkeys(row.values)
+            try:
+                item = self.target.parse(row.number, self._renamed(request, row.values))
+            except BadRow as bad:
+                wrong[row.number] = bad.problems
+                continue
+            if item is None:
+                tally.unchanged += 1
+            else:
+                found.append((row.number, item))
+        return found
 
     def _renamed(self, request: ImportRequest, values: Mapping[str, Any]) -> dict[str, Any]:
         if not request.columns:
             return dict(values)
         back = {column: ours for ours, column in request.columns.items()}
-        missing = next((column for column in back if column not in values), None)
-        if missing is not None:
-            raise InvalidInput(back[missing], f"there is no column {missing!r}")
         # If another column is mapped to one of our fields, a column with that field's own name is not read.
         return {
             back.get(column, column): value for column, value in values.items() if column in back or column not in request.columns
@@ -224,7 +320,8 @@ class FileImport(Generic[T]):
         return ours or column in request.columns.values() or self.target.is_read(column)
 
     def _digest(self, request: ImportRequest) -> str:
-        options = json.dumps([self.target.name, request.kind, sorted(request.columns.items())])
+        said = [request.columns, request.maps, request.date_format, request.new_tags, request.encoding, request.delimiter]
+        options = json.dumps([self.target.name, request.kind, *said], sort_keys=True)
         with request.path.open("rb") as file:
             return hashlib.sha256(options.encode() + hashlib.file_digest(file, "sha256").digest()).hexdigest()
 

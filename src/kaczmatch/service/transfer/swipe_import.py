@@ -10,12 +10,14 @@ from hashlib import blake2b
 from typing import Any, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.columns import SWIPE_COLUMNS
+from kaczmatch.formats.columns import LIKE, PASS, SKIP, SWIPE_COLUMNS, time_text
+from kaczmatch.schemas.transfer import NewTags
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
-from kaczmatch.service.transfer.rows import swipe_row
+from kaczmatch.service.transfer.cell_rules import CellRules
+from kaczmatch.service.transfer.rows import BadRow, UnreadValues, swipe_row
 
 
 @final
@@ -26,32 +28,39 @@ class SwipeImport:
     context: Context
     name: str = "swipes"
     fields: Sequence[str] = SWIPE_COLUMNS
+    required: Sequence[str] = ("user", "candidate", "decision", "at")
+    new_tags: Sequence[str] = ()
+    unread: UnreadValues = field(default_factory=UnreadValues)
+    _rules: CellRules = field(default_factory=CellRules)
     _last: dict[str, tuple[datetime, int]] = field(default_factory=dict)
     _people: dict[str, bool] = field(default_factory=dict)
 
-    def begin(self, reader: Reader) -> None:
-        del reader
-        self._last, self._people = {}, {}
+    def begin(self, reader: Reader, rules: CellRules, new_tags: NewTags) -> None:
+        del reader, new_tags
+        self._rules, self.unread, self._last, self._people = rules, UnreadValues(), {}, {}
 
     def is_read(self, column: str) -> bool:
         del column
         return False
 
     def parse(self, row: int, values: Mapping[str, Any]) -> tuple[Swipe, datetime]:
-        parsed = swipe_row(values)
+        parsed = swipe_row(values, self._rules, self.unread)
         user, candidate, at = parsed.user, parsed.candidate, parsed.at
-        if user == candidate:
-            raise InvalidInput("candidate", "nobody swipes on themselves")
-        if at > self.context.clock():
-            raise InvalidInput("at", f"{at.isoformat()} has not come yet")
         before, where = self._last.get(user, (at, row))
-        if at < before:
-            raise InvalidInput("at", f"is earlier than the same user's swipe in row {where}; sort the file by time")
+        wrong = []
+        if user == candidate:
+            wrong.append(InvalidInput("candidate", "nobody swipes on themselves"))
+        if at > self.context.clock():
+            wrong.append(InvalidInput("at", f"{time_text(at)} has not come yet"))
+        elif at < before:
+            wrong.append(InvalidInput("at", f"is earlier than the same user's swipe in row {where}; sort the file by time"))
+        if wrong:
+            raise BadRow(wrong)
         self._last[user] = at, row
         identifier = parsed.id or _id_of(user, candidate, parsed.decision, at)
         return Swipe(user=user, id=identifier, candidate=candidate, decision=parsed.decision, deck=""), at
 
-    def check(self, reader: Reader, items: Sequence[tuple[Swipe, datetime]]) -> list[InvalidInput | bool]:
+    def check(self, reader: Reader, items: Sequence[tuple[Swipe, datetime]]) -> list[list[InvalidInput] | bool]:
         """Whether both people are there; what was imported before is found when it is written."""
         unknown = {name for swipe, _ in items for name in (swipe.user, swipe.candidate) if name not in self._people}
         here = reader.many(Person, [(name,) for name in unknown])
@@ -68,11 +77,16 @@ class SwipeImport:
         Swipes(self.context).import_swipe(*item).add_done_callback(finish)
         return done
 
-    def _people_exist(self, swipe: Swipe) -> InvalidInput | bool:
-        for field_name, person in (("user", swipe.user), ("candidate", swipe.candidate)):
-            if not self._people[person]:
-                return InvalidInput(field_name, f"there is no person {person!r}; import profiles first")
-        return True
+    def values(self) -> dict[str, Sequence[str]]:
+        return {"decision": (LIKE, PASS, SKIP)}
+
+    def before_writing(self) -> None:
+        pass
+
+    def _people_exist(self, swipe: Swipe) -> list[InvalidInput] | bool:
+        named = (("user", swipe.user), ("candidate", swipe.candidate))
+        missing = [(name, person) for name, person in named if not self._people[person]]
+        return [InvalidInput(name, f"there is no person {person!r}; import profiles first") for name, person in missing] or True
 
 
 def _id_of(user: str, candidate: str, decision: str, at: datetime) -> str:

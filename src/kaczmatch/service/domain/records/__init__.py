@@ -1,7 +1,7 @@
 """What is stored: one class per table."""
 
 from kaczmatch.service.domain.records.access import AuditEntry, ErasedUser, ServiceKey, StoredConsoleSession
-from kaczmatch.service.domain.records.base import SINGLE_ROW, LogRecord, Record, SingletonRecord, columns
+from kaczmatch.service.domain.records.base import PERSON, SINGLE_ROW, LogRecord, PersonId, Record, SingletonRecord, columns
 from kaczmatch.service.domain.records.learning import (
     ActiveVersions,
     Decision,
@@ -14,7 +14,17 @@ from kaczmatch.service.domain.records.learning import (
 )
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
-from kaczmatch.service.domain.records.people import HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records.people import (
+    PARTS,
+    ErasedId,
+    HeldPerson,
+    LastPersonNumber,
+    PendingErasure,
+    Person,
+    PersonCounters,
+    PersonNumber,
+    part_of,
+)
 from kaczmatch.service.domain.records.running import (
     Change,
     DemoStart,
@@ -26,10 +36,13 @@ from kaczmatch.service.domain.records.running import (
 )
 
 RECORDS: tuple[type[Record], ...] = (
+    PersonNumber,
+    LastPersonNumber,
     Person,
     PersonCounters,
     HeldPerson,
     PendingErasure,
+    ErasedId,
     Event,
     StoredState,
     StoredVocabulary,
@@ -59,6 +72,8 @@ RECORDS: tuple[type[Record], ...] = (
 )
 
 __all__ = [
+    "PARTS",
+    "PERSON",
     "RECORDS",
     "SINGLE_ROW",
     "AbuseReport",
@@ -70,6 +85,7 @@ __all__ = [
     "Delivery",
     "DeliveryProgress",
     "DemoStart",
+    "ErasedId",
     "ErasedUser",
     "Event",
     "EventKind",
@@ -77,6 +93,7 @@ __all__ = [
     "ImportProgress",
     "Impression",
     "LastDroppedChange",
+    "LastPersonNumber",
     "LastRefit",
     "LatestDecision",
     "LogRecord",
@@ -87,6 +104,8 @@ __all__ = [
     "PendingScrub",
     "Person",
     "PersonCounters",
+    "PersonId",
+    "PersonNumber",
     "Record",
     "ServiceKey",
     "SingletonRecord",
@@ -97,4 +116,5 @@ __all__ = [
     "StoredState",
     "StoredVocabulary",
     "columns",
+    "part_of",
 ]

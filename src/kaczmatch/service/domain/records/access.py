@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record
+from kaczmatch.service.domain.records.base import LogRecord, PersonId, Record
 
 
 @final
@@ -64,4 +64,4 @@ class AuditEntry(LogRecord):
     at: datetime
     actor: str
     action: str
-    user: str = ""
+    user: PersonId = ""

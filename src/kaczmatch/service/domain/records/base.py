@@ -3,14 +3,19 @@
 `key` names the fields that identify a record. `order` names the fields by which records are listed: together they are unique, and
 none is ever None. `indexes` names what records are also looked up by. A `LogRecord` is only appended, and the store numbers it. A
 `SingletonRecord` is the only row of its table. Times are aware and in UTC.
+
+A field that names a person is a `PersonId`. Databases keep the person's number in its place, which says nothing without
+its row in `PersonNumber`. Where records are ordered by a person, that is the order in which people came.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, final
+from typing import Annotated, Any, ClassVar, Final, final
 
 SINGLE_ROW: Final = 1  # the key of every `SingletonRecord`
+PERSON: Final = "person"
+PersonId = Annotated[str, PERSON]  # empty: nobody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

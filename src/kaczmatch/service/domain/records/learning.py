@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
+from kaczmatch.service.domain.records.base import LogRecord, PersonId, Record, SingletonRecord
 
 
 @final
@@ -38,11 +38,11 @@ class Event(LogRecord):
     key = ("user", "id")
     indexes = (("user", "number"), ("candidate", "number"))
 
-    user: str
+    user: PersonId
     id: str  # chosen by the client for swipes
     kind: EventKind
     at: datetime
-    candidate: str | None = None
+    candidate: PersonId | None = None
     decision: Decision | None = None
     features: bytes | None = None  # the candidate's, as seen
     appeal: float = 0.0  # the candidate's, as seen
@@ -65,7 +65,7 @@ class StoredState(Record):
     indexes = (("user",),)
 
     model: int
-    user: str
+    user: PersonId
     state: bytes
     swipes: int  # that were learned from
     at: datetime | None  # the last event folded

@@ -6,28 +6,29 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import Record
+from kaczmatch.service.domain.records.base import PersonId, Record
 from kaczmatch.service.domain.records.learning import Decision
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestDecision(Record):
-    """What a user last decided about a candidate, and how much that counts in the candidate's appeal."""
+    """What a user last decided about a candidate, and how much their first answer counts in the candidate's appeal."""
 
     table = "latest_decisions"
     key = ("user", "candidate")
     order = ("at", "user", "candidate")
     indexes = (("candidate", "decision", "at"),)  # one's own are few, and found by the key
 
-    user: str
-    candidate: str
+    user: PersonId
+    candidate: PersonId
     decision: Decision
     at: datetime
     swipe: str  # the id of the swipe
     excess: float = 0.0
     information: float = 0.0
     appeal_as_of: datetime | None = None
+    answered_after_resets: int | None = None  # how many resets there had been at the last like or pass; None: only skipped
 
 
 @final
@@ -40,7 +41,7 @@ class StoredDeck(Record):
     order = ("at", "id")
     indexes = (("at", "id"), ("experiment", "at", "id"))
 
-    user: str
+    user: PersonId
     id: str
     at: datetime
     expires: datetime
@@ -66,9 +67,9 @@ class Impression(Record):
     order = ("at", "user", "deck", "candidate")
     indexes = (("candidate",), ("at", "user", "deck", "candidate"))
 
-    user: str
+    user: PersonId
     deck: str
-    candidate: str
+    candidate: PersonId
     at: datetime
     position: int
     propensity: float
@@ -102,8 +103,8 @@ class MatchSide(Record):
     order = ("at", "id", "user")
     indexes = (("user", "at"), ("id",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     id: str
     at: datetime
     ended: datetime | None = None
@@ -120,8 +121,8 @@ class Block(Record):
     order = ("at", "user", "other")
     indexes = (("user", "at"), ("other",))
 
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     at: datetime
 
 
@@ -136,10 +137,11 @@ class AbuseReport(Record):
     indexes = (("user",), ("other",), ("closed", "at", "id"))
 
     id: str
-    user: str
-    other: str
+    user: PersonId
+    other: PersonId
     reason: str
     text: str
     at: datetime
+    met: bool = True  # whether `user` was shown `other`, decided on them or matched with them
     closed: datetime | None = None
     resolution: str = ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
+from kaczmatch.service.domain.records.base import LogRecord, PersonId, Record, SingletonRecord
 
 
 @final
@@ -20,9 +20,9 @@ class OutboxMessage(LogRecord):
 
     id: str
     topic: str  # match.created, profile.erased, ...
-    user: str
-    other: str = ""
-    body: str = ""  # JSON
+    user: PersonId
+    other: PersonId = ""
+    body: str = ""  # JSON: what else there is to say
     at: datetime
     posted: bool = False  # into the feed, under a new number: those are in the order of their commits
 

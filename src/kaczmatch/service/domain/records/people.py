@@ -4,11 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import final
+from typing import Final, final
+from zlib import crc32
 
-from kaczmatch.service.domain.records.base import Record
+from kaczmatch.service.domain.records.base import PersonId, Record, SingletonRecord
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+PARTS: Final = 64  # of tables with what is personal, so that one part can be written anew in a moment (PostgreSQL)
+
+
+def part_of(person: str) -> int:
+    """In which part of its table the number of a person is."""
+    return crc32(person.encode()) % PARTS
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonNumber(Record):
+    """The number that stands for a person in all other tables. The store makes it when it first writes about somebody.
+
+    It is dropped at the end of an erasure. Whoever comes under the same id afterwards gets another number.
+    """
+
+    table = "person_numbers"
+    key = ("part", "id")
+    order = ("number",)
+    indexes = (("part", "number"),)
+
+    part: int  # of the table: `part_of` the id, and what is left of the number divided by `PARTS`
+    id: str
+    number: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastPersonNumber(SingletonRecord):
+    """How many numbers have been given, or are reserved by a process. It only rises, so that no number is given twice."""
+
+    table = "last_person_number"
+
+    given: int
 
 
 @final
@@ -20,7 +55,7 @@ class Person(Record):
     key = ("id",)
     indexes = (("paused", "id"),)
 
-    id: str
+    id: PersonId
     version: int  # rises with every change: the ETag
     name: str
     i_am: tuple[str, ...]
@@ -49,7 +84,7 @@ class PersonCounters(Record):
     order = ("last_swipe_at", "user")
     indexes = (("in_session", "last_swipe_at", "user"),)
 
-    user: str
+    user: PersonId
     swipes: int = 0  # likes and passes
     likes: int = 0
     excess: float = 0.0
@@ -61,6 +96,7 @@ class PersonCounters(Record):
     in_session: bool = False  # whether that is still open
     quota_use: bytes = b""  # see `quotas`
     open_matches: int = 0
+    resets: int = 0  # how often they have started anew
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
 
@@ -78,6 +114,7 @@ class PersonCounters(Record):
             in_session=self.in_session,
             quota_use=self.quota_use,
             open_matches=self.open_matches,
+            resets=self.resets,
         )
 
     def after_swipe(self, at: datetime, session: str, quota_use: bytes, *, counts: bool, liked: bool) -> PersonCounters:
@@ -94,6 +131,7 @@ class PersonCounters(Record):
             in_session=True,
             quota_use=quota_use,
             open_matches=self.open_matches,
+            resets=self.resets,
         )
 
 
@@ -105,8 +143,19 @@ class HeldPerson(Record):
     table = "held_people"
     key = ("user",)
 
-    user: str
+    user: PersonId
     actor: str  # the operator's key
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedId(Record):
+    """The id of somebody who was erased, which messages and changes still name. It goes with the last of them."""
+
+    table = "erased_ids"
+    key = ("user",)
+
+    user: PersonId
 
 
 @final
@@ -117,4 +166,4 @@ class PendingErasure(Record):
     table = "pending_erasures"
     key = ("user",)
 
-    user: str
+    user: PersonId

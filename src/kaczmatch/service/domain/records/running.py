@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, Record, SingletonRecord
+from kaczmatch.service.domain.records.base import LogRecord, PersonId, Record, SingletonRecord
 
 
 @final
@@ -19,7 +19,7 @@ class Change(LogRecord):
     indexes = (("number",), ("user",))
 
     id: str
-    user: str
+    user: PersonId
     at: datetime
 
 

@@ -19,11 +19,12 @@ def upgrade() -> None:
     op.create_table(
         "abuse_reports",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("other", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
+        sa.Column("other", sa.BigInteger(), nullable=False),
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("text", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("met", sa.Boolean(), nullable=False),
         sa.Column("closed", sa.BigInteger(), nullable=True),
         sa.Column("resolution", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
@@ -50,7 +51,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("actor", TEXT, nullable=False),
         sa.Column("action", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("id", name="audit_key"),
         sqlite_autoincrement=True,
@@ -60,8 +61,8 @@ def upgrade() -> None:
 
     op.create_table(
         "blocks",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("other", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
         sqlite_with_rowid=False,
@@ -74,7 +75,7 @@ def upgrade() -> None:
         "changes",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("id", name="changes_key"),
@@ -93,7 +94,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "decks",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("expires", sa.BigInteger(), nullable=False),
@@ -138,6 +139,12 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "erased_ids",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("user"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "erased_users",
         sa.Column("user_hash", TEXT, autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -147,11 +154,11 @@ def upgrade() -> None:
     op.create_table(
         "events",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("kind", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("candidate", TEXT, nullable=True),
+        sa.Column("candidate", sa.BigInteger(), nullable=True),
         sa.Column("decision", TEXT, nullable=True),
         sa.Column("features", sa.LargeBinary(), nullable=True),
         sa.Column("appeal", sa.Double(), nullable=False),
@@ -171,7 +178,7 @@ def upgrade() -> None:
 
     op.create_table(
         "held_people",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("actor", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
@@ -185,9 +192,9 @@ def upgrade() -> None:
     )
     op.create_table(
         "impressions",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("deck", TEXT, autoincrement=False, nullable=False),
-        sa.Column("candidate", TEXT, autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("propensity", sa.Double(), nullable=False),
@@ -222,6 +229,13 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "last_person_number",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("given", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "last_refit",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -230,14 +244,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "latest_decisions",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("candidate", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("decision", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("swipe", TEXT, nullable=False),
         sa.Column("excess", sa.Double(), nullable=False),
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("appeal_as_of", sa.BigInteger(), nullable=True),
+        sa.Column("answered_after_resets", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("user", "candidate"),
         sqlite_with_rowid=False,
     )
@@ -254,8 +269,8 @@ def upgrade() -> None:
     )
     op.create_table(
         "matches",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
-        sa.Column("other", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("ended", sa.BigInteger(), nullable=True),
@@ -283,8 +298,8 @@ def upgrade() -> None:
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
         sa.Column("topic", TEXT, nullable=False),
-        sa.Column("user", TEXT, nullable=False),
-        sa.Column("other", TEXT, nullable=False),
+        sa.Column("user", sa.BigInteger(), nullable=False),
+        sa.Column("other", sa.BigInteger(), nullable=False),
         sa.Column("body", TEXT, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("posted", sa.Boolean(), nullable=False),
@@ -299,7 +314,7 @@ def upgrade() -> None:
 
     op.create_table(
         "pending_erasures",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
@@ -313,7 +328,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "people",
-        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.Column("name", TEXT, nullable=False),
         sa.Column("i_am", TEXT, nullable=False),
@@ -338,7 +353,7 @@ def upgrade() -> None:
 
     op.create_table(
         "person_counters",
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("swipes", sa.BigInteger(), nullable=False),
         sa.Column("likes", sa.BigInteger(), nullable=False),
         sa.Column("excess", sa.Double(), nullable=False),
@@ -350,6 +365,7 @@ def upgrade() -> None:
         sa.Column("in_session", sa.Boolean(), nullable=False),
         sa.Column("quota_use", sa.LargeBinary(), nullable=False),
         sa.Column("open_matches", sa.BigInteger(), nullable=False),
+        sa.Column("resets", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("user"),
         sqlite_with_rowid=False,
     )
@@ -357,6 +373,17 @@ def upgrade() -> None:
         batch_op.create_index(
             "person_counters_in_session_last_swipe_at_user", ["in_session", "last_swipe_at", "user"], unique=False
         )
+
+    op.create_table(
+        "person_numbers",
+        sa.Column("part", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("part", "id"),
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("person_numbers", schema=None) as batch_op:
+        batch_op.create_index("person_numbers_part_number", ["part", "number"], unique=False)
 
     op.create_table(
         "priors",
@@ -368,7 +395,7 @@ def upgrade() -> None:
     op.create_table(
         "states",
         sa.Column("model", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("user", TEXT, autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("state", sa.LargeBinary(), nullable=False),
         sa.Column("swipes", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=True),

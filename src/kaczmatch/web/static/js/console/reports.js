@@ -40,7 +40,7 @@ export class Reports {
       make(
         "div",
         {},
-        make("p", {}, make("strong", {}, report.reason), " · ", make("bdi", {}, report.other), make("span", { class: "muted small" }, ` reported by ${report.user}, ${at}`)),
+        make("p", {}, make("strong", {}, report.reason), " · ", make("bdi", {}, report.other), make("span", { class: "muted small" }, ` reported by ${report.user}${report.met ? "" : ", who was never shown them"}, ${at}`)),
         report.text ? make("p", { class: "words small" }, report.text) : null,
       ),
       make(

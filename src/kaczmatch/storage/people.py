@@ -1,0 +1,92 @@
+"""Who has which number. All tables but `PersonNumber` name people by number, so text is looked up before keys and rows are sent.
+
+Nothing is remembered beyond a transaction: an id may get another number, and memory must name nobody who was erased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar, final
+
+from sqlalchemy import Connection
+
+from kaczmatch.service.domain.records import PARTS, PersonNumber, Record, part_of
+from kaczmatch.storage.codec import Codec, Row
+from kaczmatch.storage.database import Database
+
+R = TypeVar("R", bound=Record)
+
+NOBODY: Final = -1  # the number of an id that has none: no row has it
+MOST_KNOWN: Final = 1 << 16  # people
+_BY_NUMBER: Final = ("part", "number")
+
+
+@final
+class PeopleByNumber:
+    """What one transaction has found out."""
+
+    def __init__(self, database: Database, connection: Connection) -> None:
+        self.database = database
+        self.connection = connection
+        self.numbers: dict[Any, Any] = {None: None, "": 0}
+        self.ids: dict[Any, Any] = {None: None, 0: ""}
+
+    def next_question(self) -> None:
+        """A reader asks again and again, and must not have everybody in memory in the end."""
+        if max(len(self.numbers), len(self.ids)) > MOST_KNOWN:
+            self.numbers, self.ids = {None: None, "": 0}, {None: None, 0: ""}
+
+    def look_up(self, people: Iterable[str | None]) -> Mapping[Any, Any]:
+        """The numbers of people, and of others that are known."""
+        wanted = {person: (part_of(person), person) for person in people if person not in self.numbers and person}
+        if wanted:
+            self.numbers.update((person, _number_of_nobody(person)) for person in wanted)
+            for _, person, number in self.database.fetch(self.connection, PersonNumber, list(wanted.values())):
+                self.numbers[person], self.ids[number] = number, person
+        return self.numbers
+
+    def keys(self, code: Codec[Any], keys: Sequence[Row]) -> list[Row]:
+        """Keys as the database has them."""
+        if code.renumber_key is None:
+            return list(keys)
+        numbers = self.look_up([key[place] for key in keys for place in code.people_of_key])
+        return [code.renumber_key(key, numbers) for key in keys]
+
+    def rows(self, code: Codec[Any], rows: Sequence[Row]) -> Sequence[Row]:
+        """Rows as the database has them; everybody in them has a number."""
+        renumber = code.renumber_row
+        return rows if renumber is None else [renumber(row, self.numbers) for row in rows]
+
+    def records(self, code: Codec[R], rows: Sequence[Sequence[Any]]) -> list[R]:
+        """Rows of the database as records. Where a number has lost its person, it stands for them itself."""
+        unknown = {row[place] for row in rows for place in code.people} - self.ids.keys()
+        if unknown:
+            self.ids.update((number, f"~{number}") for number in unknown)
+            keys = [(number % PARTS, number) for number in unknown]
+            for _, person, number in self.database.fetch(self.connection, PersonNumber, keys, _BY_NUMBER):
+                self.numbers[person], self.ids[number] = number, person
+        decode, ids = code.record, self.ids
+        return [decode(row, ids) for row in rows]
+
+    def give_numbers(self, people: Iterable[str | None]) -> None:
+        """People about whom something is written for the first time get a number, in their order."""
+        new = [person for person in people if person and self.numbers[person] == NOBODY]
+        if not new:
+            return
+        fresh = self.database.new_numbers(self.connection, len(new))
+        rows = [(part_of(person), person, number * PARTS + part_of(person)) for person, number in zip(new, fresh, strict=True)]
+        self.database.upsert(self.connection, PersonNumber, sorted(rows), replace=False)
+        for person in new:
+            del self.numbers[person]
+        self.look_up(new)  # another process may have been first
+
+    def forget(self, keys: Iterable[Row]) -> None:
+        """People whose numbers were dropped."""
+        for _, person in keys:
+            self.ids.pop(self.numbers.pop(person, NOBODY), None)
+            self.numbers[person] = NOBODY
+
+
+def _number_of_nobody(person: str) -> int:
+    """Of an id that has no number: the one that it stands for (see `records`), if it does."""
+    return int(person[1:]) if person[0] == "~" and person[1:].isdecimal() else NOBODY

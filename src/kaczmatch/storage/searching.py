@@ -1,0 +1,106 @@
+"""Searches: records by the values of their fields, in their order, from a place on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from kaczmatch.service.domain.records import Record
+from kaczmatch.storage.codec import Codec, codec
+from kaczmatch.storage.database import quoted, rows_of
+from kaczmatch.storage.people import NOBODY, PeopleByNumber
+
+R = TypeVar("R", bound=Record)
+
+SEARCHES: Final = 512
+
+
+@lru_cache(SEARCHES)
+def _search(
+    code: Codec[Any], placeholder: str, equal: tuple[tuple[str, bool], ...], after: int, beyond: str, newest: bool, limited: bool
+) -> str:
+    """The text of a search; `equal` are names, and whether they are to be null."""
+    kind = code.kind
+    order = kind.listed_by()
+    conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {placeholder}' for name, null in equal]
+    if after:
+        conditions.append(f"({quoted(order[:after])}) {beyond} ({', '.join([placeholder] * after)})")
+    direction = " DESC" if newest else ""
+    return (
+        f'SELECT {quoted(code.names)} FROM "{kind.table}"'
+        + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
+        + " ORDER BY "
+        + ", ".join(f'"{name}"{direction}' for name in order)
+        + (f" LIMIT {placeholder}" if limited else "")
+    )
+
+
+def search(
+    people: PeopleByNumber,
+    kind: type[R],
+    *,
+    after: Sequence[Any],
+    newest: bool,
+    limit: int | None,
+    equal: dict[str, Any],
+) -> list[R]:
+    """`Reader.find`."""
+    code = codec(kind)
+    compared = _compared(people, code, equal)
+    values = [value for _, value in compared if value is not None]
+    order = kind.listed_by()
+    if len(after) > len(order):
+        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(after)} values were given")
+    start, whole = _start(people, code, after)
+    values += start
+    if limit is not None:
+        values.append(limit)
+    nulls = tuple((name, value is None) for name, value in compared)
+    beyond = ("<" if newest else ">") + ("" if whole else "=")
+    statement = _search(code, people.database.placeholder, nulls, len(start), beyond, newest, limit is not None)
+    found = people.records(code, rows_of(people.connection, statement, values))
+    if limit is not None and found:
+        _remember_place(people, code, found[-1])
+    return found
+
+
+def count(people: PeopleByNumber, kind: type[Record], equal: dict[str, Any]) -> int:
+    """`Reader.count`."""
+    compared = _compared(people, codec(kind), equal)
+    conditions = " AND ".join(
+        f'"{name}" IS NULL' if value is None else f'"{name}" = {people.database.placeholder}' for name, value in compared
+    )
+    statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {conditions}" if conditions else "")
+    return int(rows_of(people.connection, statement, [value for _, value in compared if value is not None])[0][0])
+
+
+def _compared(people: PeopleByNumber, code: Codec[Any], equal: dict[str, Any]) -> list[tuple[str, Any]]:
+    compared = [(name, code.value(name, value)) for name, value in equal.items()]
+    numbers = people.look_up([value for name, value in compared if code.column(name).person and value is not None])
+    return [(name, numbers[value] if code.column(name).person else value) for name, value in compared]
+
+
+def _start(people: PeopleByNumber, code: Codec[Any], after: Sequence[Any]) -> tuple[list[Any], bool]:
+    """The values after which a search starts, and whether those are all of `after`.
+
+    Somebody whom a page ended with may have been erased since. If this process made the page, it knows their place. Otherwise the
+    search starts with the records that share the values before: some may come again, and none is left out.
+    """
+    start: list[Any] = []
+    for name, value in zip(code.kind.listed_by(), after, strict=False):
+        plain = code.value(name, value)
+        if code.column(name).person:
+            number = people.look_up([plain])[plain]
+            plain = people.database.places.get(hash(plain), NOBODY) if number == NOBODY else number
+            if plain == NOBODY:
+                return start, False
+        start.append(plain)
+    return start, True
+
+
+def _remember_place(people: PeopleByNumber, code: Codec[R], last: R) -> None:
+    for name in code.kind.listed_by():
+        if code.column(name).person:
+            person = getattr(last, name)
+            people.database.places.put(hash(person), people.numbers.get(person, NOBODY))
