@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = False  # we have an order of our own
         if not any(Path(kaczmatch.__path__[0]).rglob("*.nbi")):
             for module in walk_packages(kaczmatch.__path__, "kaczmatch."):
-                if not module.name.endswith("__main__") and ".versions." not in module.name:
+                if not module.name.endswith("__main__") and not {"versions", "cuda"} & set(module.name.split(".")):
                     import_module(module.name)
             warm_up(Settings())
 

@@ -70,6 +70,27 @@ FAULTS = (
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
+        "writing to see whether the store takes writes",
+        "app/health.py",
+        "if self._failure or now - self._written > SILENT_SECONDS or (",
+        "if (",
+        "tests/unit/app/test_health.py",
+    ),
+    Fault(
+        "readiness after a failed commit",
+        "app/health.py",
+        " or (outage is not None and now - outage < OUTAGE_SECONDS)",
+        "",
+        "tests/unit/app/test_health.py",
+    ),
+    Fault(
+        "the look whether the database file is still in its place",
+        "storage/sqlite.py",
+        "if self._opened is not None and not os.path.samestat(found, self._opened):",
+        "if False:",
+        "tests/unit/storage/test_file_modes.py",
+    ),
+    Fault(
         "that only shown people can be swiped on",
         "service/meeting/swipes.py",
         "            card is None\n            or them is None",
@@ -128,7 +149,7 @@ FAULTS = (
     Fault(
         "holding back answers to wrong keys",
         "api/authentication.py",
-        "        await wrong_credentials(request).hold_back(sender(request))\n",
+        "        await wrong_credentials(request).hold_back(client_address(request.scope))\n",
         "",
         "tests/functional/api/test_quotas.py -k wrong",
     ),

@@ -29,3 +29,9 @@ if ! command -v strace >/dev/null; then
     echo "strace is missing; trying to install it"
     install strace || echo "No strace: tests that cut the power or break the disk are skipped. Install it for them: apt-get install strace"
 fi
+
+if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null || ! command -v openssl >/dev/null; then
+    echo "nginx or openssl is missing; trying to install them"
+    { install nginx && install openssl; } ||
+        echo "No nginx: the test of the page about proxies is skipped. Install it for that: apt-get install nginx openssl"
+fi

@@ -13,9 +13,13 @@ from .learners.logs.progressive import progressive_predictions as progressive_pr
 from .learners.logs.replay import States as States
 from .learners.logs.replay import replay as replay
 from .learners.population.appeal import AppealModel as AppealModel
+from .learners.population.population_fit import FittedPopulation as FittedPopulation
+from .learners.population.population_fit import fit_population as fit_population
 from .learners.population.prior_fit import fit_prior as fit_prior
 from .learners.population.prior_fit import fit_prior_from_states as fit_prior_from_states
 from .learners.population.threshold import calibrated_hinge as calibrated_hinge
+from .learners.population.traits import CandidateTraits as CandidateTraits
+from .learners.population.traits import TraitModel as TraitModel
 from .learners.prior import Prior as Prior
 from .learners.registry import LEARNERS as LEARNERS
 from .learners.registry import learner as learner

@@ -39,6 +39,10 @@ VARIANTS: dict[str, Learner] = {slug: kaczmatch.learner(slug) for slug in kaczma
     "probit that never looks for change": kaczmatch.learner("probit", false_alarms=0.0),
     "probit that sees change everywhere": kaczmatch.learner("probit", false_alarms=0.2),
     "probit-diag that sees change everywhere": kaczmatch.learner("probit-diag", false_alarms=0.2),
+    "probit-traits with one trait": kaczmatch.learner("probit-traits", traits=1),
+    "probit-traits with the whole covariance": kaczmatch.learner("probit-traits", traits=3, full=True),
+    "probit-traits that forgets": kaczmatch.learner("probit-traits", half_life_days=2.0),
+    "probit-traits that sees change everywhere": kaczmatch.learner("probit-traits", false_alarms=0.2),
     "probit with a fixed label noise": kaczmatch.learner("probit", label_noise_swipes=float("inf")),
     "probit-diag with a fixed label noise": kaczmatch.learner("probit-diag", label_noise_swipes=float("inf")),
 }

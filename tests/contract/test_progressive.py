@@ -30,7 +30,9 @@ def swipes(rng: np.random.Generator) -> kaczmatch.SwipeLog:
 
 
 BELIEVING = [slug for slug in SAYING if issubclass(kaczmatch.LEARNERS[slug], kaczmatch.BeliefLearner)]
-CASES = [(slug, {}) for slug in SAYING] + [(slug, {"appeal": True, "half_life_days": 2.0}) for slug in BELIEVING]
+CASES = [(slug, {}) for slug in SAYING] + [
+    (slug, {"half_life_days": 2.0} | ({} if slug == "probit-traits" else {"appeal": True})) for slug in BELIEVING
+]
 
 
 @pytest.mark.parametrize(("slug", "settings"), CASES)

@@ -10,6 +10,7 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput, Learner
 from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.rules.block import BlockLearner
 
 
@@ -23,7 +24,7 @@ def test_kernel_equals_readable_rule(learner: Learner, swipes: Any, real: bool, 
         seen, label = log.shown_candidate(row), int(log.label[row])
         state = learner.swipe(state, seen, label)
         cells = learner.reference_swipe(cells, seen, label)
-        if isinstance(learner, GaussianLearner) and learner.change_detected(cells):
+        if isinstance(learner, GaussianLearner | ProbitTraits) and learner.change_detected(cells):
             cells = learner.initial_cells(state.prior)
         if isinstance(learner, BlockLearner) and row and log.session[row] != log.session[row - 1]:
             state = learner.end_session(state)

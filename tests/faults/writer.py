@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import event
 
-from kaczmatch.service.domain.records import Event, PersonCounters
+from kaczmatch.service.domain.records import Event, FeatureSnapshot, PersonCounters
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore
 
@@ -27,7 +27,8 @@ def work(transaction: Transaction, number: int) -> int:
     """A line and what is counted of it: one is never there without the other."""
     standing = transaction.get(PersonCounters, "ann") or PersonCounters(user="ann")
     now = datetime.fromtimestamp(number, UTC)
-    transaction.append(Event(user="ann", id=str(number), kind="swiped", at=now, features=number.to_bytes(4) * 50))
+    transaction.append(Event(user="ann", id=str(number), kind="swiped", at=now))
+    transaction.put(FeatureSnapshot(user="ann", version=number, features=number.to_bytes(4) * 50))
     transaction.put(PersonCounters(user="ann", swipes=standing.swipes + 1, last_swipe_at=now))
     return number
 

@@ -28,6 +28,7 @@ from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.messages.sender import RetrySchedule, SendResult
 from kaczmatch.service.messages.webhook_delivery import WebhookDelivery
+from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 from worlds.clock import NOON
@@ -175,6 +176,9 @@ def test_after_three_days_a_message_has_failed_and_the_next_is_sent(town: Town, 
     assert json.loads(received.calls[-1][1])["data"]["n"] == 1
     assert sorted(one for one, _ in status(town.context)) == ["delivered", "failed"]
     assert len(Feed(town.context).read()) == 2  # what failed can still be polled
+    told = OperatorActions(town.context).overview().webhooks
+    assert (told.waiting, told.failed, told.last_error) == (0, 1, "match.created, try 3: status 500")
+    assert told.last_error_at == town.now
 
 
 def test_a_crash_between_sending_and_writing_it_down_sends_twice_and_loses_nothing(

@@ -19,6 +19,7 @@ from httpx import Response
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composition import now, open_store
 from kaczmatch.app.demo.setup import add_demo
+from kaczmatch.app.server import uvicorn_options
 from kaczmatch.app.system import System, compose
 from kaczmatch.service.access.credentials import SCOPES
 from kaczmatch.service.domain.records import Event
@@ -102,7 +103,7 @@ def serving(settings: Settings, *, store: str = "sqlite", clock: Callable[[], da
     """From ready until it has stopped. `store` is "memory", or anything else for what the settings say."""
     system = compose(settings, MemoryStore() if store == "memory" else open_store(settings), clock=clock)
     app = app_of(system, routers=add_demo(system) if settings.demo else ())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, proxy_headers=False))
+    server = uvicorn.Server(uvicorn.Config(app, **uvicorn_options(settings.model_copy(update={"port": 0}))))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

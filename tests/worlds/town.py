@@ -14,6 +14,7 @@ from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
@@ -153,4 +154,5 @@ class Town:
         return next(one for one in self.find(PersonCounters) if one.user == user)
 
     def events(self, user: str) -> list[Event]:
-        return self.find(Event, user=user)
+        with self.context.store.read() as reader:
+            return with_features(reader, reader.find(Event, user=user))

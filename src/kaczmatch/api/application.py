@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api import problems
+from kaczmatch.api.address_shares import AddressShares
 from kaczmatch.api.authentication import CallerCache
 from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState
@@ -59,6 +60,7 @@ ROUTERS: Final = (
     experiments.router,
     health.router,
 )
+_UNFINISHED_BODIES: Final = 64  # of the largest size, in memory at once
 _PROBLEM: Final = {"$ref": f"#/components/schemas/{Problem.__name__}"}
 _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "What is wrong with the request."},
@@ -70,12 +72,13 @@ _ERRORS: Final[dict[int | str, dict[str, Any]]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
     """Limits on requests: bytes of a body and of an upload, requests and decks in progress, wrong credentials per address and
-    minute, allowed origins and host names."""
+    minute, allowed origins and host names. One address gets a `share` of the requests in progress."""
 
     body: int = 1 << 20
     upload: int = 1 << 28
     in_progress: int = 1_000
     decks: int = 32
+    share: float = 0.5
     wrong_credentials: int | None = 30
     origins: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
@@ -162,7 +165,8 @@ def application(
         not_ready_reason=process.not_ready_reason,
         body_limit=limits.body,
         upload_limit=limits.upload,
-        most_in_progress=limits.in_progress,
+        in_progress=AddressShares(limits.in_progress, limits.share),
+        unfinished=AddressShares(_UNFINISHED_BODIES * limits.body, limits.share),
         hosts=limits.hosts,
     )
     return app

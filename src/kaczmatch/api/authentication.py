@@ -9,9 +9,10 @@ from typing import Annotated, Any, final
 from fastapi import Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
+from kaczmatch.api.address_shares import client_address
 from kaczmatch.api.dependencies import process_state, use_cases
 from kaczmatch.api.problems import Forbidden
-from kaczmatch.api.wrong_credentials import WrongCredentials, sender
+from kaczmatch.api.wrong_credentials import WrongCredentials
 from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.service.access.credentials import APP, OPERATOR, Caller, Credentials, Unauthenticated
 from kaczmatch.service.domain.refusals import nobody
@@ -54,7 +55,7 @@ async def authenticate(request: Request) -> Caller:
     try:
         caller = await cache.caller(credential.strip())
     except Unauthenticated:
-        await wrong_credentials(request).hold_back(sender(request))
+        await wrong_credentials(request).hold_back(client_address(request.scope))
         raise
     if caller.key in process_state(request).loopback_keys and not is_local(request):
         raise Unauthenticated("this key works on the machine of the service only")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
+_WORKS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"  # where several processes keep their counts, so that each can tell all
 
@@ -27,11 +30,27 @@ class Metrics:
             registry=self.registry,
         )
         self._refused = Counter("kaczmatch_turned_away", "Requests told to come back.", registry=self.registry)
+        self._webhooks = Counter("kaczmatch_webhooks", "Tries to send a webhook.", ("outcome",), registry=self.registry)
+        self._commits = Histogram(
+            "kaczmatch_commit_works", "Writes that were committed together.", buckets=_WORKS, registry=self.registry
+        )
         self._labelled: dict[tuple[str, str, int], Histogram] = {}
+        self._watched = CollectorRegistry()  # apart, because only counts can be added up over processes
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """Add a gauge that is read when metrics are scraped. With several processes, it is that of the one that answers."""
-        Gauge(f"kaczmatch_{name}", help_text, registry=self.registry).set_function(value)
+        self._watched.register(_Watched(f"kaczmatch_{name}", help_text, "", lambda: {"": value()}))
+
+    def watch_by(self, name: str, help_text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        """The same, with one value per label."""
+        self._watched.register(_Watched(f"kaczmatch_{name}", help_text, label, values))
+
+    def observe_commit(self, works: int) -> None:
+        self._commits.observe(works)
+
+    def count_webhook(self, outcome: str) -> None:
+        """One try: delivered, waiting (it is tried again) or failed (it was given up)."""
+        self._webhooks.labels(outcome).inc()
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         key = (method, route, status)
@@ -44,8 +63,25 @@ class Metrics:
 
     def text(self) -> bytes:
         """In the format of Prometheus."""
-        if SHARED_FOLDER not in os.environ:
-            return generate_latest(self.registry)
-        all_processes = CollectorRegistry()
-        MultiProcessCollector(all_processes)  # type: ignore[no-untyped-call]
-        return generate_latest(all_processes)
+        counted = self.registry
+        if SHARED_FOLDER in os.environ:
+            counted = CollectorRegistry()
+            MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+        return generate_latest(counted) + generate_latest(self._watched)
+
+
+@final
+class _Watched(Collector):
+    """A gauge that asks for its values."""
+
+    def __init__(self, name: str, help_text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
+        self._about, self._labels, self._values = (name, help_text), [label] if label else [], values
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(*self._about, labels=self._labels)
+        for label, value in self._values().items():
+            family.add_metric([label] if self._labels else [], value)
+        yield family
+
+    def describe(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(*self._about, labels=self._labels)

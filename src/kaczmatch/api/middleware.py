@@ -20,9 +20,11 @@ import structlog
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kaczmatch.api.address_shares import AddressShares, client_address
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.problems import problem
-from kaczmatch.api.request_bodies import BodyTooDeep, BodyTooLarge, check_depth, limited, read_body, replayed
+from kaczmatch.api.request_bodies import BodyTooDeep, BodyTooLarge, TooManyBodies, check_depth, limited, read_body, replayed
+from kaczmatch.api.request_heads import BadHead, content_length, has_encoded_slash
 
 HEADERS: Final = (
     (b"cache-control", b"no-store"),
@@ -51,9 +53,9 @@ class RequestMiddleware:
     not_ready_reason: Callable[[], str]
     body_limit: int
     upload_limit: int
-    most_in_progress: int
+    in_progress: AddressShares  # requests
+    unfinished: AddressShares  # bytes of bodies whose rest is missing
     hosts: frozenset[str] = frozenset()  # host names that are accepted; empty: any
-    _in_progress: int = field(default=0, init=False)
     _id_prefix: str = field(default_factory=lambda: secrets.token_hex(6), init=False)
     _id_numbers: Iterator[int] = field(default_factory=itertools.count, init=False)
 
@@ -71,7 +73,6 @@ class RequestMiddleware:
                 message["headers"] = [*headers, id_header, *(header for header in HEADERS if header[0] not in present)]
             await send(message)
 
-        self._in_progress += 1
         try:
             refusal = self._refusal(scope, request_id)
             if refusal is not None:
@@ -87,9 +88,9 @@ class RequestMiddleware:
                 failed = problem(request_id, HTTPStatus.INTERNAL_SERVER_ERROR, "failure", detail)
                 await failed(scope, receive, respond)
         finally:
-            self._in_progress -= 1
             seconds, route = time.perf_counter() - started, route_of(scope)
             self.metrics.observe(scope["method"] if route else "-", route, status, seconds)
+            code = scope.get("problem_code")
             log.info(
                 "request",
                 request_id=request_id,
@@ -97,6 +98,7 @@ class RequestMiddleware:
                 route=route,
                 status=status,
                 ms=round(seconds * 1000.0, 2),
+                **({} if code is None else {"code": code}),
             )
 
     def _refusal(self, scope: Scope, request_id: str) -> Response | None:
@@ -104,32 +106,30 @@ class RequestMiddleware:
         path: str = scope["path"]
         if self.hosts and host_of(scope) not in self.hosts:
             return problem(request_id, HTTPStatus.MISDIRECTED_REQUEST, "host", "the service is not known under that name")
-        if path.startswith(_HEALTH):
-            return None
-        if self._in_progress > self.most_in_progress:
-            detail, wait = "too many requests are in progress", "1"
-        elif path.startswith(_API) and (reason := self.not_ready_reason()):
-            detail, wait = reason, "2"
-        else:
-            return None
-        return problem(request_id, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", detail, headers={"Retry-After": wait})
+        if has_encoded_slash(scope):
+            return problem(request_id, HTTPStatus.NOT_FOUND, "not-found", "there is no such address")
+        if path.startswith(_API) and not path.startswith(_HEALTH) and (reason := self.not_ready_reason()):
+            return problem(request_id, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", reason, headers={"Retry-After": "2"})
+        return None
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
-        upload = scope["path"].startswith(_UPLOADS)
+        upload, address = scope["path"].startswith(_UPLOADS), client_address(scope)
         limit = self.upload_limit if upload else self.body_limit
         try:
-            length = next((int(value) for name, value in scope["headers"] if name == b"content-length" and value.isdigit()), 0)
-            if length > limit:
+            if content_length(scope) > limit:
                 raise BodyTooLarge
             if upload:
                 receive = limited(receive, limit)
             elif scope["method"] not in _BODILESS:
-                body = await read_body(receive, limit)
+                body = await read_body(receive, limit, self.unfinished, address)
                 if body is None:
                     return
                 check_depth(body)
                 receive = replayed(body, receive)
-            await self.app(scope, receive, send)
+            await self._counted(scope, receive, send, request_id, address)
+        except BadHead as error:
+            refusal = problem(request_id, HTTPStatus.BAD_REQUEST, "http", str(error), headers=_CLOSE)
+            await refusal(scope, receive, send)
         except BodyTooLarge:
             detail = f"a body may have {limit:,} bytes"
             refusal = problem(request_id, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", detail, headers=_CLOSE)
@@ -137,6 +137,27 @@ class RequestMiddleware:
         except BodyTooDeep:
             refusal = problem(request_id, HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the JSON is nested too deeply")
             await refusal(scope, receive, send)
+        except TooManyBodies:
+            detail = "your address is sending too many bodies at once"
+            refusal = problem(request_id, HTTPStatus.TOO_MANY_REQUESTS, "address", detail, headers=_CLOSE | {"Retry-After": "1"})
+            await refusal(scope, receive, send)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send, request_id: str, address: str) -> None:
+        """Pass a request on if its share is not used up. Its body is there: clients that hold back bodies take nothing."""
+        if scope["path"].startswith(_HEALTH):
+            await self.app(scope, receive, send)
+        elif self.in_progress.take(address):
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self.in_progress.give_back(address)
+        else:
+            if self.in_progress.full():
+                status, code, detail = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "too many requests are in progress"
+            else:
+                status, code = HTTPStatus.TOO_MANY_REQUESTS, "address"
+                detail = "too many requests of your address are in progress"
+            await problem(request_id, status, code, detail, headers={"Retry-After": "1"})(scope, receive, send)
 
 
 def route_of(scope: Scope) -> str:

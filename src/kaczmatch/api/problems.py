@@ -66,7 +66,20 @@ def problem(
     }
     if errors:
         body["errors"] = list(errors)
-    return Response(json.dumps(body), status.value, dict(headers or {}), PROBLEM_MEDIA_TYPE)
+    return ProblemResponse(code, json.dumps(body), status, headers or {})
+
+
+@final
+class ProblemResponse(Response):
+    """Leaves its code in the scope of the request, for the log."""
+
+    def __init__(self, code: str, body: str, status: HTTPStatus, headers: Mapping[str, str]) -> None:
+        super().__init__(body, status.value, dict(headers), PROBLEM_MEDIA_TYPE)
+        self.code = code
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["problem_code"] = self.code
+        await super().__call__(scope, receive, send)
 
 
 def install(app: FastAPI) -> None:

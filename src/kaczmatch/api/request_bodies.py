@@ -7,6 +7,8 @@ from typing import Final
 
 from starlette.types import Message, Receive
 
+from kaczmatch.api.address_shares import AddressShares
+
 DEEPEST: Final = 32
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
@@ -20,29 +22,44 @@ class BodyTooDeep(Exception):
     """The body is nested too deeply."""
 
 
-async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """The body, read no further than the limit; None where the client went away."""
+class TooManyBodies(Exception):
+    """An address has sent the beginnings of too many bodies."""
+
+
+async def read_body(receive: Receive, limit: int, unfinished: AddressShares, address: str) -> bytes | None:
+    """The body, read no further than the limit; None where the client went away.
+
+    Memory is taken from `unfinished` while the rest of a body is missing. Most bodies come in one piece and take none.
+    """
     pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        piece: bytes = message.get("body", b"")
-        size += len(piece)
-        if size > limit:
-            raise BodyTooLarge
-        pieces.append(piece)
-        if not message.get("more_body", False):
-            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    size = held = 0
+    try:
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            piece: bytes = message.get("body", b"")
+            size += len(piece)
+            if size > limit:
+                raise BodyTooLarge
+            pieces.append(piece)
+            if not message.get("more_body", False):
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            if piece:
+                if not unfinished.take(address, len(piece)):
+                    raise TooManyBodies
+                held += len(piece)
+    finally:
+        if held:
+            unfinished.give_back(address, held)
 
 
 def check_depth(body: bytes) -> None:
     if body.count(b"[") + body.count(b"{") <= DEEPEST:
         return
     depth = 0
-    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", body)):
-        depth += 1 if bracket in (b"[", b"{") else -1
+    for bracket in _BRACKETS.finditer(_STRINGS.sub(b"", body)):
+        depth += 1 if bracket[0] in (b"[", b"{") else -1
         if depth > DEEPEST:
             raise BodyTooDeep
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 import time
 from collections import OrderedDict
@@ -11,14 +10,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from starlette.requests import Request
-
 from kaczmatch.api.problems import TooManyWrong
 
 _MOST_ADDRESSES: Final = 10_000
 _MOST_HELD: Final = 100  # answers that wait at the same time, of all addresses
 _LONGEST_SECONDS: Final = 5.0  # that an answer waits
-_NETWORK_BITS: Final = 64  # of an IPv6 address: one customer has all addresses of such a network
 
 
 @final
@@ -54,15 +50,3 @@ class WrongCredentials:
                 await self.sleep(wait)
             finally:
                 self._held -= 1
-
-
-def sender(request: Request) -> str:
-    """Who is held responsible for a request: an address, or a whole network of IPv6 addresses."""
-    host = request.client.host if request.client is not None else ""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is None:
-        return str(ipaddress.ip_network((address, _NETWORK_BITS), strict=False))
-    return host

@@ -11,15 +11,14 @@ from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from kaczmatch.api.application import RequestLimits, application
-from kaczmatch.api.metrics import Metrics
 from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.setup import add_demo
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.app.pages import pages_of
 from kaczmatch.app.system import System, compose
+from kaczmatch.app.system_metrics import watch_system
 from kaczmatch.settings.model import Settings
 from kaczmatch.settings.reading import read
-from kaczmatch.storage import SqlStore
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -56,6 +55,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         upload=settings.upload_limit,
         in_progress=settings.waiting_limit,
         decks=settings.deck_limit,
+        share=settings.address_share,
         wrong_credentials=settings.wrong_keys_a_minute,
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
@@ -70,12 +70,6 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         version=version("kaczmatch"),
     )
     app.state.system = system
-    metrics: Metrics = app.state.metrics
-    metrics.watch(
-        "people", "People that can be shown.", lambda: float(len(system.serving_index)) if system.status.ready.is_set() else 0.0
-    )
-    metrics.watch("ready", "Whether requests are served.", lambda: float(not system.status.not_ready_reason()))
-    store = system.store
-    if isinstance(store, SqlStore):
-        metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
+    system.on_webhook.append(app.state.metrics.count_webhook)
+    watch_system(app.state.metrics, system)
     return app

@@ -26,7 +26,7 @@ from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.messages.feed import Feed
-from kaczmatch.service.messages.webhook_delivery import WebhookDelivery
+from kaczmatch.service.messages.webhook_delivery import TryListener, WebhookDelivery
 from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -141,11 +141,14 @@ def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
     return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
 
 
-def webhook_delivery_of(settings: Settings, context: Context, feed: Feed) -> WebhookDelivery:
-    """Who sends webhooks."""
+def webhook_sender_of(settings: Settings) -> WebhookSender:
+    """Who sends webhooks; refuses an address or a secret that cannot be used."""
     secret = "" if settings.webhook_secret is None else settings.webhook_secret.get_secret_value()
-    sender = WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
-    return WebhookDelivery(context, feed, sender, fresh_rng())
+    return WebhookSender(settings.webhook_url or "", secret.split(), trusting=settings.webhook_trusting)
+
+
+def webhook_delivery_of(settings: Settings, context: Context, feed: Feed, on_try: TryListener) -> WebhookDelivery:
+    return WebhookDelivery(context, feed, webhook_sender_of(settings), fresh_rng(), on_try=on_try)
 
 
 def token_secret(settings: Settings) -> bytes:

@@ -18,6 +18,8 @@ from typing import Any, Final, TextIO, final
 import structlog
 from structlog.typing import EventDict
 
+from kaczmatch.formats.columns import time_text
+
 _PAUSE: Final = 0.1
 _MOST: Final = 100_000  # lines that wait, if nobody reads them
 
@@ -59,7 +61,7 @@ _encode: Final = json.JSONEncoder(default=repr).encode
 
 
 def _stamped(_: Any, level: str, event: EventDict) -> EventDict:
-    event["level"], event["time"] = level, datetime.now(UTC).isoformat()
+    event["level"], event["time"] = level, time_text(datetime.now(UTC))
     return event
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from kaczmatch.api.address_shares import client_address
 from kaczmatch.api.authentication import is_local, wrong_credentials
-from kaczmatch.api.wrong_credentials import sender
 from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
@@ -31,7 +31,7 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
         return caller.key not in system.process.loopback_keys or is_local(request)
 
     async def hold_back(request: Request) -> None:
-        await wrong_credentials(request).hold_back(sender(request))
+        await wrong_credentials(request).hold_back(client_address(request.scope))
 
     charts = Charts()
     system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import resource
 import socket
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
-from kaczmatch.app.composition import open_store
+from kaczmatch.app.composition import open_store, schema_of, service_config_of, webhook_sender_of
+from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
+from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.app.http_protocol import LimitedHttpProtocol
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.domain.catalogue import model_learner
 from kaczmatch.service.domain.records import ServiceKey
+from kaczmatch.service.operations.models import check_learner
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 
 DRAIN_SECONDS = 30
 TURN_SECONDS = 0.0005  # requests and commits take turns; with Python's own five milliseconds they wait for each other
+OTHER_FILES = 256  # that a process has open beside connections: databases, logs, imports
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
@@ -31,39 +43,85 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     check(settings)
     settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     sys.setswitchinterval(TURN_SECONDS)
-    announce(
+    listens = (
         f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready"
     )
-    options = {
-        "host": settings.host,
-        "port": settings.port,
-        "access_log": False,
-        "log_config": None,
-        "proxy_headers": False,
-        "server_header": False,
-        "timeout_graceful_shutdown": DRAIN_SECONDS,
-        "http": "httptools",
-    }
+    threading.Thread(target=when_listening, args=(settings.host, settings.port, partial(announce, listens)), daemon=True).start()
+    options = uvicorn_options(settings)
     if settings.workers == 1:
         set_up_logs(settings.log_level)
-        uvicorn.run(create_app(settings), **options)  # type: ignore[arg-type]
+        uvicorn.run(create_app(settings), **options)
         return
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
         os.environ[f"{PREFIX}{name.upper()}"] = "none" if value is None else str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
-        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)  # type: ignore[arg-type]
+        uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)
+
+
+def uvicorn_options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn is run. Each process gets its own copy of the connections, which is empty at the start."""
+    limits = ConnectionLimits(
+        connections=allowed_connections(settings.connection_limit),
+        share=settings.address_share,
+        header_bytes=settings.header_limit,
+        head_seconds=settings.head_seconds,
+        body_seconds=settings.body_seconds,
+        idle_seconds=settings.idle_seconds,
+        proxies=tuple(map(ipaddress.ip_network, settings.trusted_proxies)),
+    )
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "access_log": False,
+        "log_config": None,
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": list(settings.trusted_proxies),
+        "server_header": False,
+        "timeout_keep_alive": settings.idle_seconds,
+        "timeout_graceful_shutdown": DRAIN_SECONDS,
+        "http": partial(LimitedHttpProtocol, Connections(limits)),
+        "ws": "none",
+    }
+
+
+def allowed_connections(wanted: int) -> int:
+    """As many as this process may have open. It asks the system for more first, because many start with 1,024 files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted + OTHER_FILES if hard == resource.RLIM_INFINITY else min(wanted + OTHER_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(2, min(wanted, most - OTHER_FILES))
+
+
+def when_listening(host: str, port: int, then: Callable[[], None], pause: float = 0.1) -> None:
+    """Wait until a connection is accepted. With several processes that is the first one to listen."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104
+    while True:
+        try:
+            socket.create_connection((reachable, port), timeout=1.0).close()
+        except OSError:
+            time.sleep(pause)
+        else:
+            then()
+            return
 
 
 def check(settings: Settings) -> None:
-    """Refuse settings under which the service must not start."""
+    """Refuse settings under which the service must not start, or cannot."""
+    config = service_config_of(settings)
+    first_vocabulary(settings, schema_of(settings))
+    check_learner(model_learner(settings.learner, settings.learner_settings), config)
+    if settings.webhook_url is not None:
+        webhook_sender_of(settings)
     if settings.workers > 1 and not settings.url.startswith("postgresql"):
         raise InvalidInput("workers", "more than one process needs PostgreSQL: a SQLite file has one writer")
     if settings.demo and settings.workers > 1:
         raise InvalidInput("demo", "runs in one process")
     if settings.demo and not is_loopback(settings.host):
         raise InvalidInput("demo", f"is for this machine alone, and {settings.host} is beyond it")
+    _check_database(settings)
     if settings.workers > 1 or not is_loopback(settings.host):
         store = open_store(settings)  # each process would fail for itself, and be started again and again
         try:
@@ -72,6 +130,17 @@ def check(settings: Settings) -> None:
                 raise InvalidInput("host", problem)
         finally:
             store.close()
+
+
+def _check_database(settings: Settings) -> None:
+    """Whether the database can be used. A SQLite file is neither made nor changed here."""
+    if not settings.url.startswith("sqlite"):
+        open_store(settings).close()
+        return
+    file = Path(settings.url.partition(":///")[2])
+    there = next(folder for folder in (file, *file.absolute().parents) if folder.exists())
+    if not os.access(there, os.W_OK) or (there != file and not there.is_dir()):
+        raise InvalidInput("database", f"{file} cannot be written: {there} is not a folder, or not writable")
 
 
 def free_port(host: str, port: int) -> int:

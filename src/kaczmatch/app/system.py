@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,9 +15,13 @@ from kaczmatch.api.middleware import error_location
 from kaczmatch.app.background import Background
 from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, now, scrubbing_of, webhook_delivery_of
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
+from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
 from kaczmatch.app.warm_up import freeze_garbage, warm_up
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.columns import time_text
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import Delivery, OutboxMessage
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.refit import Refit
@@ -27,7 +30,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
-LATE_SECONDS = 10.0  # without having followed the store
+RETRY_SECONDS = 2.0
 RESUME_SECONDS = 60.0  # relearning goes on if the process that began it has failed
 
 log = structlog.stdlib.get_logger("kaczmatch")
@@ -44,11 +47,12 @@ class System:
     serving_index: ServingIndex
     use_cases: UseCases
     background: Background
-    status: StartStatus
+    health: ProcessHealth
     process: ProcessState
     before_ready: list[Callable[[], object]] = field(default_factory=list)  # such as adding the demo's people
     jobs: list[tuple[float, str, Callable[[], object]]] = field(default_factory=list)  # seconds between turns, name, job
     on_stop: list[Callable[[], object]] = field(default_factory=list)  # after the last turn of every job
+    on_webhook: list[Callable[[str], None]] = field(default_factory=list)  # called with the outcome of each try
 
     def start(self) -> None:
         """Get ready in the background; until then requests are told to come back."""
@@ -56,15 +60,15 @@ class System:
 
     def wait_started(self) -> None:
         """Until it is ready, or has failed to become so."""
-        self.status.started.wait()
+        self.health.started.wait()
 
     def wait_ready(self, seconds: float = 120.0) -> None:
-        if not self.status.ready.wait(seconds):
-            raise TimeoutError(f"the service is not ready: {self.status.not_ready_reason()}")
+        if not self.health.ready.wait(seconds):
+            raise TimeoutError(f"the service is not ready: {self.health.not_ready_reason()}")
 
     def stop(self) -> None:
         """Finish what is in progress, then let go of the store."""
-        self.status.stopping = True
+        self.health.stopping = True
         self.background.stop()
         for close in self.on_stop:
             close()
@@ -72,13 +76,14 @@ class System:
 
     def _prepare(self) -> None:
         try:
-            self.status.step = "compiling kernels"
-            warm_up(self.settings)
-            self.status.step = "loading everybody"
-            for step in self.before_ready:
-                step()
-            self.serving_index.load()
-            freeze_garbage()
+            with self.health.starting("compiling kernels"):
+                warm_up(self.settings)
+            with self.health.starting("preparing the store"):
+                for step in self.before_ready:
+                    step()
+            with self.health.starting("loading everybody"):
+                self._load()
+                freeze_garbage()
         except Exception as error:
             # A stored profile can only be refused where the settings have changed since, such as the list of kinds.
             why = (
@@ -86,14 +91,13 @@ class System:
                 if isinstance(error, InvalidInput)
                 else type(error).__name__
             )
-            self.status.step = f"failed to start ({why}); see the log"
-            self.status.started.set()
+            self.health.step = f"failed to start ({why}); see the log"
+            self.health.started.set()
             log.error("start failed", error=why, where=error_location(error))
             raise
-        self.status.last_followed = time.monotonic()
-        self.status.ready.set()
-        self.status.started.set()
-        log.info("ready", people=len(self.serving_index))
+        self.health.set_ready()
+        log.info("ready", people=len(self.serving_index), seconds=self.health.step_seconds)
+        self.background.every(PROBE_SECONDS, "write probe", self.health.probe)
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
         self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
@@ -101,36 +105,38 @@ class System:
         if self.settings.refit:
             refit = Refit(self.context)
             every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
-            self.background.every(REFIT_SECONDS, "refit", lambda: refit.run_if_due(every=every, min_people=enough))
+            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit, every, enough))
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 
+    def webhook_tried(self, message: OutboxMessage, delivery: Delivery) -> None:
+        """Log a try that failed, and count every one."""
+        if delivery.problem:
+            told = {"message": message.id, "topic": message.topic, "attempts": delivery.attempts, "problem": delivery.problem}
+            again = "never" if delivery.next is None else time_text(delivery.next)
+            log.warning("webhook failed", **told, again=again)
+        for listener in self.on_webhook:
+            listener(delivery.status)
+
+    def _refit(self, refit: Refit, every: timedelta, min_people: int) -> None:
+        version = refit.run_if_due(every=every, min_people=min_people)
+        if version is not None:
+            log.info("prior fitted again", prior=version)
+
+    def _load(self) -> None:
+        """Load everybody, and begin again as long as the store cannot be reached."""
+        while True:
+            try:
+                return self.serving_index.load()
+            except StoreUnavailable:
+                if self.background.stopping:
+                    raise
+                log.warning("the store cannot be reached; trying again")
+                time.sleep(RETRY_SECONDS)
+
     def _follow(self) -> None:
         self.serving_index.follow()
-        self.status.last_followed = time.monotonic()
-
-
-@final
-@dataclass(slots=True)
-class StartStatus:
-    """How far the start has come, and whether memory keeps up with the store since."""
-
-    ready: threading.Event = field(default_factory=threading.Event)
-    started: threading.Event = field(default_factory=threading.Event)  # ready, or failed to become so
-    step: str = "starting"
-    stopping: bool = False
-    last_followed: float = 0.0  # when memory last was as the store, by the monotonic clock
-
-    def not_ready_reason(self) -> str:
-        """Why requests cannot be served; empty: they can."""
-        if self.stopping:
-            return "stopping"
-        return "" if self.ready.is_set() else self.step
-
-    def unhealthy_reason(self) -> str:
-        """Why another process should be asked instead; empty: all is well. Requests are still served."""
-        behind = time.monotonic() - self.last_followed
-        return self.not_ready_reason() or (f"has not kept up with the store for {behind:.0f} s" if behind > LATE_SECONDS else "")
+        self.health.set_followed()
 
 
 def compose(
@@ -141,17 +147,18 @@ def compose(
 ) -> System:
     """Put everything together over an open store. Nothing runs yet."""
     context = context_of(settings, store, clock)
-    serving_index, status = ServingIndex(context), StartStatus()
+    serving_index = ServingIndex(context)
+    health = ProcessHealth(context, store.last_outage) if isinstance(store, SqlStore) else ProcessHealth(context)
     credentials = credentials_of(settings, context)
     if settings.demo:
         demo_key(credentials, settings.data / "demo-key")
     else:
         revoke_demo_keys(credentials)
     use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng)
-    process = ProcessState(status.not_ready_reason, status.unhealthy_reason, demo_key_ids(credentials))
-    system = System(settings, store, context, serving_index, use_cases, Background(), status, process)
+    process = ProcessState(health.not_ready_reason, health.unhealthy_reason, demo_key_ids(credentials))
+    system = System(settings, store, context, serving_index, use_cases, Background(), health, process)
     if settings.webhook_url is not None:
-        delivery = webhook_delivery_of(settings, context, use_cases.feed)
+        delivery = webhook_delivery_of(settings, context, use_cases.feed, system.webhook_tried)
         system.jobs.append((WEBHOOK_SECONDS, "webhooks", lambda: delivery.deliver_due(lambda: system.background.stopping)))
         system.on_stop.append(delivery.close)
     return system

@@ -18,24 +18,40 @@ _MOST_SECONDS = 1e12  # thirty thousand years
 MAX_APPEAL = 1e3  # log-odds: nobody is liked by all but one in e^1000
 
 
-def check_appeal(appeal: Vector) -> None:
+def check_appeal(appeal: Vector | Matrix) -> None:
     possible = np.abs(appeal) <= MAX_APPEAL
     if not possible.all():
-        row = int(np.argmin(possible))
-        raise InvalidInput("appeal", f"row {row}: must be log-odds within ±{MAX_APPEAL:g}, got {appeal[row]}")
+        row = int(np.argmin(possible.reshape(len(appeal), -1).all(axis=1)))
+        raise InvalidInput("appeal", f"row {row}: must be within ±{MAX_APPEAL:g}, got {appeal[row]}")
+
+
+def _as_appeal(values: ArrayLike, rows: int) -> Vector | Matrix:
+    """One number per row, or one row of traits and their doubts each."""
+    found = as_matrix(values, "appeal") if np.ndim(values) == 2 else as_vector(as_column(values, "appeal"), "appeal")
+    if len(found) != rows:
+        raise InvalidInput("appeal", f"has {len(found)} rows, but label has {rows}")
+    check_appeal(found)
+    return found
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownCandidate:
-    """A candidate at the moment of a swipe: values of tags and features, and appeal (log-odds of being liked by others)."""
+    """A candidate at the moment of a swipe: values of tags and features, and what others said.
+
+    That is ``appeal`` (log-odds of being liked by others) or, for learners of traits, the K traits followed by their K doubts.
+    """
 
     features: Vector
-    appeal: float = 0.0
+    appeal: float | Vector = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "features", as_vector(self.features, "features"))
-        object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
+        if isinstance(self.appeal, np.ndarray):
+            object.__setattr__(self, "appeal", as_vector(self.appeal, "appeal"))
+            check_appeal(self.appeal)
+        else:
+            object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
 
 
 @final
@@ -44,7 +60,7 @@ class SwipeLog:
 
     Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or
     keys of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
-    (datetimes, or seconds), ``appeal`` the candidate's appeal at that time.
+    (datetimes, or seconds), ``appeal`` what others had said of the candidate by then: a number, or a row of traits and doubts.
     """
 
     __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "user")
@@ -55,7 +71,7 @@ class SwipeLog:
     label: Vector
     session: Column | None
     at: NDArray[np.int64] | None  # microseconds
-    appeal: Vector | None
+    appeal: Vector | Matrix | None
 
     def __init__(
         self,
@@ -89,9 +105,7 @@ class SwipeLog:
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
             raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
         self.at = None if at is None else microseconds(self._column(at, "at"))
-        self.appeal = None if appeal is None else as_vector(self._column(appeal, "appeal"), "appeal")
-        if self.appeal is not None:
-            check_appeal(self.appeal)
+        self.appeal = None if appeal is None else _as_appeal(appeal, len(self))
 
     @classmethod
     def of(cls, log: SwipeLog | Mapping[str, Any]) -> SwipeLog:
@@ -117,12 +131,11 @@ class SwipeLog:
         return int(self.features.shape[1])
 
     def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
-        """The same swipes with these appeals."""
+        """The same swipes with these appeals, or rows of traits and doubts."""
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other.appeal = as_vector(self._column(appeal, "appeal"), "appeal")
-        check_appeal(other.appeal)
+        other.appeal = _as_appeal(appeal, len(self))
         return other
 
     def select(self, chosen: ArrayLike) -> SwipeLog:
@@ -138,7 +151,9 @@ class SwipeLog:
     def shown_candidate(self, row: int) -> ShownCandidate:
         """The candidate of the swipe in `row`."""
         features = self.features[row if self.candidate_row is None else self.candidate_row[row]]
-        return ShownCandidate(features, 0.0 if self.appeal is None else float(self.appeal[row]))
+        if self.appeal is None:
+            return ShownCandidate(features)
+        return ShownCandidate(features, self.appeal[row] if self.appeal.ndim == 2 else float(self.appeal[row]))
 
     def _column(self, values: ArrayLike, name: str) -> Column:
         column = as_column(values, name)

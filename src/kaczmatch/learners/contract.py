@@ -69,7 +69,7 @@ class Learner(ABC):
 
     @abstractmethod
     def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        """A score per row of `features`, for ranking only; one number for one vector."""
+        """A score per row, for ranking only. `appeal` is what others said: log-odds or, for learners of traits, rows of them."""
 
     @abstractmethod
     def valid_cells(self, cells: Vector, dimensions: int) -> bool:
@@ -108,16 +108,17 @@ class Learner(ABC):
     @final
     def swipe(self, state: State, candidate: ShownCandidate | ArrayLike, label: Label) -> State:
         """Learn from one swipe: a plain feature vector or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or 1/-1."""
+        appeal: float | Vector = 0.0
         if type(candidate) is ShownCandidate:
             features, appeal = candidate.features, candidate.appeal
         else:
-            features, appeal = as_vector(candidate, "features"), 0.0
+            features = as_vector(candidate, "features")
         y = sign(label)
         cells, d = self._checked_state(state).cells, state.dimensions
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
-        answer = self.kernels.swipe(work, features, appeal, y, self.parameters)
+        answer = self.kernels.swipe(work, features, _said(appeal, features, state.prior), y, self.parameters)
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
@@ -271,6 +272,15 @@ class BeliefLearner(ProbabilisticLearner):
     def forget(self, state: State, keep: float) -> State:
         """Move towards the prior: `keep` = 1 keeps everything, 0 returns to the prior."""
         return self._forget(state, check_number("keep", keep, low=0.0, high=1.0))
+
+
+def _said(appeal: float | Vector, features: Vector, prior: Prior) -> Vector:
+    """What others said of a candidate, as kernels take it; what is expected of these tags where nobody has said anything."""
+    if isinstance(appeal, np.ndarray):
+        return appeal
+    if prior.trait_map is None:
+        return np.array([appeal])
+    return np.asarray(prior.grown(len(features)).expected_traits(features[None])[0])
 
 
 def in_shape_of(values: Vector, features: ArrayLike) -> Scores:

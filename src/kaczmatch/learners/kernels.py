@@ -3,6 +3,8 @@
 Cells are the float64 numbers inside a state. A kernel is a compiled function that changes the cells of one user in place.
 Live calls hand it a copy of a state's cells. Replay hands it a row of working memory. Both run the same machine code, so they
 agree bit for bit.
+
+`said` is what others said of the candidate: appeal as one number, traits with their doubts as 2K, nothing where nothing is known.
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from kaczmatch.core.vectors import Vector
 CELLS = types.Array(types.float64, 1, "C")
 INPUT = types.Array(types.float64, 1, "C", readonly=True)
 
-SWIPE_SIGNATURE = types.int64(CELLS, INPUT, types.float64, types.float64, INPUT)
+SWIPE_SIGNATURE = types.int64(CELLS, INPUT, INPUT, types.float64, INPUT)
 END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
 FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
-PREDICT_SIGNATURE = types.float64(CELLS, INPUT, types.float64, INPUT)
+PREDICT_SIGNATURE = types.float64(CELLS, INPUT, INPUT, INPUT)
 
 # What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the
 # prior.
@@ -31,10 +33,10 @@ BAD_FEATURES = 1
 TASTE_CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE_SIGNATURE)  # (cells, features, appeal, label, parameters) -> DONE | BAD_FEATURES | CHANGED
+swipe_kernel = compiled_as(SWIPE_SIGNATURE)  # (cells, features, said, label, parameters) -> DONE | BAD_FEATURES | CHANGED
 end_session_kernel = compiled_as(END_SESSION_SIGNATURE)  # (cells, dimensions, parameters) -> DONE
 forget_kernel = compiled_as(FORGET_SIGNATURE)  # (cells, cells at the start, keep) -> DONE
-predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, appeal, parameters) -> probability of a like; changes nothing
+predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, said, parameters) -> probability of a like; changes nothing
 
 
 @end_session_kernel
@@ -50,7 +52,7 @@ def forget_noop(cells: Vector, start: Vector, keep: float) -> int:
 
 
 @predict_kernel
-def predict_unsupported(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+def predict_unsupported(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
     """For rules that rank but know no probability: NaN."""
     return math.nan
 
@@ -64,7 +66,7 @@ def decay_factor(microseconds: int, half_life: float) -> float:
 class Kernels(NamedTuple):
     """The kernels of a learner, live and in replay."""
 
-    swipe: Callable[[Vector, Vector, float, float, Vector], int]
+    swipe: Callable[[Vector, Vector, Vector, float, Vector], int]
     end_session: Callable[[Vector, int, Vector], int] = end_session_noop
     forget: Callable[[Vector, Vector, float], int] = forget_noop
-    predict: Callable[[Vector, Vector, float, Vector], float] = predict_unsupported
+    predict: Callable[[Vector, Vector, Vector, Vector], float] = predict_unsupported

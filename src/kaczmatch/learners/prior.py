@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kaczmatch.core.compiled import add_scaled, compiled, dot
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, read_only
 
@@ -22,11 +23,16 @@ PAPER_COSINE = 0.52
 _LARGEST = 1e6  # of a threshold or a variance, in units where a tag weighs about one
 
 _MAGIC = b"kp"
-_FORMAT = 2  # 1 did not say how many tags came later
-# magic, format, bytes of the version, tags, how many of them came later, whether a covariance follows; then version, threshold,
-# appeal, ε (-1: none), weights
-_HEADER = struct.Struct("<2sBBIIB")
+_FORMAT = 3  # 2 had no traits
+# magic, format, bytes of the version, tags, how many of them came later, whether a covariance follows, traits; then version,
+# threshold, appeal, ε (-1: none), weights, weights of traits, map from tags to traits
+_HEADER = struct.Struct("<2sBBIIBB")
+_MOST_TRAITS = 64
 _CHECKSUM = struct.Struct("<I")
+
+
+def _no_traits() -> Vector:
+    return np.empty(0)
 
 
 @final
@@ -37,6 +43,9 @@ class Prior:
     ``version`` names the prior in stored states and events. A prior made from a plain vector has none and is stored inside each
     state. ``covariance`` is over (tags, threshold, appeal), so (d + 2) x (d + 2). ``added_tags`` counts the tags at the end that
     a growing vocabulary added.
+
+    A prior of traits has, in place of appeal, the expected weight of each of K ``traits``, and ``trait_map``, (d + 1) x K: what
+    tags and a constant lead to expect of a candidate's traits. Its covariance is over (tags, threshold, traits).
     """
 
     weights: Vector
@@ -46,6 +55,8 @@ class Prior:
     covariance: Matrix | None = None
     label_noise: float | None = None
     added_tags: int = 0
+    traits: Vector = field(default_factory=_no_traits)
+    trait_map: Matrix | None = None
     fingerprint: int = field(init=False, repr=False)  # tells apart priors that go by the same version
 
     def __post_init__(self) -> None:
@@ -58,6 +69,7 @@ class Prior:
         if self.threshold is not None:
             object.__setattr__(self, "threshold", check_number("threshold", self.threshold, low=-_LARGEST, high=_LARGEST))
         object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-_LARGEST, high=_LARGEST))
+        self._check_traits()
         if self.covariance is not None:
             object.__setattr__(self, "covariance", read_only(self._checked_covariance(self.covariance)))
         if self.label_noise is not None:
@@ -66,17 +78,34 @@ class Prior:
         says_more = (
             self.appeal
             or self.added_tags
+            or self.traits.size
             or any(each is not None for each in (self.threshold, self.covariance, self.label_noise))
         )
         if not self.version and says_more:
             raise InvalidInput("version", "a prior that says more than its weights needs a version")
         object.__setattr__(self, "fingerprint", zlib.crc32(self._content()))
 
+    def _check_traits(self) -> None:
+        object.__setattr__(self, "traits", read_only(as_vector(self.traits, "traits").copy()))
+        if not self.traits.size and self.trait_map is None:
+            return
+        size = len(self.traits)
+        if size > _MOST_TRAITS or self.trait_map is None or self.covariance is None or self.appeal:
+            raise InvalidInput("traits", f"at most {_MOST_TRAITS}, with a map and a covariance, and in place of appeal")
+        mapped = as_matrix(self.trait_map, "trait_map").copy()
+        if mapped.shape != (self.dimensions + 1, size):
+            raise InvalidInput("trait_map", f"must be {self.dimensions + 1} x {size} (tags and 1, traits), got {mapped.shape}")
+        if not (np.abs(mapped) <= _LARGEST).all() or not (np.abs(self.traits) <= _LARGEST).all():
+            raise InvalidInput("traits", f"weights and map must be within ±{_LARGEST:g}")
+        object.__setattr__(self, "trait_map", read_only(mapped))
+
     def _checked_covariance(self, value: ArrayLike) -> Matrix:
         covariance = as_matrix(value, "covariance").copy()
-        side = self.dimensions + 2
+        side = self.dimensions + (1 + len(self.traits) if self.traits.size else 2)
         if covariance.shape != (side, side):
-            raise InvalidInput("covariance", f"must be {side} x {side} (tags, threshold, appeal), got {covariance.shape}")
+            raise InvalidInput(
+                "covariance", f"must be {side} x {side} (tags, threshold, appeal or traits), got {covariance.shape}"
+            )
         if not np.isfinite(covariance).all() or not np.array_equal(covariance, covariance.T):
             raise InvalidInput("covariance", "must be finite and symmetric")
         variances = np.linalg.eigvalsh(covariance)
@@ -90,7 +119,10 @@ class Prior:
         parts = [
             np.array([self.effective_threshold, self.appeal, -1.0 if self.label_noise is None else self.label_noise]),
             self.weights,
+            self.traits,
         ]
+        if self.trait_map is not None:
+            parts.append(self.trait_map.ravel())
         if self.covariance is not None:
             parts.append(self.covariance[np.tril_indices(len(self.covariance))])
         return b"".join(part.astype("<f8").tobytes() for part in parts)
@@ -103,7 +135,8 @@ class Prior:
     def to_bytes(self) -> bytes:
         """The prior as bytes; :meth:`from_bytes` is the way back."""
         version = self.version.encode()
-        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.added_tags, self.covariance is not None)
+        with_covariance = self.covariance is not None
+        header = _HEADER.pack(_MAGIC, _FORMAT, len(version), self.dimensions, self.added_tags, with_covariance, len(self.traits))
         body = header + version + self._content()
         return body + _CHECKSUM.pack(zlib.crc32(body))
 
@@ -115,26 +148,27 @@ class Prior:
         data = bytes(data)
         if len(data) < _HEADER.size + _CHECKSUM.size or data[:2] != _MAGIC:
             raise InvalidInput("prior", "these bytes are not a kaczmatch prior")
-        if data[2] not in (1, _FORMAT):
-            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads formats 1 to {_FORMAT}")
+        if data[2] != _FORMAT:
+            raise InvalidInput("prior", f"stored in format {data[2]}, this release reads format {_FORMAT}")
         body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
         if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             raise InvalidInput("prior", "these bytes were damaged or cut short: the checksum does not fit")
-        if data[2] == 1:  # nothing came later
-            body = body[:8] + bytes(4) + body[8:]
-        _, _, length, d, later, with_covariance = _HEADER.unpack_from(body)
+        _, _, length, d, later, with_covariance, k = _HEADER.unpack_from(body)
         version = body[_HEADER.size : _HEADER.size + length].decode()
         numbers = np.frombuffer(body[_HEADER.size + length :], "<f8").astype(np.float64)
         threshold, appeal, label_noise = numbers[:3].tolist()
-        weights, lower = numbers[3 : d + 3], numbers[d + 3 :]
+        weights, traits, mapped, lower = np.split(numbers[3:], np.cumsum([d, k, (d + 1) * k]))
         if not version:  # a plain vector says its weights only
             return cls(weights)
         covariance = None
         if with_covariance:
-            covariance = np.empty((d + 2, d + 2))
-            rows, columns = np.tril_indices(d + 2)
+            side = d + (1 + k if k else 2)
+            covariance = np.empty((side, side))
+            rows, columns = np.tril_indices(side)
             covariance[rows, columns] = covariance[columns, rows] = lower
-        return cls(weights, version, threshold, appeal, covariance, None if label_noise < 0.0 else label_noise, later)
+        noise = None if label_noise < 0.0 else label_noise
+        trait_map = mapped.reshape(d + 1, k) if k else None
+        return cls(weights, version, threshold, appeal, covariance, noise, later, traits, trait_map)
 
     @classmethod
     def ones(cls, dimensions: int) -> Prior:
@@ -178,11 +212,36 @@ class Prior:
         weights = np.concatenate([self.weights, np.full(new, self.weights.mean())])
         covariance = None
         if self.covariance is not None:
-            old = np.r_[: self.dimensions, dimensions, dimensions + 1]
-            covariance = np.zeros((dimensions + 2, dimensions + 2))
+            side = len(self.covariance) + new
+            old = np.r_[: self.dimensions, dimensions:side]
+            covariance = np.zeros((side, side))
             covariance[np.ix_(old, old)] = self.covariance
             added = np.arange(self.dimensions, dimensions)
             covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
         # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
         version, later = f"{self.version}+{new}", self.added_tags + new
-        return Prior(weights, version, self.effective_threshold, self.appeal, covariance, self.label_noise, later)
+        mapped = None if self.trait_map is None else np.insert(self.trait_map, [self.dimensions] * new, 0.0, axis=0)
+        threshold = self.effective_threshold
+        return Prior(weights, version, threshold, self.appeal, covariance, self.label_noise, later, self.traits, mapped)
+
+    def expected_traits(self, features: Matrix) -> Matrix:
+        """What others would be expected to say of candidates of whom nothing is known: traits from tags, then doubts of 1."""
+        if self.trait_map is None:
+            return np.empty((len(features), 0))
+        traits = np.empty((len(features), len(self.traits)))
+        for row, each in zip(traits, features, strict=True):
+            expect_traits(each, self.trait_map, row)
+        return np.hstack([traits, np.ones_like(traits)])
+
+
+@compiled
+def expect_traits(features: Vector, trait_map: Matrix, traits: Vector) -> None:
+    """traits ← Wᵀ(a/‖a‖, 1), one candidate at a time: the same bits live, in replay and in sites."""
+    d = features.shape[0]
+    squared = dot(features, features)
+    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+    for k in range(traits.shape[0]):
+        traits[k] = trait_map[d, k]
+    for i in range(d):
+        if features[i] != 0.0:
+            add_scaled(traits, features[i] * scale, trait_map[i])

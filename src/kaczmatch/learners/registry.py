@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.rules.all_ones import AllOnes
 from kaczmatch.learners.rules.block_adaptive import BlockAdaptive
@@ -37,6 +38,7 @@ LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
             BlockAdaptive,
             Probit,
             ProbitDiagonal,
+            ProbitTraits,
             AllOnes,
             Rocchio,
             PassiveAggressive,
@@ -48,7 +50,7 @@ LEARNERS: Mapping[str, type[Learner]] = MappingProxyType(
 
 
 @overload
-def learner(slug: Literal["probit", "probit-diag"], **settings: Any) -> BeliefLearner: ...
+def learner(slug: Literal["probit", "probit-diag", "probit-traits"], **settings: Any) -> BeliefLearner: ...
 @overload
 def learner(slug: Literal["logistic"], **settings: Any) -> ProbabilisticLearner: ...
 @overload

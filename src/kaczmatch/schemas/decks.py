@@ -32,6 +32,9 @@ class Card(ResponseModel):
     tags: tuple[str, ...]
     reason: str
     why: str
+    why_code: str = Field(
+        description="Which sentence `why` is: liked-tags, with the tags in `fits`; early; passed-before; met-before."
+    )
     fits: tuple[str, ...]
     data: dict[str, Any]
 
@@ -57,6 +60,9 @@ class Deck(ResponseModel):
     size_ignored: bool = Field(description="True: the open deck was asked for with another size than this request.")
     cards: tuple[Card, ...]
     empty: str
+    empty_code: str = Field(
+        description="Which sentence `empty` is: nobody-here, nobody-fits, all-answered, too-young, no-age, full or still-loading."
+    )
     hints: tuple[Hint, ...]
     next_at: datetime | None
 

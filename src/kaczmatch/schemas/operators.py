@@ -69,6 +69,16 @@ class PeopleSample(ResponseModel):
 
 
 @final
+class WebhookStatus(ResponseModel):
+    """Messages that wait for another try, messages that were given up, and what last went wrong."""
+
+    waiting: int
+    failed: int
+    last_error: str
+    last_error_at: datetime | None
+
+
+@final
 class Overview(ResponseModel):
     """The service in numbers. Counts are of everybody, rates of the last hour, the rest of a sample."""
 
@@ -79,6 +89,9 @@ class Overview(ResponseModel):
     kept_messages: int
     learner: str
     prior: str
+    model_from: datetime | None = Field(description="When this learner or prior took the place of another; null: from the start.")
+    refit: bool = Field(description="Whether that was because the prior was fitted again.")
+    webhooks: WebhookStatus
     like_rate: float | None
     match_rate: float | None
     policies: tuple[PolicyUse, ...]

@@ -25,7 +25,8 @@ def _small_json(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-FeatureValue = Annotated[float, Field(ge=-1e6, le=1e6)]
+LARGEST_FEATURE: Final = 10.0  # a tag is 0 or 1: a feature of 180 would drown all of them
+FeatureValue = Annotated[float, Field(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]
 ProfileData = Annotated[dict[str, Any], AfterValidator(_small_json)]
 
 
@@ -59,7 +60,11 @@ class ProfileInput(RequestModel):
     location: Coordinates | None = None
     within_km: float | None = Field(default=None, ge=0.0, le=50_000.0)
     tags: frozenset[Name] = Field(default=frozenset(), max_length=MOST_TERMS)
-    features: dict[Name, FeatureValue] = Field(default={}, max_length=MOST_TERMS)
+    features: dict[Name, FeatureValue] = Field(
+        default={},
+        max_length=MOST_TERMS,
+        description="Numbers from -10 to 10. Scale them to about -1 to 1, as tags are 0 or 1: (height - 170) / 10, not height.",
+    )
     data: ProfileData = Field(
         default={},
         description=f"The app's own, such as photo addresses, at most {LARGEST_DATA:,} bytes. Nothing is learned from it.",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -17,6 +18,15 @@ from pydantic_settings import (
 
 PREFIX: Final = "KACZMATCH_"
 FILE: Final = f"{PREFIX}CONFIG"  # names the file; not a setting itself
+
+
+def _networks(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    for address in addresses:
+        try:
+            ip_network(address)
+        except ValueError:
+            raise ValueError(f"{address!r} is neither an address nor a network, such as 10.0.0.7 or 10.0.0.0/24") from None
+    return addresses
 
 
 def _parts(text: Any) -> Any:
@@ -34,6 +44,8 @@ DemoName = Literal["dating", "mentoring", "jobs"]
 Days = Annotated[float, Field(gt=0.0, le=36_500.0)]
 Minutes = Annotated[float, Field(gt=0.0, le=525_600.0)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parts)]
+Networks = Annotated[Words, AfterValidator(_networks)]
+Seconds = Annotated[float, Field(ge=1.0, le=86_400.0)]
 Quota = Annotated[int | None, Field(ge=0)]
 
 
@@ -74,6 +86,21 @@ class Settings(BaseSettings):
         description="Signs user tokens; usually made at the first start and kept in the data folder.",
     )
     cors_origins: Words = Field(default=(), description="Origins whose pages may call the API, comma-separated; usually none.")
+    trusted_proxies: Networks = Field(
+        default=(), description="Addresses or networks of proxies whose X-Forwarded-For is believed, comma-separated."
+    )
+    head_seconds: Seconds = Field(default=10.0, description="How long the head of a request may take to arrive (408).")
+    body_seconds: Seconds = Field(
+        default=20.0, description="How long 64 KiB of a body may take to arrive (408), or of a response to be read."
+    )
+    idle_seconds: Seconds = Field(default=75.0, description="How long a connection stays open without a request.")
+    header_limit: int = Field(default=16_384, ge=1_024, le=2**20, description="Largest head of a request, in bytes (431).")
+    connection_limit: int = Field(
+        default=10_000, ge=2, description="Open connections of each process; fewer where it may not open as many files."
+    )
+    address_share: float = Field(
+        default=0.5, gt=0.0, le=1.0, description="Largest share of connections and of requests in progress for one address."
+    )
     body_limit: int = Field(default=1_048_576, ge=1_024, le=2**30, description="Largest body of a request, in bytes.")
     upload_limit: int = Field(
         default=268_435_456, ge=1_024, le=2**40, description="Largest file to import in one request, in bytes."

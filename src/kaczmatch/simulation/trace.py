@@ -78,6 +78,7 @@ def _trace(
     ends: Matrix,
 ) -> None:
     d = tags.shape[1]
+    nothing_said = np.empty(0)  # by others
     choose = keys.shape[2] > 0
     priority = np.empty(pools.shape[2])
     for u in range(work.shape[0]):
@@ -99,7 +100,7 @@ def _trace(
                 candidate = pool[order[c]] if choose else pool[c]
                 phase = 1 if 0 < drift_at <= t else 0
                 y = _said(likes[phase, u, candidate], turned[u, t])
-                if swipe(cells, tags[candidate], 0.0, y, parameters) == TASTE_CHANGED:
+                if swipe(cells, tags[candidate], nothing_said, y, parameters) == TASTE_CHANGED:
                     forget(cells, start, 0.0)
                 shown[u, t] = candidate
                 labels[u, t] = y

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -245,6 +245,7 @@ class Codec(Generic[R]):
         self.record: Callable[[Sequence[Any], Mapping[Any, Any]], R] = _decoder(kind, self.columns)
         self.identity: Callable[[R], tuple[Any, ...]] = _getter(kind.key)
         self.key: Callable[[tuple[Any, ...]], Row] = _key_encoder(kind, of_key)
+        self.not_stored = {field.name: field.default for field in fields(kind) if field.name not in self.names}
         self.people = tuple(place for place, column in enumerate(self.columns) if column.person)
         self.people_of_key = tuple(place for place, column in enumerate(of_key) if column.person)
         self.renumber_row = _renumbering(self.columns)

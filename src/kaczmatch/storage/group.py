@@ -71,6 +71,8 @@ class GroupCommit:
         self._changed = Condition()
         self._closing = False
         self._expected = 0
+        self.last_outage: float | None = None  # when a commit last failed for want of a disk or server, by the monotonic clock
+        self.observe_commit: Callable[[int], None] = _nobody_observes
         self._thread = Thread(target=self._run, name="kaczmatch group commit", daemon=True)
         self._thread.start()
 
@@ -131,9 +133,11 @@ class GroupCommit:
                 self._commit_all(jobs[:half])
                 self._commit_all(jobs[half:])
         except StoreUnavailable as error:
+            self.last_outage = time.monotonic()
             for job in jobs:
                 job.future.set_exception(error)
         else:
+            self.observe_commit(len(jobs))
             for job, result in zip(jobs, results, strict=True):
                 result.give(job.future)
 
@@ -196,6 +200,10 @@ class GroupCommit:
         """A disk that fails while a commit is synced may have it all the same."""
         outage = self._database.kind_of(error) is ErrorKind.OUTAGE
         return OutcomeUnknown(f"the database, while committing: {error.orig}") if outage else error
+
+
+def _nobody_observes(works: int) -> None:
+    pass
 
 
 def _run_work(job: QueuedWork, batch: CommitBatch) -> WorkResult:

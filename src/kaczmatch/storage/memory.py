@@ -131,7 +131,7 @@ class MemoryTransaction:
         row = code.row(record)  # refuses what no database could keep
         for place in code.people:
             self._give_number(row[place])
-        self.tables[type(record)][record.identity()] = record
+        self.tables[type(record)][record.identity()] = replace(record, **code.not_stored) if code.not_stored else record
         self._written = True
 
     def _give_number(self, person: str | None) -> None:
@@ -178,7 +178,7 @@ class MemoryStore:
                 lines = transaction.tables[type(line)]
                 if line.identity() in lines:
                     self._number += 1
-                    lines[line.identity()] = replace(line, number=self._number)
+                    lines[line.identity()] = replace(line, number=self._number, **codec(type(line)).not_stored)
             self._tables, self._places = transaction.tables, transaction.places
         future.set_result(answer)
         return future

@@ -106,6 +106,14 @@ class SqlStore:
         """How many works are queued."""
         return self._group.waiting()
 
+    def last_outage(self) -> float | None:
+        """When a commit last failed for want of a disk or server, by the monotonic clock."""
+        return self._group.last_outage
+
+    def observe_commits(self, observe: Callable[[int], None]) -> None:
+        """Call something after every commit with the number of its works."""
+        self._group.observe_commit = observe
+
     def scrub(self) -> None:
         """Overwrite what deleted rows have left in the files of the database."""
         with self._outages():

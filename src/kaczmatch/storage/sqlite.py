@@ -7,6 +7,7 @@ between steps other threads of Python may take over.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -109,6 +110,7 @@ class Sqlite(Database):
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
         self._keep_private()
+        self._opened = self.file.stat() if self.file.exists() else None
         self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
         self.readers = self._engine(url, "BEGIN", readers)
         self.places = PlacesOfPages()
@@ -169,7 +171,17 @@ class Sqlite(Database):
         connection.exec_driver_sql(_delete(codec(kind)), list(keys))
 
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
-        """The file has one writer at a time, so every lock is held already."""
+        """The file has one writer at a time, so every lock is held already.
+
+        A file that was deleted or replaced could be written to until it is closed, and would then be gone.
+        """
+        del connection, locks
+        try:
+            found = self.file.stat()
+        except OSError as error:
+            raise StoreUnavailable(f"the database file cannot be found: {error.strerror}") from error
+        if self._opened is not None and not os.path.samestat(found, self._opened):
+            raise StoreUnavailable("the database file was replaced: restart the service")
 
     def after_commit(self) -> None:
         """SQLite moves the log into the database from time to time, but empties it only at a moment without readers. Where there

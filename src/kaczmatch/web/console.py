@@ -15,6 +15,7 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from kaczmatch.formats.columns import time_text
 from kaczmatch.service.access.console_sessions import LIFE, ConsoleSessions
 from kaczmatch.service.access.credentials import Caller, Unauthenticated
 from kaczmatch.web.charts import Charts
@@ -95,7 +96,7 @@ class Console:
         if await self._caller(request) is None:
             raise HTTPException(401)
         token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
-        content = {"token": token, "expires": expires.isoformat(), "scopes": sorted(caller.scopes)}
+        content = {"token": token, "expires": time_text(expires), "scopes": sorted(caller.scopes)}
         return Response(json.dumps(content), media_type="application/json")
 
     async def specifications(self, request: Request) -> Response:

@@ -96,8 +96,8 @@ def test_a_name_is_looked_for_in_so_many_people_at_a_time(service: Service, monk
     mark = f"scan{next(NUMBERS)}"
     for place in range(7):
         service.person(f"{mark}-{place}", name="Ann" if place == 6 else "Bea")
-    monkeypatch.setattr("kaczmatch.service.meeting.profiles.MOST_SEARCHED", 3)
-    monkeypatch.setattr("kaczmatch.service.meeting.profiles._AT_ONCE", 2)
+    monkeypatch.setattr("kaczmatch.service.meeting.people_search.MOST_SEARCHED", 3)
+    monkeypatch.setattr("kaczmatch.service.meeting.people_search._AT_ONCE", 2)
     first = service.ok("GET", "/people", params={"begins": mark, "name": "ann"})
     assert first["items"] == []
     assert first["next"]

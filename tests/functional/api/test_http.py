@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+import socket
+from urllib.parse import urlsplit
+
 import pytest
 
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from worlds.served import NUMBERS, Service
 
 from .test_limits import PROFILE
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d|)")
 
 
 @pytest.mark.parametrize("condition", ['"0"', '"01"', "1", 'W/"1"', '"7", W/"1"', '"x"', "*"])
@@ -61,6 +68,53 @@ def test_a_wrong_method_names_the_right_ones(one_service: Service) -> None:
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
+def raw(service: Service, request: bytes) -> tuple[int, dict[str, str]]:
+    """Status and body of what no client library would send."""
+    host, port = urlsplit(service.address).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as opened:
+        opened.sendall(request)
+        got = b""
+        while piece := opened.recv(65_536):
+            got += piece
+    return int(got[9:12]), json.loads(got.partition(b"\r\n\r\n")[2])
+
+
+def headed(service: Service, line: str, *headers: str, body: str = "") -> bytes:
+    given = ("Host: localhost", "Connection: close", f"Authorization: Bearer {service.key}", *headers)
+    return "\r\n".join([f"{line} HTTP/1.1", *given, "", body]).encode()
+
+
+def test_a_length_of_too_many_digits_is_refused(one_service: Service) -> None:
+    for length in ("0" * 5_000, "0" * 19 + "2"):
+        status, told = raw(one_service, headed(one_service, "PUT /v1/people/x", f"Content-Length: {length}"))
+        assert (status, told["code"]) == (400, "http")
+
+
+@pytest.mark.parametrize(
+    "path", ["/people/ada-1%2Fevents", "/people/ada-1%2fswipes%2Fone", "/%2Fv1/vocabulary", "/operator%2Foverview"]
+)
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_an_encoded_slash_is_no_separator(one_service: Service, method: str, path: str) -> None:
+    answer = one_service.call(method, path, json={} if method == "PUT" else None)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+@pytest.mark.parametrize("header", ["Authorization: Bearer other", "Host: elsewhere"])
+@pytest.mark.parametrize("line", ["GET /v1/vocabulary", "PUT /v1/people/ada/swipes/one"])
+def test_a_header_that_must_stand_alone_is_refused_twice(one_service: Service, line: str, header: str) -> None:
+    status, told = raw(one_service, headed(one_service, line, header, "Content-Length: 2", body="{}"))
+    assert (status, told["code"]) == (400, "http")
+    assert header.partition(":")[0] in told["detail"]
+
+
+def test_what_follows_a_body_is_no_header(one_service: Service) -> None:
+    request = (
+        b"POST /v1/tokens HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"2\r\n{}\r\n0\r\nAuthorization: Bearer " + one_service.key.encode() + b"\r\n\r\n"
+    )
+    assert raw(one_service, request)[0] == 401
+
+
 def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Service) -> None:
     xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
     answer = one_service.call("POST", "/import/profiles", content=b"PK", headers={"Content-Type": xlsx})
@@ -69,3 +123,31 @@ def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Servi
         assert accepted in answer.json()["detail"]
         assert accepted in answer.headers["Accept-Post"]
     assert "save a spreadsheet as CSV" in answer.json()["detail"]
+
+
+def test_every_time_ends_in_z(one_service: Service) -> None:
+    one, two, match = one_service.matched()
+    answers = [
+        one_service.call(method, path, **options)
+        for method, path, options in (
+            ("GET", f"/people/{one}", {}),
+            ("GET", f"/people/{one}/events", {}),
+            ("GET", f"/people/{one}/likes", {}),
+            ("GET", f"/people/{one}/matches", {}),
+            ("GET", f"/people/{one}/export", {}),
+            ("GET", f"/people/{one}/preference/history", {}),
+            ("POST", f"/people/{one}/matches/{match}/outcomes", {"json": {"outcome": "met"}}),
+            ("POST", f"/people/{one}/reports", {"json": {"other": two, "reason": "rude"}}),
+            ("POST", "/tokens", {"json": {"user": one}}),
+            ("GET", "/feed", {}),
+            ("GET", "/export/swipes", {}),
+            ("GET", "/operator/reports", {}),
+            ("GET", "/operator/overview", {}),
+            ("GET", f"/operator/people/{one}/timeline", {}),
+        )
+    ]
+    answers.append(one_service.swipe(*one_service.couple()))
+    assert [answer.text for answer in answers if not answer.is_success] == []
+    moments = [found for answer in answers for found in MOMENT.findall(answer.text)]
+    assert len(moments) > 20
+    assert {zone for _, zone in moments} == {"Z"}

@@ -242,7 +242,7 @@ def test_a_process_that_does_not_keep_up_with_the_store_says_so_and_recovers(
             time.sleep(0.02)
         pytest.fail(f"it never answered {status}")
 
-    monkeypatch.setattr("kaczmatch.app.system.LATE_SECONDS", 1.0)
+    monkeypatch.setattr("kaczmatch.app.health.LATE_SECONDS", 1.0)
     assert told(200)["ok"]
     with monkeypatch.context() as broken:
         broken.setattr(ServingIndex, "follow", lambda _: 1 / 0)

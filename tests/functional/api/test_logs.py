@@ -44,6 +44,10 @@ def test_logs_hold_routes_and_ids_of_requests_and_nobodys_data(opened: Opened, m
     assert token not in text
     assert service.key.rsplit("_", 1)[1] not in text
     assert {"/v1/people/{user}", "/v1/people/{user}/swipes/{swipe}"} <= {line.get("route") for line in lines}
+    refused = {(line["status"], line.get("code")) for line in lines if line["event"] == "request" and line["status"] >= 400}
+    assert {(404, "not-found"), (422, "invalid"), (500, "failure")} <= refused
+    assert all(line.get("code") is None for line in lines if line["event"] == "request" and line["status"] < 400)
+    assert all(line["time"].endswith("Z") for line in lines)
     (failure,) = [line for line in lines if line["event"] == "failure"]
     assert (failure["error"], failure["request_id"]) == ("RuntimeError", failed.json()["request_id"])
     assert failure["where"]

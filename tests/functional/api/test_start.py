@@ -7,13 +7,15 @@ import socket
 import stat
 from datetime import date
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import httpx
 import pytest
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.composition import context_of, open_store, read_or_create_secret
-from kaczmatch.app.server import check, free_port, serve
+from kaczmatch.app.server import check, free_port, serve, when_listening
 from kaczmatch.app.system import compose
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.schemas.profiles import ProfileInput
@@ -64,6 +66,36 @@ def test_a_port_that_is_taken_is_said_before_anything_starts(tmp_path: Path) -> 
     assert free_port(host, 0) > 0
 
 
+def test_the_address_is_said_when_it_can_be_connected_to_and_not_before() -> None:
+    told = Event()
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        waiting = Thread(target=when_listening, args=("127.0.0.1", port, told.set, 0.01), daemon=True)
+        waiting.start()
+        assert not told.wait(0.3)  # bound, but not listening
+        bound.listen()
+        assert told.wait(10.0)
+        waiting.join(10.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"learner": "tk", "learner_settings": {}}, "needs a learner that knows how sure it is"),
+        ({"webhook_url": "https://hooks.example.com/"}, "secret"),
+    ],
+)
+def test_what_config_check_refuses_serve_refuses_before_it_says_anything(
+    tmp_path: Path, wrong: dict[str, Any], words: str
+) -> None:
+    told: list[str] = []
+    with pytest.raises(InvalidInput, match=words):
+        serve(Settings(data=tmp_path / "data", port=0, **wrong), told.append)
+    assert told == []
+    assert not (tmp_path / "data").exists()
+
+
 def test_several_processes_need_postgresql(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="needs PostgreSQL"):
         check(Settings(data=tmp_path, workers=2))
@@ -107,7 +139,7 @@ def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:
     system = compose(fewer, open_store(fewer))
     system.start()
     system.wait_started()
-    why = system.status.not_ready_reason()
+    why = system.health.not_ready_reason()
     system.stop()
     assert "the settings do not fit the stored profiles: i_am: there is no 'woman'" in why
     assert "ann" not in why
@@ -120,3 +152,18 @@ def test_metrics_count_routes_and_name_nobody(one_service: Service) -> None:
     assert 'route="/v1/people/{user}"' in text
     assert one not in text
     assert "kaczmatch_people " in text
+
+
+def test_metrics_tell_how_the_process_does(service: Service) -> None:
+    service.couple()
+    text = service.call("GET", "/metrics").text
+    told = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert told["kaczmatch_healthy"] == told["kaczmatch_ready"] == "1.0"
+    assert {step for step in told if step.startswith("kaczmatch_start_seconds")} == {
+        f'kaczmatch_start_seconds{{step="{step}"}}' for step in ("compiling kernels", "preparing the store", "loading everybody")
+    }
+    assert 0.0 <= float(told["kaczmatch_change_lag_seconds"]) < 10.0
+    assert float(told["kaczmatch_disk_free_bytes"]) > 0.0
+    if "kaczmatch_writes_waiting" in told:  # a store with commits
+        assert float(told["kaczmatch_commit_works_count"]) > 0.0
+        assert told['kaczmatch_commit_works_bucket{le="+Inf"}'] == told["kaczmatch_commit_works_count"]

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,9 +31,9 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 @contextmanager
-def serving(port: int, *options: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
+def serving(port: int, *options: str, before: Sequence[str] = (), **settings: str) -> Iterator[subprocess.Popen[str]]:
     """`kaczmatch serve` in a process of its own, from ready until it has drained."""
-    command = [*COMMAND, "serve", "--port", str(port), *options]
+    command = [*before, *COMMAND, "serve", "--port", str(port), *options]
     process = subprocess.Popen(command, env=environment(**settings), stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:
         deadline = time.monotonic() + 90
@@ -100,6 +100,7 @@ def test_several_processes_serve_one_store(tmp_path: Path, postgres_url: str) ->
         seen(f"{address}/people/ada", headers, processes, 2)
         figures = httpx.get(f"{address}/metrics", headers=headers).text
         assert 'route="/v1/people/{user}"' in figures
+        assert "kaczmatch_healthy 1.0" in figures, "what one process watches is not lost among several"
         workers = workers_of(process)
         assert len(workers) == 2
         os.kill(workers[0], signal.SIGKILL)

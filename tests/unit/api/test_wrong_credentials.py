@@ -6,11 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from starlette.requests import Request
 
 from kaczmatch.api import wrong_credentials
 from kaczmatch.api.problems import TooManyWrong
-from kaczmatch.api.wrong_credentials import WrongCredentials, sender
+from kaczmatch.api.wrong_credentials import WrongCredentials
 
 
 class Time:
@@ -87,17 +86,3 @@ def test_few_answers_wait_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> N
         return list(await asyncio.gather(*waiting, return_exceptions=True))
 
     assert [type(one).__name__ for one in asyncio.run(run())] == ["NoneType", "NoneType", "TooManyWrong", "TooManyWrong"]
-
-
-@pytest.mark.parametrize(
-    ("host", "responsible"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("::ffff:192.0.2.7", "::ffff:192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("testclient", "testclient"),
-    ],
-)
-def test_a_whole_network_of_ipv6_addresses_is_one_sender(host: str, responsible: str) -> None:
-    assert sender(Request({"type": "http", "client": (host, 1), "headers": []})) == responsible
-    assert sender(Request({"type": "http", "client": None, "headers": []})) == ""

@@ -39,6 +39,13 @@ def test_what_is_in_force_is_printed_without_secrets(monkeypatch: pytest.MonkeyP
         ("KINDS", "a,a", "different texts"),
         ("VOCABULARY", "no/such/file", "cannot read"),
         ("HOST", "192.0.2.1", "there is no key yet"),
+        ("WEBHOOK_URL", "https://hooks.example.com/", "webhook secret: is needed"),
+        ("WEBHOOK_URL", "ftp://hooks.example.com/", "webhook url: must be https"),
+        ("LEARNER", "tk", "appeal: is not a setting of 'tk'"),
+        ("DATABASE", "mysql://host/name", "neither sqlite nor postgresql"),
+        ("DATABASE", "sqlite:////dev/null/nowhere.db", "cannot be written"),
+        ("DATABASE", "postgresql://nobody@127.0.0.1:1/none", "cannot be reached"),
+        ("EXPERIMENT", "without arms", "arms"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

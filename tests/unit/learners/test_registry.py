@@ -10,7 +10,7 @@ from kaczmatch import Hinge, InvalidInput
 
 def test_every_slug_makes_the_learner_of_that_name() -> None:
     assert set(kaczmatch.LEARNERS) == {
-        "tk", "k-nonorm", "ogd", "nk", "block-tk", "block-nk", "block-adaptive", "probit", "probit-diag",
+        "tk", "k-nonorm", "ogd", "nk", "block-tk", "block-nk", "block-adaptive", "probit", "probit-diag", "probit-traits",
         "all-ones", "rocchio", "pa-ii", "pegasos", "logistic",
     }  # fmt: skip
     for slug, rule in kaczmatch.LEARNERS.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.card_reasons import CardReasons
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
@@ -30,3 +31,23 @@ def test_a_guess_is_not_told_as_somebodys_taste() -> None:
     town.swipe("ann", "ed", "pass")
     assert set(told(town, "ann", "bob")) == {"jazz", "chess"}
     assert told(town, "ann", "ed") == ()
+
+
+def test_every_reason_has_a_code_so_that_an_app_can_write_it_in_its_own_language() -> None:
+    town = Town(MemoryStore())
+    town.move_in("ann")
+    town.move_in("bob", man=True, tags=("jazz", "chess"))
+    with town.context.store.read() as reader:
+        person, known = reader.get(Person, "bob"), load_viewer_state(reader, town.context, "ann")
+    assert person is not None
+    reasons = {str(logged): CardReasons(known).reason(logged, person) for logged in Reason}
+    codes = {logged: reason.code for logged, reason in reasons.items()}
+    assert codes["sampled"] == codes["explored"] == "early"  # the difference would tell who has not liked the viewer
+    assert (codes["repeat"], codes["relaxed"]) == ("passed-before", "met-before")
+    for _ in range(3):
+        town.import_swipe("ann", "bob")
+        town.wait(minutes=1)
+    with town.context.store.read() as reader:
+        known = load_viewer_state(reader, town.context, "ann")
+    reason = CardReasons(known).reason("sampled", person)
+    assert (reason.code, set(reason.tags)) == ("liked-tags", {"jazz", "chess"})

@@ -289,3 +289,15 @@ def test_a_preference_in_words(town: Town) -> None:
     grew = town.preferences.growth("w0")
     assert [preference.swipes for _, preference in grew] == list(range(1, 13))
     assert grew[-1][1] == told
+
+
+def test_right_after_an_import_nobody_is_told_that_nobody_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town(MemoryStore())
+    town.move_in("ann")
+    assert (town.deck("ann").empty_code, town.deck("ann").empty) == ("nobody-here", "there is nobody else here yet")
+    for user in ("bob", "carl"):
+        town.people.put(user, about(man=True, name=user)).result()  # by another process: this one has not read it yet
+    with monkeypatch.context() as busy:
+        busy.setattr("kaczmatch.service.meeting.decks._WAITED_FOR", 1)
+        assert (town.deck("ann").empty_code, town.deck("ann").cards) == ("still-loading", ())
+    assert set(ids(town, "ann")) == {"bob", "carl"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -14,6 +15,8 @@ from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
     Block,
+    Event,
+    FeatureSnapshot,
     Impression,
     MatchSide,
     OutboxMessage,
@@ -24,6 +27,7 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.memory import MemoryStore
@@ -246,3 +250,36 @@ def test_columns_of_stored_profiles_are_those_of_profiles(town: Town) -> None:
     for name in ("i_am", "i_look_for", "born", "youngest", "oldest", "x", "y", "z", "max_squared_chord"):
         assert getattr(quick, name).tolist() == getattr(readable, name).tolist()
         assert getattr(quick, name).dtype == getattr(readable, name).dtype
+
+
+def test_what_was_seen_stays_as_it_was_seen_and_is_kept_once(town: Town) -> None:
+    town.couples(3)
+    town.move_in("canary", man=True, tags=["chess"])
+    town.swipe("w0", "canary"), town.swipe("w1", "canary", "pass")
+    before = [event.features for woman in ("w0", "w1") for event in town.events(woman)]
+    assert len({one.version for one in town.find(FeatureSnapshot, user="canary")}) == 1
+    town.people.put("canary", about(man=True, tags=["jazz"]), limited=False).result()
+    town.swipe("w2", "canary")
+    assert [event.features for woman in ("w0", "w1") for event in town.events(woman)] == before
+    assert town.events("w2")[-1].features not in before
+    assert [one.version for one in town.find(FeatureSnapshot, user="canary")] == [1, 2]
+    assert verify(town.context).problems == ()
+
+
+def test_what_nobody_saw_is_not_kept(town: Town) -> None:
+    town.couples(1)
+    for tags in (["chess"], ["jazz"], []):
+        town.people.put("m0", about(man=True, tags=tags), limited=False).result()
+    [only] = town.find(FeatureSnapshot, user="m0")
+    assert (only.version, only.features) == (1, town.people.get("m0").features)
+
+
+def test_an_event_that_does_not_know_what_was_seen_is_not_folded(town: Town) -> None:
+    town.couples(1)
+    town.swipe("w0", "m0")
+    [event] = town.find(Event, user="w0")
+    with town.context.store.read() as reader:
+        current = town.context.catalogue.current(reader)
+        fold = town.context.catalogue.fold(reader, current.model)
+    with pytest.raises(LookupError, match="version 1 of what swipe"):
+        fold.replay([replace(event, features=None)])

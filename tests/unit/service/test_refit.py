@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.demo.population import draw_population
@@ -16,14 +17,17 @@ from kaczmatch.app.demo.setup import fill_store
 from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Record
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, PersonCounters, Record
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.refit import Refit, people_who_swiped
+from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass
@@ -32,6 +36,11 @@ class Clock:
 
     def __call__(self) -> datetime:
         return self.now
+
+
+def reader_of(store: SqlStore, kind: type[R]) -> list[R]:
+    with store.read() as reader:
+        return list(reader.find(kind))
 
 
 def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_path: Path) -> None:
@@ -57,6 +66,12 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
             assert current is not None
             assert context.catalogue.fold(reader, current.model).prior.version == version
         assert world.current.model == current.model == 2
+        told = OperatorActions(context).overview()
+        assert (told.model_from, told.refit, told.prior) == (clock.now, True, version)
+        swiper = next(one.user for one in reader_of(store, PersonCounters) if one.swipes > 10)
+        (entry,) = [one for one in OperatorActions(context).timeline(swiper, "me").entries if one.kind == "prior fitted again"]
+        assert entry.at == clock.now
+        assert re.fullmatch(rf"model 2: probit-diag from {version}, how sure: \d+% before, \d+% after", entry.detail)
         assert refit.run_if_due(**rules) is None
         clock.now += timedelta(days=6)
         assert refit.run_if_due(**rules) is None

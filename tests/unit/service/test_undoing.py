@@ -120,12 +120,17 @@ def test_only_the_last_swipe_can_be_undone(town: Town) -> None:
 
 
 def test_a_match_cannot_be_undone(town: Town) -> None:
-    town.couples(1)
+    town.couples(2)
     town.swipe("w0", "m0", id="first")
     town.swipe("m0", "w0", id="yes")
-    for user, swipe in (("m0", "yes"), ("w0", "first")):
-        with pytest.raises(Conflict, match="unmatch"):
+    town.swipe("w0", "m1", "pass")
+    for user, swipe in (("m0", "yes"), ("w0", "first")):  # the match is why, also where the swipe is not the last one
+        with pytest.raises(Conflict, match="matched, so this swipe cannot be undone; end the match instead") as refused:
             town.undoing.undo(user, swipe).result()
+        assert refused.value.code == "matched"
+    town.matching.unmatch("m0", town.matching.matches("m0")[0].id).result()
+    with pytest.raises(Conflict, match="it has ended, and the two do not meet again"):
+        town.undoing.undo("m0", "yes").result()
 
 
 def test_a_swipe_sent_again_after_its_undoing_stays_undone(town: Town) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from kaczmatch.app.backups import back_up, restore
 from kaczmatch.service.domain.records import HeldPerson
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage import SqlStore
 
 
@@ -46,3 +47,23 @@ def test_backups_and_restored_databases_are_private(tmp_path: Path) -> None:
     back_up(f"sqlite:///{tmp_path}/store.db", tmp_path / "backup.db", lambda *_: None)
     restore(tmp_path / "backup.db", f"sqlite:///{tmp_path}/restored.db", lambda *_: None)
     assert set(modes(tmp_path).values()) == {0o600}
+
+
+def test_nothing_is_acknowledged_into_a_file_that_was_moved_away_or_replaced(tmp_path: Path) -> None:
+    file, away = tmp_path / "store.db", tmp_path / "away.db"
+    with closing(SqlStore(f"sqlite:///{file}")) as store:
+
+        def write(user: str) -> None:
+            store.write(lambda tx: tx.put(HeldPerson(user=user, actor="1"))).result()
+
+        write("ann")
+        file.rename(away)
+        with pytest.raises(StoreUnavailable, match="cannot be found"):
+            write("bob")
+        file.write_bytes(away.read_bytes())
+        with pytest.raises(StoreUnavailable, match="was replaced"):
+            write("bob")
+        away.rename(file)
+        write("cleo")
+        with store.read() as reader:
+            assert [held.user for held in reader.find(HeldPerson)] == ["ann", "cleo"]

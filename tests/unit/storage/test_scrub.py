@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.domain.records import Event, HeldPerson, LatestDecision
+from kaczmatch.service.domain.records import Event, FeatureSnapshot, HeldPerson, LatestDecision, PersonNumber, Record
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.storage import SqlStore
 
@@ -21,12 +21,13 @@ def plant(transaction: Transaction) -> None:
         who = CANARY if i % 9 == 0 else f"person {i}"
         transaction.put(HeldPerson(user=f"{who} {i}", actor=who * 20))
         transaction.put(LatestDecision(user=f"{i}", candidate=f"{who} {i}", decision="like", at=NOW, swipe=who))
-        transaction.append(Event(user=f"{who} {i}", id="1", kind="swiped", at=NOW, features=who.encode() * (i * 5)))
+        transaction.append(Event(user=f"{who} {i}", id="1", kind="swiped", at=NOW, deck=who))
+        transaction.put(FeatureSnapshot(user=f"{who} {i}", version=1, features=who.encode() * (i * 5)))
 
 
 def remove(transaction: Transaction) -> None:
-    held, pairs, events = transaction.find(HeldPerson), transaction.find(LatestDecision), transaction.find(Event)
-    for record in (*held, *pairs, *events):
+    kinds: tuple[type[Record], ...] = (HeldPerson, LatestDecision, Event, FeatureSnapshot, PersonNumber)
+    for record in [record for kind in kinds for record in transaction.find(kind)]:
         if CANARY in repr(record):
             transaction.drop(type(record), *record.identity())
 

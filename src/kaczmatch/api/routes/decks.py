@@ -90,12 +90,14 @@ def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
                 tags=card.tags,
                 reason=card.how_dealt,
                 why=card.reason.text,
+                why_code=card.reason.code,
                 fits=card.reason.tags,
                 data=data_of(card.person),
             )
             for card in opened.cards
         ),
         empty=opened.empty,
+        empty_code=opened.empty_code,
         hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.hints),
         next_at=opened.next_at,
     )

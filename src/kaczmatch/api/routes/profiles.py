@@ -16,6 +16,7 @@ from kaczmatch.schemas.profiles import PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
+from kaczmatch.service.meeting.people_search import search_people
 from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people", tags=["profiles"])
@@ -54,7 +55,7 @@ def list_people(
     """List people in the order in which they came. A search looks at 10,000 people per page, so a page can be short."""
     del caller
     after = decode_cursor(cursor, str)
-    found, last = cases.profiles.people(begins=begins, name=name, after=after[0] if after else "", limit=limit)
+    found, last = search_people(cases.context, begins=begins, name=name, after=after[0] if after else "", limit=limit)
     vocabulary, now = cases.models.vocabulary(), cases.context.clock()
     items = tuple(own_profile(person, vocabulary, now) for person in found)
     return PeoplePage(items=items, next=None if last is None else encode_cursor([last]))

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from kaczmatch.api.authentication import ActingUser, Cases, acting_user
 from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.store_futures import result_of
+from kaczmatch.formats.columns import time_text
 from kaczmatch.schemas.base import ID_PATTERN, Id
 from kaczmatch.schemas.swipes import SessionEnd, SwipeRequest, SwipeResult
 from kaczmatch.service.meeting.swipes import Swipe
@@ -38,7 +39,7 @@ async def swipe_response(request: Request, body: bytes) -> bytes:
     asked = SwipeRequest.model_validate_json(body)
     swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck)
     event = (await result_of(use_cases(request).swipes.swipe(swipe))).event
-    return json.dumps({"id": event.id, "at": event.at.isoformat(), "match": event.match}).encode()
+    return json.dumps({"id": event.id, "at": time_text(event.at), "match": event.match}).encode()
 
 
 @router.delete("/swipes/{swipe}", status_code=204)

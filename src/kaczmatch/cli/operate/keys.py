@@ -27,7 +27,7 @@ def list_keys(config: Path | None) -> None:
     table = Table("id", "name", "scopes", "created", "state")
     for key in keys:
         ended = key.expires is not None and key.expires <= now
-        until = "" if key.expires is None else f" until {key.expires:%Y-%m-%d %H:%M}"
+        until = "" if key.expires is None else f" until {key.expires:%Y-%m-%d %H:%MZ}"
         state = f"revoked {key.revoked:%Y-%m-%d}" if key.revoked is not None else "expired" if ended else f"valid{until}"
         table.add_row(key.id, key.name, ", ".join(key.scopes), f"{key.created:%Y-%m-%d}", state)
     Console().print(table if keys else "there is no key yet: kaczmatch keys create my-app --scope app")

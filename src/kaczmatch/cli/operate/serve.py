@@ -10,8 +10,6 @@ from typing import Any
 
 from rich.console import Console
 
-from kaczmatch.cli.terminal.errors import plain_errors
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.settings.model import FILE
 from kaczmatch.settings.reading import read, shown
 
@@ -24,32 +22,24 @@ def serve(config: Path | None, **chosen: Any) -> None:
         os.environ.setdefault(name, "1")
     _use_file(config)
     from kaczmatch.app import server
-    from kaczmatch.storage import SchemaOutOfDate
+    from kaczmatch.cli.operate.store_access import operator_errors
 
-    with plain_errors():
-        settings = read(**chosen)
-        try:
-            server.serve(settings, lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
-        except SchemaOutOfDate as error:
-            raise InvalidInput("database", str(error)) from None
+    with operator_errors():
+        server.serve(read(**chosen), lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
 
 
 def check(config: Path | None) -> None:
-    """Print what is in force, and say what is wrong."""
+    """Print what is in force, and refuse what `serve` refuses."""
     _use_file(config)
-    from kaczmatch.app.composition import service_config_of
-    from kaczmatch.app.first_vocabulary import first_vocabulary
-    from kaczmatch.app.server import check as startable
-    from kaczmatch.service.domain.catalogue import model_learner
+    from kaczmatch.app import server
+    from kaczmatch.cli.operate.store_access import operator_errors
 
-    with plain_errors():
+    with operator_errors():
         settings = read()
         for name, value in shown(settings).items():
             print(f"{name} = {json.dumps(value)}")
         sys.stdout.flush()
-        first_vocabulary(settings, service_config_of(settings).schema)
-        model_learner(settings.learner, settings.learner_settings)
-        startable(settings)
+        server.check(settings)
 
 
 def openapi() -> None:

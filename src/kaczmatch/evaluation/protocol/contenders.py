@@ -11,6 +11,7 @@ import numpy as np
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.evaluation.protocol.trial import Trial, at_most
 from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.threshold import calibrated_hinge
@@ -63,7 +64,7 @@ def contenders(
             common = common or fit_prior(one, fit, neutral=neutral)
             calibrated = replace(one, hinge=calibrated_hinge(fit, common))
             found.append(Contender(f"{slug} + population", calibrated, common))
-        elif isinstance(one, ProbabilisticLearner):
+        elif isinstance(one, ProbabilisticLearner) and not isinstance(one, ProbitTraits):
             found.append(Contender(f"{slug} + population", one, fit_prior(one, fit, neutral=neutral)))
         if isinstance(one, GaussianLearner):
             weighing = replace(one, appeal=True)

@@ -203,7 +203,7 @@ def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
 
 
 @compiled
-def kernel_coordinates(features: Vector, appeal: float, parameters: Vector) -> Vector:
+def kernel_coordinates(features: Vector, said: Vector, parameters: Vector) -> Vector:
     """`GaussianLearner.coordinates` for kernels; empty where the features cannot be used."""
     d = features.shape[0]
     squared = dot(features, features)
@@ -216,7 +216,7 @@ def kernel_coordinates(features: Vector, appeal: float, parameters: Vector) -> V
         x[i] = features[i] * scale
     x[d] = 1.0
     if with_appeal:
-        x[d + 1] = appeal
+        x[d + 1] = said[0] if said.shape[0] == 1 else 0.0
     return x
 
 

@@ -49,9 +49,9 @@ def _times(p: Matrix, x: Vector) -> Vector:
 
 
 @swipe_kernel
-def swipe(work: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(work: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     """Works on the mean and on both triangles of P, so that rows vectorise."""
-    x = kernel_coordinates(features, appeal, parameters)
+    x = kernel_coordinates(features, said, parameters)
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
@@ -67,8 +67,8 @@ def swipe(work: Vector, features: Vector, appeal: float, label: float, parameter
 
 
 @predict_kernel
-def predict(work: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    x = kernel_coordinates(features, appeal, parameters)
+def predict(work: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
+    x = kernel_coordinates(features, said, parameters)
     n = x.shape[0]
     if n == 0:
         return math.nan

@@ -39,8 +39,8 @@ def _slope(first: float) -> float:
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
-    x = kernel_coordinates(features, appeal, parameters)
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
+    x = kernel_coordinates(features, said, parameters)
     n = x.shape[0]
     if n == 0:
         return BAD_FEATURES
@@ -63,8 +63,8 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 
 
 @predict_kernel
-def predict(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
-    x = kernel_coordinates(features, appeal, parameters)
+def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
+    x = kernel_coordinates(features, said, parameters)
     n = x.shape[0]
     if n == 0:
         return math.nan

@@ -49,7 +49,7 @@ _FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
         _ROWS,
         _INTEGERS,
         INPUT,
-        INPUT,
+        _ROWS,
         _FLAGS,
         _INTEGERS,
         types.float64,
@@ -71,7 +71,7 @@ def _fold(
     features: Matrix,
     row: Integers,
     label: Vector,
-    appeal: Vector,
+    said: Matrix,
     session_ended: NDArray[np.bool_],
     gap: Integers,
     half_life: float,
@@ -82,7 +82,7 @@ def _fold(
     """Returns the swipe that could not be folded, or -1."""
     d = features.shape[1]
     predicting = len(predictions) > 0
-    has_appeal, has_sessions = len(appeal) > 0, len(session_ended) > 0
+    has_sessions = len(session_ended) > 0
     timed = len(gap) > 0 and (half_life < math.inf or quiet < math.inf)
     for u in range(work.shape[0]):
         cells = work[u]
@@ -99,10 +99,9 @@ def _fold(
                 end_session(cells, d, parameters)
             if passed > 0 and half_life < math.inf:
                 forget(cells, start, decay_factor(passed, half_life))
-            known = appeal[i] if has_appeal else 0.0
             if predicting:
-                predictions[i] = predict(cells, features[row[i]], known, parameters)
-            answer = swipe(cells, features[row[i]], known, label[i], parameters)
+                predictions[i] = predict(cells, features[row[i]], said[i], parameters)
+            answer = swipe(cells, features[row[i]], said[i], label[i], parameters)
             if answer == BAD_FEATURES:
                 return i
             if answer == TASTE_CHANGED:
@@ -126,7 +125,7 @@ class GroupedSwipes:
     features: Matrix
     candidate_row: Integers
     label: Vector
-    appeal: Vector
+    said: Matrix  # by others about the candidate; no columns where nothing is known
     reference_end_session: NDArray[np.bool_]  # whether a session ended between the swipe before and this one
     gap: Integers  # microseconds since the swipe before
 
@@ -137,7 +136,7 @@ class GroupedSwipes:
             log.features,
             order if log.candidate_row is None else log.candidate_row[order],
             log.label[order],
-            np.empty(0) if log.appeal is None else log.appeal[order],
+            np.empty((len(order), 0)) if log.appeal is None else np.ascontiguousarray(log.appeal[order].reshape(len(order), -1)),
             _session_ends(log.session, order, begin, before),
             _gaps(log.at, order, begin, before),
         )
@@ -167,7 +166,7 @@ class GroupedSwipes:
             self.features,
             self.candidate_row,
             self.label,
-            self.appeal,
+            self.said,
             self.reference_end_session,
             self.gap,
             learner.half_life,

@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
-from kaczmatch.learners.logs.replay import prior_for
+from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -112,8 +112,9 @@ class _UserHistory:
         users, order, begin = group_by_user(log.user)
         place = _place(users, user)
         rows = order[begin[place] : begin[place + 1]]
-        sequences = GroupedSwipes.of(log, rows, np.array([0, len(rows)]), [None])
-        return cls(learner, prior_for(log, prior), rows, sequences, end_last_session)
+        origin = prior_for(log, prior)
+        sequences = GroupedSwipes.of(with_expected_traits(log, origin), rows, np.array([0, len(rows)]), [None])
+        return cls(learner, origin, rows, sequences, end_last_session)
 
     @property
     def start(self) -> Vector:

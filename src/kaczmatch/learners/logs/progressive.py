@@ -16,7 +16,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.fold import GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
-from kaczmatch.learners.logs.replay import prior_for
+from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
 from kaczmatch.learners.prior import Prior
 
 _WORK_BYTES = 1 << 20
@@ -33,6 +33,7 @@ def progressive_predictions(
     origin = prior_for(swipes, prior)
     if not len(swipes):
         return np.empty(0)
+    swipes = with_expected_traits(swipes, origin)
     users, order, begin = group_by_user(swipes.user)
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
     size = learner.working_size(swipes.dimensions, int(np.diff(begin).max()))

@@ -66,6 +66,14 @@ def prior_for(log: SwipeLog, prior: Prior | ArrayLike | None) -> Prior:
     return origin
 
 
+def with_expected_traits(log: SwipeLog, prior: Prior) -> SwipeLog:
+    """The log, with what the prior expects of each candidate's traits where it says nothing about them."""
+    if prior.trait_map is None or (log.appeal is not None and log.appeal.ndim == 2):
+        return log
+    expected = prior.expected_traits(log.features)
+    return log.with_appeal(expected if log.candidate_row is None else expected[log.candidate_row])
+
+
 def replay(
     learner: Learner,
     log: SwipeLog | Mapping[str, Any],
@@ -88,6 +96,7 @@ def replay(
     origin = prior_for(swipes, states.prior if states is not None and prior is None else prior)
     if states is not None and states.prior.fingerprint != origin.fingerprint:
         raise InvalidInput("states", "started from another prior")
+    swipes = with_expected_traits(swipes, origin)
     progress = {} if states is None else states.progress()
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
     with ThreadPoolExecutor(_THREADS) as threads:

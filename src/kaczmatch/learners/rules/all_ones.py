@@ -17,7 +17,7 @@ from kaczmatch.learners.rules.vector import ImmediateLearner
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     return DONE if usable_norm(dot(features, features)) else BAD_FEATURES
 
 

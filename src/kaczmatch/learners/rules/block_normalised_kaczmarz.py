@@ -11,7 +11,7 @@ from kaczmatch.learners.rules.block import BlockLearner, K, enqueue_swipe, solve
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     pending = enqueue_swipe(cells, features, label, parameters)
     if pending >= parameters[K]:
         solve_pending(cells, features.shape[0], True, parameters)

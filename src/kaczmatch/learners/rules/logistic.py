@@ -23,7 +23,7 @@ from kaczmatch.learners.state import State
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     squared = dot(features, features)
     if not usable_norm(squared):
         return BAD_FEATURES
@@ -38,7 +38,7 @@ def swipe(cells: Vector, features: Vector, appeal: float, label: float, paramete
 
 
 @predict_kernel
-def predict(cells: Vector, features: Vector, appeal: float, parameters: Vector) -> float:
+def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
     d = features.shape[0]
     squared = dot(features, features)
     scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0

@@ -14,7 +14,7 @@ from kaczmatch.learners.rules.fixed_rate import FixedRateLearner, step_coefficie
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     c = step_coefficient(cells, features, label, parameters)
     if c != c:
         return BAD_FEATURES

@@ -16,7 +16,7 @@ from kaczmatch.learners.rules.vector import ImmediateLearner
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     va, _, aa = products(cells, features)
     if not usable_norm(aa):
         return BAD_FEATURES

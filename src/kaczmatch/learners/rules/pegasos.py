@@ -19,7 +19,7 @@ from kaczmatch.learners.rules.vector import ImmediateLearner
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     squared = dot(features, features)
     if not usable_norm(squared):
         return BAD_FEATURES

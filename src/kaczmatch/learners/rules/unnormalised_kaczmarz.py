@@ -14,7 +14,7 @@ from kaczmatch.learners.rules.hinge import SequentialHingeLearner, residual_with
 
 
 @swipe_kernel
-def swipe(cells: Vector, features: Vector, appeal: float, label: float, parameters: Vector) -> int:
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
     d = features.shape[0]
     v = cells[:d]
     va, vv, aa = products(v, features)

@@ -51,8 +51,8 @@ class Deck:
     """Cards in the order to show them.
 
     `eligible` new people could have been shown, each with a propensity of at least `min_propensity`.
-    In an empty deck, `empty` says why, and `hints` which filter to widen, the most helpful first. `next_at` is the end of the
-    first cooldown after which somebody can be shown again.
+    In an empty deck, `empty` says why, `empty_code` which sentence that is, and `hints` which filter to widen, the most helpful
+    first. `next_at` is the end of the first cooldown after which somebody can be shown again.
     """
 
     cards: tuple[Card, ...]
@@ -63,6 +63,7 @@ class Deck:
     hints: tuple[FilterHint, ...] = ()
     min_propensity: float = 1.0
     next_at: datetime | None = None
+    empty_code: str = ""
 
 
 @final

@@ -11,17 +11,18 @@ from kaczmatch.recommend.decks.eligible import EligiblePeople
 from kaczmatch.recommend.people.profile import MAX_AGE
 
 
-def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]]:
-    """The reason, and how many people each of the viewer's own filters costs; all of them together if none alone helps.
+def explain_empty(eligible: EligiblePeople) -> tuple[str, str, tuple[FilterHint, ...]]:
+    """A code, the reason, and how many people each of the viewer's own filters costs; all together if none alone helps.
 
     The text never depends on who blocked whom.
     """
     profile = eligible.profile
     if not profile.old_enough(eligible.day):
-        young = profile.born is not None
-        return f"one must be {profile.schema.minimum_age} to take part" if young else "one must say when one was born", ()
+        if profile.born is None:
+            return "no-age", "one must say when one was born", ()
+        return "too-young", f"one must be {profile.schema.minimum_age} to take part", ()
     if not len(eligible.view) or eligible.view.ids(eligible.view.all_numbers()) == [profile.id]:
-        return "there is nobody else here yet", ()
+        return "nobody-here", "there is nobody else here yet", ()
     wider: dict[str, dict[str, Any]] = {
         "looks for": {"i_look_for": frozenset(profile.schema.kinds)},
         "age": {"ages": (0, MAX_AGE)},
@@ -33,10 +34,13 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, tuple[FilterHint, ...]
 
     single = [FilterHint(name, people(change)) for name, change in wider.items()]
     helpful = sorted((hint for hint in single if hint.people), key=lambda hint: -hint.people)
-    why = "everybody who fits has been answered" if eligible.everybody_was_answered() else "nobody passes the filters"
+    answered = eligible.everybody_was_answered()
+    code, why = (
+        ("all-answered", "everybody who fits has been answered") if answered else ("nobody-fits", "nobody passes the filters")
+    )
     if helpful:
-        return f"{why}; widening {helpful[0].filter!r} would help most", tuple(helpful)
+        return code, f"{why}; widening {helpful[0].filter!r} would help most", tuple(helpful)
     together = people({name: value for change in wider.values() for name, value in change.items()})
     if together:
-        return f"{why}; only widening several of them would help", (FilterHint("several", together),)
-    return why if eligible.everybody_was_answered() else "nobody is left who fits and looks for somebody like you", ()
+        return code, f"{why}; only widening several of them would help", (FilterHint("several", together),)
+    return code, why if answered else "nobody is left who fits and looks for somebody like you", ()

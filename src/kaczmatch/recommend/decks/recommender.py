@@ -79,7 +79,8 @@ class Recommender:
             draft.read_candidates(eligible, admirers, rng)
             if not draft.eligible and not len(draft.again):
                 next_at = eligible.next_at(self.cooldown, repeats=self.repeats)
-                return Deck((), self.policy.slug, plan, 0, *explain_empty(eligible), next_at=next_at)
+                code, why, hints = explain_empty(eligible)
+                return Deck((), self.policy.slug, plan, 0, why, hints, next_at=next_at, empty_code=code)
         # The index is unlocked by now: writers do not wait while states are looked up.
         shown, dealt = draft.deal(rng)
         scores, own = draft.scores(shown)

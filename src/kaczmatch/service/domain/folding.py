@@ -10,6 +10,7 @@ from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.prior import Prior
+from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.records import Decision, Event, EventKind, StoredState
 from kaczmatch.service.domain.sparse_features import unpacked
 
@@ -47,7 +48,7 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            seen = ShownCandidate(unpacked(event.features or b"", dimensions), event.appeal)
+            seen = ShownCandidate(unpacked(seen_features(event), dimensions), event.appeal)
             label = 1 if event.decision == Decision.LIKE else -1
             return self.fold.swipe(before, seen, label, event.at, repeated=repeated)
         if event.kind == EventKind.SESSION_ENDED:
@@ -55,7 +56,7 @@ class ModelFold:
         return self.fold.wait(before, event.at, dimensions)
 
     def replay(self, events: Iterable[Event]) -> TrackedState:
-        """After all of a person's events, in their order."""
+        """After all of a person's events, in their order. They know what was seen (`with_features`)."""
         tracked, answered = self.start(), AnsweredPeople()
         for event in without_undone(events):
             tracked = self.step(tracked, event, repeated=answered.repeats(event))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar, final
+from typing import final
 
 
 class Refusal(Exception):
     """The request was understood and is refused; nothing was changed. `code` is for programs, `problem` for people."""
 
-    code: ClassVar[str]
+    code: str
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, code: str | None = None) -> None:
         super().__init__(problem)
         self.problem = problem
+        self.code = code or type(self).code
 
 
 @final

@@ -22,6 +22,7 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold, without_undone
 from kaczmatch.service.domain.records import (
     Block,
@@ -90,7 +91,7 @@ class Hindsight:
     def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
         decks = self._reader.find(StoredDeck)
-        events = deque(without_undone(self._reader.find(Event)))
+        events = deque(with_features(self._reader, without_undone(self._reader.find(Event))))
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:

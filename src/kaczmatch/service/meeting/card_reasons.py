@@ -17,19 +17,21 @@ from kaczmatch.service.meeting.viewer_context import ViewerState
 
 _MOST_TAGS: Final = 3
 # A random card reads like a chosen one: the difference would tell that its person has not liked the viewer.
+_EARLY: Final = ("early", "you are likely to get along, as far as one can tell yet")
 _WITHOUT_TAGS: Final = {
-    Reason.SAMPLED: "you are likely to get along, as far as one can tell yet",
-    Reason.EXPLORED: "you are likely to get along, as far as one can tell yet",
-    Reason.REPEAT: "you passed before, and nobody new is left",
-    Reason.RELAXED: "you have met before, and everybody else was shown",
+    Reason.SAMPLED: _EARLY,
+    Reason.EXPLORED: _EARLY,
+    Reason.REPEAT: ("passed-before", "you passed before, and nobody new is left"),
+    Reason.RELAXED: ("met-before", "you have met before, and everybody else was shown"),
 }
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CardReason:
-    """A sentence for the viewer, and the tags that it names."""
+    """A sentence for the viewer; and for an app that writes its own, which sentence it is and the tags that it names."""
 
+    code: str
     text: str
     tags: tuple[str, ...]
 
@@ -50,7 +52,11 @@ class CardReasons:
     def reason(self, logged: str, person: Person) -> CardReason:
         """Why somebody is shown, given how the log says that the card came into the deck."""
         tags = self._fitting_tags(person) if self.viewer.tracked.swipes else ()
-        return CardReason(f"you seem to like {_listed(tags)}" if tags else _WITHOUT_TAGS[Reason(logged)], tags)
+        return (
+            CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
+            if tags
+            else CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
+        )
 
     def _fitting_tags(self, person: Person) -> tuple[str, ...]:
         parts = self._weights * unit(features_of(person, self.viewer.vocabulary))

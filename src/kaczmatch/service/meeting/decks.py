@@ -35,6 +35,9 @@ from kaczmatch.service.meeting.viewer_context import (
 )
 
 _TRIES: Final = 5
+_WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
+STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
+FULL: Final = "you have as many open matches as you take; when one ends, you see people again"
 
 
 @final
@@ -66,6 +69,7 @@ class OpenDeck:
     empty: str = ""
     hints: tuple[FilterHint, ...] = ()
     next_at: datetime | None = None
+    empty_code: str = ""
 
 
 @final
@@ -80,10 +84,21 @@ class Decks:
     def deck(self, user: str, size: int | None = None) -> OpenDeck:
         """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        caught_up = False
         for _ in range(_TRIES):
             deck = self._open_or_new(user, wanted)
-            if deck is not None:
+            if deck is None:
+                continue
+            if deck.cards or caught_up:
                 return deck
+            with self.context.store.read() as reader:
+                unread = self.serving_index.unread_changes(reader)
+            if not unread:
+                return deck
+            if unread > _WAITED_FOR:
+                return OpenDeck(None, (), STILL_LOADING, empty_code="still-loading")
+            self.serving_index.follow()  # after an import nobody is told that nobody is here
+            caught_up = True
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
     def _open_or_new(self, user: str, size: int) -> OpenDeck | None:
@@ -94,7 +109,7 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return OpenDeck(None, (), "you have as many open matches as you take; when one ends, you see people again")
+                return OpenDeck(None, (), FULL, empty_code="full")
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -108,7 +123,7 @@ class Decks:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             drawn, people = self._draw(reader, recommender, known, size, now)
         if not drawn.cards:
-            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at)
+            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         return self._store(known, last, drawn, people, now, assignment, size)
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar, final
 
@@ -16,7 +16,8 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
+from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import nobody
@@ -63,7 +64,7 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = without_undone(reader.find(Event, user=user))
+            events = with_features(reader, without_undone(reader.find(Event, user=user)))
         tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
@@ -120,6 +121,13 @@ def preference_in_words(
         swipes=swipes,
         certainty=None if certainty is None else min(max(certainty, 0.0), 1.0),
     )
+
+
+def certainty_after(fold: ModelFold, events: Iterable[Event], vocabulary: Vocabulary, person: Person) -> float | None:
+    """How sure a model is of somebody's taste after these events; None where it has no belief."""
+    start, tracked = grown_state(fold, fold.start().state, vocabulary), fold.replay(events)
+    state, judged = grown_state(fold, tracked.state, vocabulary), _judged(person, vocabulary)
+    return preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, 0).certainty
 
 
 def _judged(person: Person, vocabulary: Vocabulary) -> NDArray[np.bool_]:

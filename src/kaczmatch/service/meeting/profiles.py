@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
@@ -29,12 +28,9 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.display_names import checked_name
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
-from kaczmatch.service.domain.records import Change, HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records import Change, Event, FeatureSnapshot, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
-
-MOST_SEARCHED: Final = 10_000  # people looked at per page of a search
-_AT_ONCE = 1_000
 
 
 @final
@@ -75,11 +71,16 @@ class Profiles:
             if paused is False:
                 self._check_not_held(transaction, user)
             person = new_person(user, about, vocabulary, self.context.config.schema, now, known, paused=paused)
-            if limited and known is not None and known.features != person.features:
+            changed = known is None or known.features != person.features
+            if known is not None and changed and not _was_seen(transaction, known):
+                person = replace(person, features_version=known.features_version)
+            if limited and known is not None and changed:
                 charge(transaction, user, EDITS, self.context.config.edits, now)
             if by_user and known is not None:
                 charge(transaction, user, CHANGES, self.context.config.changes, now)
             _save(transaction, self.context, person)
+            if changed:
+                transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
             if known is None:
                 transaction.put(PersonCounters(user=user))
                 if current.building:  # which may have come past this name already
@@ -111,28 +112,6 @@ class Profiles:
         if known is None:
             raise nobody(user)
         return known
-
-    def people(self, *, begins: str = "", name: str = "", after: str = "", limit: int = 50) -> tuple[list[Person], str | None]:
-        """People in the order in which they came: those whose id begins so and whose name contains `name`.
-
-        And the id to go on after; None: that is all. No more than so many are looked at at a time, so a page can be short, or
-        empty, before the end.
-        """
-        part, found, last, looked = unicodedata.normalize("NFC", name).casefold(), list[Person](), after, 0
-        at_once = _AT_ONCE if begins or part else limit
-        with self.context.store.read() as reader:
-            while looked < MOST_SEARCHED:
-                page = reader.find(Person, after=(last,) if last else (), limit=at_once)
-                for person in page:
-                    last = person.id
-                    if last.startswith(begins) and part in person.name.casefold():
-                        found.append(person)
-                    if len(found) == limit:
-                        return found, last
-                if len(page) < at_once:
-                    return found, None
-                looked += len(page)
-        return found, last
 
     def _check_not_held(self, transaction: Transaction, user: str) -> None:
         if transaction.get(HeldPerson, user) is not None:
@@ -166,6 +145,12 @@ def being_erased(reader: Reader) -> list[str]:
     return [erasure.user for erasure in reader.find(PendingErasure)]
 
 
+def _was_seen(transaction: Transaction, person: Person) -> bool:
+    """Whether an event names the present version of somebody's features. The newest event would."""
+    newest = transaction.find(Event, candidate=person.id, newest=True, limit=1)
+    return any(event.features_version == person.features_version for event in newest)
+
+
 def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
     after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
@@ -190,7 +175,7 @@ def new_person(
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
     place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
-    features = vocabulary.vector(about.tags, about.features, about.i_am)
+    features = sparse.packed(vocabulary.vector(about.tags, about.features, about.i_am))
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
@@ -203,7 +188,8 @@ def new_person(
         row=None if place is None else place.row,
         column=None if place is None else place.column,
         within_km=about.within_km,
-        features=sparse.packed(features),
+        features=features,
+        features_version=1 if known is None else known.features_version + (known.features != features),
         capacity=about.capacity,
         data=json.dumps(about.data, ensure_ascii=False, separators=(",", ":")) if about.data else "",
         paused=(known is not None and known.paused) if paused is None else paused,

@@ -17,6 +17,7 @@ from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, PersonCounters, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
@@ -96,6 +97,7 @@ class CandidateRanking:
                 raise nobody(other)
             once = known.fold.fold.first_answers_only
             swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]
+            swipes = with_features(reader, swipes)
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features
         if not swipes:
@@ -103,7 +105,7 @@ class CandidateRanking:
         log = SwipeLog(
             user=np.zeros(len(swipes), np.int64),
             label=[1 if event.decision == Decision.LIKE else -1 for event in swipes],
-            features=[unpacked(event.features or b"", vocabulary.dimensions) for event in swipes],
+            features=[unpacked(seen_features(event), vocabulary.dimensions) for event in swipes],
             appeal=[event.appeal for event in swipes],
         )
         explanation = explain(around.viewer, features, vocabulary, log, prior=known.fold.prior.grown(vocabulary.dimensions))

@@ -124,6 +124,11 @@ class ServingIndex:
                 self._update_appeal(reader, sorted(judged), self.recommender.index)
             return len(changed | swiped | judged)
 
+    def unread_changes(self, reader: Reader) -> int:
+        """How many changes the store has that this process has not read yet, as after an import."""
+        newest = reader.find(Change, newest=True, limit=1)
+        return max(0, newest[0].number - self._changes.read_to) if newest else 0
+
     def serving(self, current: ActiveVersions) -> Recommender | None:
         """The recommender for these versions. It follows first if they are new; None: they are out of date already."""
         if not self._serves(current):

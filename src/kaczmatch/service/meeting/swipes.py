@@ -157,6 +157,7 @@ class Swipes:
             at=now,
             candidate=swipe.candidate,
             decision=decision,
+            features_version=them.features_version,
             features=them.features,
             appeal=appeal_to(theirs, pair, now, rules.appeal),
             vocabulary=current.vocabulary,

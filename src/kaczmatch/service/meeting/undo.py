@@ -9,6 +9,7 @@ from typing import final
 from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -45,12 +46,14 @@ class Undo:
             event = transaction.get(Event, user, swipe)
             if event is None or event.kind != EventKind.SWIPED or event.candidate is None or event.candidate not in candidates:
                 raise NotFound(f"there is no swipe {swipe!r}")
+            match = transaction.get(MatchSide, user, event.candidate)
+            if match is not None:
+                instead = "end the match instead" if match.ended is None else "it has ended, and the two do not meet again"
+                raise Conflict(f"the two have matched, so this swipe cannot be undone; {instead}", "matched")
             events = transaction.find(Event, user=user)
             last = next((one for one in reversed(events) if one.kind != EventKind.SESSION_ENDED), None)
             if last is None or last.id != swipe:
-                raise Conflict("only the last swipe can be undone")
-            if transaction.get(MatchSide, user, event.candidate) is not None:
-                raise Conflict("this swipe is part of a match; unmatch instead")
+                raise Conflict("only the last swipe can be undone", "not-last")
             current = self.context.catalogue.current(transaction)
             undone = Event(
                 user=user,
@@ -135,4 +138,4 @@ def refold(transaction: Transaction, context: Context, current: ActiveVersions, 
     for model in (current.model, current.building):
         if model == current.model or (model and transaction.get(StoredState, model, user) is not None):
             fold = context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(user, fold.replay(events)))
+            transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))

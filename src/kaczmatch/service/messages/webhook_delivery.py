@@ -20,12 +20,18 @@ import numpy as np
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, OutboxMessage
+from kaczmatch.service.domain.records import SINGLE_ROW, Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
 from kaczmatch.service.messages.feed import ERASED, Feed, people_named
 from kaczmatch.service.messages.sender import RetrySchedule, Sender, SendResult
 
 WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
+TryListener = Callable[[OutboxMessage, Delivery], None]
+
+
+def _unheard(message: OutboxMessage, delivery: Delivery) -> None:
+    del message, delivery
+
 
 _MOST_LOADED = 10_000
 _AT_ONCE = 500
@@ -51,6 +57,7 @@ class WebhookDelivery:
     rng: np.random.Generator
     retries: RetrySchedule = field(default_factory=RetrySchedule)
     concurrency: int = 8
+    on_try: TryListener = field(default=_unheard)
     lease: Lease = field(init=False)
     _queues: dict[str, deque[_PendingMessage]] = field(default_factory=dict)
     _loaded: int = 0
@@ -150,7 +157,8 @@ class WebhookDelivery:
         attempts, now = letter.attempts + 1, self.context.clock()
         again = None if reply.accepted else self.retries.next(message, attempts, reply, now, self.rng)
         status = DELIVERED if reply.accepted else FAILED if again is None else WAITING
-        delivery = Delivery(message=message.id, attempts=attempts, next=again, status=status)
+        delivery = Delivery(message=message.id, attempts=attempts, next=again, status=status, problem=reply.problem)
+        self.on_try(message, delivery)
         if not await asyncio.wrap_future(self._record(message, delivery)):
             self.lease.until = None  # somebody else has it now, and will send this once more
         elif again is None:
@@ -168,6 +176,9 @@ class WebhookDelivery:
         def work(transaction: Transaction) -> bool:
             if not self.lease.held(transaction):
                 return False
+            if delivery.problem:
+                at, topic = self.context.clock(), message.topic
+                transaction.put(LastWebhookError(at=at, problem=delivery.problem, topic=topic, attempts=delivery.attempts))
             if delivery.status == DELIVERED and message.topic == ERASED:
                 transaction.drop(OutboxMessage, message.id)
                 transaction.drop(Delivery, message.id)

@@ -10,14 +10,17 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -43,6 +46,15 @@ _MOST_FITTED = 2_000  # people; a mean over more is hardly better
 _MOST_SWIPES = 200  # of each: that says what they like
 
 
+def check_learner(rule: Learner, config: ServiceConfig) -> None:
+    """Whether decks can be dealt by this learner under the policies in force."""
+    arms = () if config.experiment is None else config.experiment.arms
+    for policy in (config.policy, *(arm.policy for arm in arms)):
+        sampler = policy.plan(Experience()).sampler
+        if isinstance(sampler, BeliefSampler):
+            sampler.require_belief(rule)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Models:
@@ -52,7 +64,7 @@ class Models:
 
     def set_up(self, vocabulary: Vocabulary, slug: str, settings: Mapping[str, Any]) -> ActiveVersions:
         """The first vocabulary and model of an empty store; what is there already stays."""
-        self._check(slug, settings)
+        check_learner(model_learner(slug, settings), self.context.config)
         prior = neutral_prior(model_learner(slug, settings), vocabulary.dimensions)
 
         def work(transaction: Transaction) -> ActiveVersions:
@@ -87,7 +99,7 @@ class Models:
             sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
             once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
             logs = (swipes_learned_from(reader.find(Event, user=user), first_answers_only=once) for user in sample)
-            found = [swipes[-_MOST_SWIPES:] for swipes in logs]
+            found = [with_features(reader, swipes[-_MOST_SWIPES:]) for swipes in logs]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -95,21 +107,27 @@ class Models:
         log = SwipeLog(
             user=np.array([place for place, _ in swipes]),
             label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
-            features=np.array([unpacked(event.features or b"", dimensions) for _, event in swipes]),
+            features=np.array([unpacked(seen_features(event), dimensions) for _, event in swipes]),
             appeal=[event.appeal for _, event in swipes],
         )
         rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
     def relearn(
-        self, slug: str, settings: Mapping[str, Any], prior: Prior, on_progress: Callable[[int, int], None] | None = None
+        self,
+        slug: str,
+        settings: Mapping[str, Any],
+        prior: Prior,
+        on_progress: Callable[[int, int], None] | None = None,
+        *,
+        refit: bool = False,
     ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
         Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
         """
 
-        self._check(slug, settings)
+        check_learner(model_learner(slug, settings), self.context.config)
 
         def begin(transaction: Transaction) -> int:
             current = self.context.catalogue.current(transaction)
@@ -118,7 +136,7 @@ class Models:
             number = max(model.id for model in transaction.find(Model)) + 1
             now = self.context.clock()
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(model_record(number, slug, settings, prior, BUILDING, now))
+            transaction.put(replace(model_record(number, slug, settings, prior, BUILDING, now), refit=refit))
             transaction.put(replace(current, building=number))
             return number
 
@@ -133,15 +151,6 @@ class Models:
         if building:
             self._build(building, on_progress)
         return building
-
-    def _check(self, slug: str, settings: Mapping[str, Any]) -> None:
-        """Whether decks can be dealt by this learner under the policies in force."""
-        rule, rules = model_learner(slug, settings), self.context.config
-        arms = () if rules.experiment is None else rules.experiment.arms
-        for policy in (rules.policy, *(arm.policy for arm in arms)):
-            sampler = policy.plan(Experience()).sampler
-            if isinstance(sampler, BeliefSampler):
-                sampler.require_belief(rule)
 
     def _build(self, number: int, on_progress: Callable[[int, int], None] | None) -> None:
         while self._fold_everybody(number, on_progress):
@@ -174,17 +183,18 @@ class Models:
         events = transaction.find(Event, user=user)
         self.context.catalogue.current(transaction)
         fold = self.context.catalogue.fold(transaction, number)
-        transaction.put(fold.encode(user, fold.replay(events)))
+        transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))
 
     def _switch(self, transaction: Transaction, number: int) -> None:
         """All processes use the new model from their next look on."""
         current = self.context.catalogue.current(transaction)
         if current.building != number:
             return  # another process was at it too, and faster
-        for model, status in ((current.model, RETIRED), (number, IN_USE)):
-            record = transaction.get(Model, model)
-            if record is not None:
-                transaction.put(replace(record, status=status))
+        retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
+        if retired is not None:
+            transaction.put(replace(retired, status=RETIRED))
+        if used is not None:
+            transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
         transaction.put(replace(current, model=number, building=0))
 
     def _drop_retired_states(self) -> None:

@@ -11,14 +11,18 @@ import numpy as np
 
 from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.recommend.decks.exposure import gini, top_share
-from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount
+from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount, WebhookStatus
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
     AbuseReport,
     Decision,
+    Delivery,
     Event,
     EventKind,
     Impression,
+    LastWebhookError,
     MatchSide,
     Model,
     OutboxMessage,
@@ -29,6 +33,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.messages.webhook_delivery import FAILED, WAITING
 
 _WINDOW = timedelta(hours=1)
 _MOST = 20_000  # lines looked at for a figure: enough for a rate
@@ -54,7 +59,7 @@ def overview(context: Context) -> Overview:
         likes = [one for one in swipes if one.decision == Decision.LIKE]
         policies = Counter((deck.policy, deck.sampler, deck.reason) for deck in decks)
         shown = _shown(cards, people)
-        gauged = [_gauged(rows, names) for rows in recent.values()]
+        gauged = [_gauged(with_features(reader, rows), names) for rows in recent.values()]
         return Overview(
             people=people,
             paused=reader.count(Person, paused=True),
@@ -63,6 +68,9 @@ def overview(context: Context) -> Overview:
             kept_messages=reader.count(OutboxMessage),
             learner="" if model is None else model.learner,
             prior="" if model is None else model.prior,
+            model_from=None if model is None else model.used_from,
+            refit=model is not None and model.refit,
+            webhooks=_webhooks(reader),
             like_rate=len(likes) / len(swipes) if swipes else None,
             match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
             policies=tuple(
@@ -79,6 +87,16 @@ def overview(context: Context) -> Overview:
             like_everybody=_suspects(reader, {one.user for one in swipes}),
             sample=PeopleSample(events=len(lines), cards=len(cards), people=len(recent)),
         )
+
+
+def _webhooks(reader: Reader) -> WebhookStatus:
+    last = reader.get(LastWebhookError, SINGLE_ROW)
+    return WebhookStatus(
+        waiting=reader.count(Delivery, status=WAITING),
+        failed=reader.count(Delivery, status=FAILED),
+        last_error="" if last is None else f"{last.topic}, try {last.attempts}: {last.problem}",
+        last_error_at=None if last is None else last.at,
+    )
 
 
 def _suspects(reader: Reader, users: Collection[str]) -> tuple[SuspiciousAccount, ...]:
@@ -106,7 +124,7 @@ def _last_swipes(newest_first: Iterable[Event]) -> dict[str, list[Event]]:
 
 def _gauged(events: Sequence[Event], names: int) -> tuple[float, bool]:
     """κ with damping, and whether there is none without."""
-    rows = np.array([unpacked(event.features or b"", max(names, 1)) for event in events])
+    rows = np.array([unpacked(seen_features(event), max(names, 1)) for event in events])
     return gram_condition(rows, 1.0), math.isinf(gram_condition(rows))
 
 

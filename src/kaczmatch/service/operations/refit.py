@@ -34,7 +34,7 @@ class Refit:
         prior = models.fit_prior(model.learner, settings)
         if prior is None or prior.version == model.prior:
             return None
-        models.relearn(model.learner, settings, prior)
+        models.relearn(model.learner, settings, prior, refit=True)
         return prior.version
 
     def run_if_due(self, *, every: timedelta, min_people: int) -> str | None:

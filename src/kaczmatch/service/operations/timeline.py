@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import final
+from itertools import pairwise
+from typing import Final, final
 
 from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Person, StoredDeck
-from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Model, Person, StoredDeck
+from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.meeting.preferences import certainty_after
 from kaczmatch.service.meeting.profiles import require_person, set_paused
 from kaczmatch.service.operations.overview import overview
+
+_MOST_MODELS: Final = 10  # changes of the model that are looked at: each is two replays of the person's events
 
 
 @final
@@ -48,10 +53,30 @@ class OperatorActions:
             for equal, kind, other in (made, received):
                 found = reader.find(AbuseReport, newest=True, limit=limit, **equal)
                 entries += [TimelineEntry(at=one.at, kind=kind, other=getattr(one, other), detail=one.reason) for one in found]
+            entries += self._model_changes(reader, person)
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
             entries += [TimelineEntry(at=one.at, kind=one.action, detail=one.actor) for one in looks]
         newest = sorted(entries, key=lambda one: one.at, reverse=True)[:limit]
         return Timeline(name=person.name, paused=person.paused, held=held, entries=tuple(newest))
+
+    def _model_changes(self, reader: Reader, person: Person) -> list[TimelineEntry]:
+        """When everybody was learned anew, and how sure the service was of this person's taste before and after."""
+        catalogue = self.context.catalogue
+        vocabulary = catalogue.vocabulary(reader, catalogue.current(reader).vocabulary)
+        used = [model for model in reader.find(Model) if model.id == 1 or model.used_from is not None]
+        log, entries = with_features(reader, reader.find(Event, user=person.id)), []
+        for old, new in list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]:
+            at = new.used_from
+            if at is None or at < person.created:
+                continue
+            events = [event for event in log if event.at < at]
+            folds = (catalogue.fold(reader, model.id) for model in (old, new))
+            before, after = (certainty_after(fold, events, vocabulary, person) for fold in folds)
+            known = before is not None and after is not None
+            change = f", how sure: {before:.0%} before, {after:.0%} after" if known else ""
+            kind = "prior fitted again" if new.refit else "learner changed"
+            entries.append(TimelineEntry(at=at, kind=kind, detail=f"model {new.id}: {new.learner} from {new.prior}{change}"))
+        return entries
 
     def hold(self, user: str, actor: str, held: bool) -> Future[None]:
         """Somebody who is held is paused and cannot resume; released, they stay paused until they do."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import being_erased
@@ -48,7 +49,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                 log = reader.find(Event, user=person.id)
                 events += len(log)
                 stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, fold.replay(log))
+                replayed = fold.encode(person.id, fold.replay(with_features(reader, log)))
                 if stored == replayed or (stored is None and not log):
                     identical += 1
                 elif stored is not None and _alike(stored, replayed):

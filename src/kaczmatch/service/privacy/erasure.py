@@ -21,6 +21,7 @@ from kaczmatch.service.domain.records import (
     Delivery,
     ErasedId,
     Event,
+    FeatureSnapshot,
     HeldPerson,
     Impression,
     LatestDecision,
@@ -45,6 +46,7 @@ from kaczmatch.service.meeting.undo import refold
 # see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
+    (FeatureSnapshot, "user"),
     (ErasedId, "user"),
     (PersonCounters, "user"),
     (HeldPerson, "user"),
@@ -68,6 +70,7 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "candidate"),
 )
 _LATER = {
+    (FeatureSnapshot, "user"),  # which others' events name as long as they are there
     (Event, "candidate"),
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
@@ -138,10 +141,10 @@ class Erasure:
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
                 return  # another process was at it too, and has announced it
-            changes = transaction.find(Change, user=user)
+            found = [*transaction.find(Change, user=user), *transaction.find(FeatureSnapshot, user=user)]
             transaction.drop(PendingErasure, user)
-            for change in changes:
-                transaction.drop(Change, change.id)
+            for record in found:
+                transaction.drop(type(record), *record.identity())
             transaction.drop(PersonNumber, part_of(user), user)
             mark_for_scrubbing(transaction, self.context)
             transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, final
 
 from pydantic_core import to_json
@@ -14,6 +14,7 @@ from kaczmatch.service.domain.records import (
     AbuseReport,
     Block,
     Event,
+    FeatureSnapshot,
     Impression,
     LatestDecision,
     MatchSide,
@@ -32,8 +33,9 @@ from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
-    Person: ("features",),
-    Event: ("features", "appeal", "number"),
+    Person: ("features", "features_version"),
+    FeatureSnapshot: ("features",),  # told in a readable form
+    Event: ("features_version", "appeal", "number"),
     Impression: ("propensity", "score", "reason"),  # somebody drawn at random has not liked the viewer
     StoredDeck: ("min_propensity",),
     StoredState: ("state", "session_direction"),
@@ -74,10 +76,16 @@ class PersonalData:
             if person is None:
                 raise nobody(user)
             current = context.catalogue.current(reader)
-            tags, features = tags_of(person, context.catalogue.vocabulary(reader, current.vocabulary))
+            vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
+            tags, features = tags_of(person, vocabulary)
             learned, counters = reader.get(StoredState, current.model, user), counters_of(reader, user)
             used = quota_usage(counters).items()
             parts: dict[str, Any] = {
+                "features_as_seen": [
+                    _plain(one)
+                    | dict(zip(("tags", "features"), tags_of(replace(person, features=one.features), vocabulary), strict=True))
+                    for one in reader.find(FeatureSnapshot, user=user)
+                ],
                 "profile": _plain(person) | {"tags": tags, "features": features, "data": data_of(person)},
                 "counters": _plain(counters),
                 "quotas": [{"what": what, "since": since, "used": times} for what, (since, times) in used],

@@ -13,10 +13,11 @@ from kaczmatch.service.domain.records.learning import (
     StoredVocabulary,
 )
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
-from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, OutboxMessage
+from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.records.people import (
     PARTS,
     ErasedId,
+    FeatureSnapshot,
     HeldPerson,
     LastPersonNumber,
     PendingErasure,
@@ -39,6 +40,7 @@ RECORDS: tuple[type[Record], ...] = (
     PersonNumber,
     LastPersonNumber,
     Person,
+    FeatureSnapshot,
     PersonCounters,
     HeldPerson,
     PendingErasure,
@@ -58,6 +60,7 @@ RECORDS: tuple[type[Record], ...] = (
     OutboxMessage,
     Delivery,
     DeliveryProgress,
+    LastWebhookError,
     Change,
     LastDroppedChange,
     ServiceKey,
@@ -89,12 +92,14 @@ __all__ = [
     "ErasedUser",
     "Event",
     "EventKind",
+    "FeatureSnapshot",
     "HeldPerson",
     "ImportProgress",
     "Impression",
     "LastDroppedChange",
     "LastPersonNumber",
     "LastRefit",
+    "LastWebhookError",
     "LatestDecision",
     "LogRecord",
     "MatchSide",

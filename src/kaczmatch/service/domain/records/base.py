@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, final
 
 SINGLE_ROW: Final = 1  # the key of every `SingletonRecord`
+NOT_STORED: Final = {"stored": False}  # of a field that a record has in memory only
 PERSON: Final = "person"
 PersonId = Annotated[str, PERSON]  # empty: nobody
 
@@ -57,4 +58,4 @@ class SingletonRecord(Record):
 
 
 def columns(kind: type[Record]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return tuple(field.name for field in fields(kind) if field.metadata != NOT_STORED)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import final
 
-from kaczmatch.service.domain.records.base import LogRecord, PersonId, Record, SingletonRecord
+from kaczmatch.service.domain.records.base import NOT_STORED, LogRecord, PersonId, Record, SingletonRecord
 
 
 @final
@@ -44,7 +44,8 @@ class Event(LogRecord):
     at: datetime
     candidate: PersonId | None = None
     decision: Decision | None = None
-    features: bytes | None = None  # the candidate's, as seen
+    features_version: int = 0  # of the `FeatureSnapshot` of the candidate, as seen; 0: nothing was
+    features: bytes | None = field(default=None, compare=False, repr=False, metadata=NOT_STORED)  # see `feature_snapshots`
     appeal: float = 0.0  # the candidate's, as seen
     vocabulary: int = 0  # its version then
     model: int = 0  # that was in use then
@@ -114,6 +115,8 @@ class Model(Record):
     prior: str
     status: str  # building, in use, retired
     created: datetime
+    used_from: datetime | None = None  # when it took the place of the one before; None: from the start, or not yet
+    refit: bool = False  # the learner is that of the model before, from a prior that was fitted again
 
 
 @final

@@ -39,6 +39,20 @@ class Delivery(Record):
     attempts: int
     next: datetime | None  # None: delivered, or given up
     status: str  # waiting, delivered, failed
+    problem: str = ""  # of the last try
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWebhookError(SingletonRecord):
+    """What last went wrong with a webhook, for operators."""
+
+    table = "last_webhook_error"
+
+    at: datetime
+    problem: str
+    topic: str
+    attempts: int
 
 
 @final

@@ -67,11 +67,25 @@ class Person(Record):
     column: int | None
     within_km: float | None
     features: bytes
+    features_version: int  # of the `FeatureSnapshot` that has them too
     paused: bool
     created: datetime
     changed: datetime
     capacity: int | None = None  # open matches at once; None: as the settings say for the kind
     data: str = ""  # the app's own, as JSON; empty: nothing
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureSnapshot(Record):
+    """A person's features as they were for a while. Events name it, so that nobody's features are kept in others' logs."""
+
+    table = "feature_snapshots"
+    key = ("user", "version")
+
+    user: PersonId
+    version: int
+    features: bytes
 
 
 @final

@@ -121,6 +121,7 @@ def upgrade() -> None:
         sa.Column("attempts", sa.BigInteger(), nullable=False),
         sa.Column("next", sa.BigInteger(), nullable=True),
         sa.Column("status", TEXT, nullable=False),
+        sa.Column("problem", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("message"),
         sqlite_with_rowid=False,
     )
@@ -160,7 +161,7 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("candidate", sa.BigInteger(), nullable=True),
         sa.Column("decision", TEXT, nullable=True),
-        sa.Column("features", sa.LargeBinary(), nullable=True),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("appeal", sa.Double(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
@@ -176,6 +177,14 @@ def upgrade() -> None:
         batch_op.create_index("events_candidate_number", ["candidate", "number"], unique=False)
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
+    op.create_table(
+        "feature_snapshots",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("user", "version"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "held_people",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -243,6 +252,16 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "last_webhook_error",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("problem", TEXT, nullable=False),
+        sa.Column("topic", TEXT, nullable=False),
+        sa.Column("attempts", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "latest_decisions",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -290,6 +309,8 @@ def upgrade() -> None:
         sa.Column("prior", TEXT, nullable=False),
         sa.Column("status", TEXT, nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
+        sa.Column("used_from", sa.BigInteger(), nullable=True),
+        sa.Column("refit", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -340,6 +361,7 @@ def upgrade() -> None:
         sa.Column("column", sa.BigInteger(), nullable=True),
         sa.Column("within_km", sa.Double(), nullable=True),
         sa.Column("features", sa.LargeBinary(), nullable=False),
+        sa.Column("features_version", sa.BigInteger(), nullable=False),
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),

@@ -15,12 +15,24 @@ export function showTiles(overview) {
     [percent(overview.like_rate), "like rate", "of swipes in an hour"],
     [percent(overview.match_rate), "match rate", "of likes in an hour"],
     [whole(overview.matches), "matches", "in all"],
-    [overview.learner, "learner in use", overview.prior === "" ? "" : `prior ${overview.prior.slice(0, 10)}`, "words"],
+    [overview.learner, "learner in use", learned(overview), "words"],
+    ...webhooks(overview.webhooks),
   ];
   byId("tiles").replaceChildren(
     ...shown.map(([figure, what, more, kind = ""]) => make("li", { class: "tile" }, make("strong", { class: kind }, figure), make("span", {}, what), make("span", {}, more))),
   );
   byId("reports-count").textContent = overview.open_reports || "";
+}
+
+function learned({ prior, model_from, refit }) {
+  const since = model_from === null ? "" : `, ${refit ? "fitted again" : "in use since"} ${new Date(model_from).toLocaleString()}`;
+  return prior === "" ? "" : `prior ${prior.slice(0, 10)}${since}`;
+}
+
+/** A tile where a webhook has ever failed. */
+function webhooks({ waiting, failed, last_error, last_error_at }) {
+  if (last_error_at === null) return [];
+  return [[whole(waiting), "webhooks to send again", `${whole(failed)} given up; ${last_error}, ${new Date(last_error_at).toLocaleString()}`]];
 }
 
 /** What each chart shows, in words. */

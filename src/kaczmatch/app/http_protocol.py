@@ -1,0 +1,141 @@
+"""uvicorn's HTTP/1.1, with limits on what a client may send and on how long it may take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http import HTTPStatus
+from typing import Any, Final, final
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from kaczmatch.app.connections import Awaited, Connections
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
+
+_PROGRESS: Final = 65_536  # bytes of a body that buy a client more time
+
+
+class _HeadTooLarge(Exception):
+    """The parser turns it into an error of its own."""
+
+
+@final
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """One connection. `connections` are all of this process.
+
+    What a connection waits for is worked out when somebody asks, once per second, so a request pays next to nothing.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._all = connections
+        self._header_limit = connections.limits.header_bytes
+        self._unparsed = 0  # bytes since the parser came to the end of a head, a piece of a body, or a request
+        self._received = 0  # bytes of bodies
+        self._drained = 0  # how often a full buffer of responses was read
+        self._refused = False
+
+    @property
+    def peer(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if not self._all.add(self, self.loop):
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.discard(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._unparsed += len(data)
+        super().data_received(data)
+        if self._unparsed > self._header_limit and not self._refused:
+            self.send_400_response("")
+
+    def on_headers_complete(self) -> None:
+        if self._unparsed > self._header_limit and self._head_size() > self._header_limit:
+            raise _HeadTooLarge
+        self._unparsed = 0
+        super().on_headers_complete()
+        self.headers = []  # what comes after a body in pieces is no header, and has to stay out of the list of the request
+
+    def on_body(self, body: bytes) -> None:
+        self._unparsed = 0
+        self._received += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unparsed = 0
+        super().on_message_complete()
+
+    def resume_writing(self) -> None:
+        self._drained += 1
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Called where the parser fails."""
+        if self._unparsed > self._header_limit:
+            status, detail = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"a head may have {self._header_limit:,} bytes"
+            self._refuse(status, "too-large", detail)
+        else:
+            self._refuse(HTTPStatus.BAD_REQUEST, "http", msg or "this is not HTTP")
+
+    def awaits(self) -> Awaited | None:
+        cycle = self.cycle
+        if self._refused or self.transport.is_closing():
+            return Awaited.CLOSING
+        if cycle is None or (cycle.response_complete and self.scope is not cycle.scope):
+            return Awaited.HEAD if self.scope is not None else Awaited.FIRST_REQUEST
+        if cycle.more_body:
+            return None if self.flow.read_paused else Awaited.BODY
+        if cycle.response_complete:
+            return Awaited.NEXT_REQUEST
+        return Awaited.READING if self.flow.write_paused else None
+
+    def progress(self) -> object:
+        return self.cycle, self._received // _PROGRESS, self._drained
+
+    def time_out(self) -> None:
+        awaited = self.awaits()
+        if awaited is Awaited.HEAD:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the head of the request did not arrive in time")
+        elif awaited is Awaited.BODY and not self.cycle.response_complete:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the body of the request did not arrive in time")
+        else:
+            self.abort()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def _head_size(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def _refuse(self, status: HTTPStatus, code: str, detail: str) -> None:
+        """Answer in place of the application, and read nothing any more. The connection is closed a moment later."""
+        if self._refused or self.transport.is_closing():
+            return
+        self._refused = True
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            if self.pipeline or cycle.response_started or not cycle.more_body:  # another answer is on its way
+                self.abort()
+                return
+            cycle.disconnected = True
+            cycle.message_event.set()
+        body = {"type": "about:blank", "title": status.phrase, "status": status.value, "code": code, "detail": detail}
+        content = json.dumps(body | {"request_id": ""}).encode()
+        head = f"content-type: {PROBLEM_MEDIA_TYPE}\r\ncontent-length: {len(content)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status.value] + head.encode() + content)
+        self.flow.pause_reading()
+        self.transport.write_eof()

@@ -1,0 +1,38 @@
+"""What the metrics tell about one process, beside its requests."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from kaczmatch.api.metrics import Metrics
+from kaczmatch.app.system import System
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.sqlite import Sqlite
+
+
+def watch_system(metrics: Metrics, system: System) -> None:
+    health, index, store = system.health, system.serving_index, system.store
+    metrics.watch("people", "People that can be shown.", lambda: float(len(index)) if health.ready.is_set() else 0.0)
+    metrics.watch("ready", "Whether requests are served.", lambda: float(not health.not_ready_reason()))
+    metrics.watch("healthy", "Whether /health/ready says so.", lambda: float(not health.unhealthy_reason()))
+    metrics.watch_by("start_seconds", "How long each step of the start took.", "step", lambda: dict(health.step_seconds))
+    metrics.watch(
+        "change_lag_seconds",
+        "Since memory last was as the store.",
+        lambda: health.seconds_behind() if health.ready.is_set() else 0.0,
+    )
+    folder = system.settings.data
+    if isinstance(store, SqlStore):
+        metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
+        store.observe_commits(metrics.observe_commit)
+        if isinstance(store.database, Sqlite):
+            folder = store.database.file.parent
+    metrics.watch("disk_free_bytes", "Left on the disk of the data folder or database file.", lambda: _free(folder))
+
+
+def _free(folder: Path) -> float:
+    try:
+        return float(shutil.disk_usage(folder).free)
+    except OSError:
+        return 0.0

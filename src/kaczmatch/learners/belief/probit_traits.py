@@ -1,0 +1,288 @@
+"""`probit-traits`: a belief that also weighs what everybody's swipes say about a candidate.
+
+The model is Matchbox's (Stern, Herbrich, Graepel 2009). A candidate has K traits z, of which everybody's swipes tell. They are
+known to be z̄, with the doubts S (variances). A user has a weight per tag, a threshold and a weight per trait, and likes where
+
+    w·x̃ + c + v·z + N(0, α) > 0,     x̃ = tags/‖tags‖,
+
+but a share κ of swipes is a coin toss. With φ = (x̃, 1, z̄), the doubt about the candidate is noise in the decision:
+
+    q = α + φᵀPφ + Σ S_k (v̄_k² + P_kk),   t = y φ·m/√q,   P(like) = κ/2 + (1 − κ) Φ(φ·m/√q)
+    m ← m + (y g/√q) Pφ,                  P ← P − (g(g + t)/q) (Pφ)(Pφ)ᵀ
+
+P is kept in full over threshold and traits. Over tags only variances are kept, or the whole of it with `full`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr
+
+from kaczmatch.core.compiled import compiled, dot, usable_norm
+from kaczmatch.core.errors import InvalidInput, check_integer, check_number
+from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import ShownCandidate, check_appeal
+from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
+from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
+from kaczmatch.learners.belief.gaussian import forget_towards, like_probability, update_gains
+from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner, Scores, feature_rows, in_shape_of
+from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+
+
+@compiled
+def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
+    """φ = (x̃, 1, z̄); empty where the features cannot be used. Traits of which nothing is known are 0."""
+    d = features.shape[0]
+    squared = dot(features, features)
+    if not usable_norm(squared):
+        return np.empty(0)
+    x = np.zeros(d + 1 + traits)
+    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+    for i in range(d):
+        x[i] = features[i] * scale
+    x[d] = 1.0
+    if said.shape[0] == 2 * traits:
+        for k in range(traits):
+            x[d + 1 + k] = said[k]
+    return x
+
+
+@compiled
+def score_moments(cells: Vector, x: Vector, said: Vector, traits: int, alone: int) -> tuple[float, float, Vector]:
+    """φ·m, its variance with the doubts, and Pφ. The first `alone` coordinates have only variances."""
+    n = x.shape[0]
+    px = np.empty(n)
+    for i in range(alone):
+        px[i] = cells[n + i] * x[i]
+    place = n + alone
+    for i in range(alone, n):
+        s = 0.0
+        for j in range(alone, i):
+            entry = cells[place + j - alone]
+            s += entry * x[j]
+            px[j] += entry * x[i]
+        px[i] = s + cells[place + i - alone] * x[i]
+        place += i - alone + 1
+    spread = dot(x, px)
+    known = said.shape[0] == 2 * traits
+    for k in range(traits):
+        i = n - traits + k
+        row = i - alone
+        variance = cells[n + alone + row * (row + 3) // 2]
+        spread += (said[traits + k] if known else 1.0) * (cells[i] * cells[i] + variance)
+    return dot(x, cells[:n]), spread, px
+
+
+@swipe_kernel
+def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
+    traits = int(parameters[2])
+    x = trait_coordinates(features, said, traits)
+    n = x.shape[0]
+    if n == 0:
+        return BAD_FEATURES
+    alone = 0 if parameters[3] > 0.0 else features.shape[0]
+    score, spread, px = score_moments(cells, x, said, traits, alone)
+    step, shrink, answer = update_gains(score, spread, label, parameters, cells[-BEHAVIOUR_CELLS:])
+    for i in range(n):
+        cells[i] += step * px[i]
+    for i in range(alone):
+        cells[n + i] -= shrink * px[i] * px[i]
+    place = n + alone
+    for i in range(alone, n):
+        for j in range(alone, i + 1):
+            cells[place + j - alone] -= shrink * px[i] * px[j]
+        place += i - alone + 1
+    return answer
+
+
+@predict_kernel
+def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
+    traits = int(parameters[2])
+    x = trait_coordinates(features, said, traits)
+    if x.shape[0] == 0:
+        return math.nan
+    score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
+    return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+
+
+@forget_kernel
+def forget(cells: Vector, start: Vector, keep: float) -> int:
+    forget_towards(start, cells, keep, int(cells[-BEHAVIOUR_CELLS - 1]))
+    return DONE
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbitTraits(BeliefLearner, FixedSizeLearner):
+    """Cells: the mean m, variances of tags (none with `full`), the lower triangle of the rest of P, length of m, behaviour."""
+
+    slug: ClassVar[str] = "probit-traits"
+    kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
+
+    traits: int = 4  # K; a fitted prior must have as many
+    full: bool = False  # whether the whole covariance of tags is kept
+    alpha: float = 1.0  # variance of the noise in a decision
+    label_noise: float = 0.01  # κ/2 where neither the prior nor the user's swipes say otherwise
+    label_noise_swipes: float = 5.0  # how many informative swipes that is worth; infinite: it stays for everybody
+    tag_sd: float = 1.0
+    threshold_sd: float = 0.5
+    trait_sd: float = 0.5
+    half_life_days: float = math.inf
+    false_alarms: float = 1e-5  # largest rate, per swipe, of detecting a change where there is none; 0: never look for one
+
+    def initial_cells(self, prior: Prior) -> Vector:
+        d, n = prior.dimensions, self.belief_size(prior.dimensions)
+        if prior.traits.size not in (0, self.traits) or (prior.covariance is not None and not prior.traits.size):
+            raise InvalidInput("prior", f"has {prior.traits.size or 'no'} traits, the learner {self.traits}; fit it for this one")
+        if prior.traits.size and prior.covariance is not None:
+            weights, covariance = prior.traits, prior.covariance
+        else:
+            # Everybody starts with a liking for the first trait. From zero weights no trait would ever be learned.
+            weights = np.append(self.trait_sd, np.zeros(self.traits - 1))
+            spread = np.r_[np.full(d, self.tag_sd), self.threshold_sd, np.full(self.traits, self.trait_sd)]
+            covariance = np.diag(spread**2)
+        mean = np.concatenate([prior.weights, [prior.effective_threshold], weights])
+        noise = self.label_noise if prior.label_noise is None else prior.label_noise
+        behaviour = initial_behaviour(noise, self.label_noise_swipes)
+        return np.concatenate([mean, self._packed(covariance), [n], behaviour])
+
+    def grown_cells(self, state: State, prior: Prior) -> Vector:
+        old, new = state.dimensions, prior.dimensions
+        start = self.start(prior)
+        mean, covariance = self.mean(start).copy(), self.covariance(start).copy()
+        kept = np.r_[:old, new : self.belief_size(new)]
+        mean[kept] = self.mean(state)
+        covariance[np.ix_(kept, kept)] = self.covariance(state)
+        return np.concatenate([mean, self._packed(covariance), [len(mean)], state.cells[-BEHAVIOUR_CELLS:]])
+
+    def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
+        n, k = self.belief_size(len(candidate.features)), self.traits
+        said = self._rows_said(candidate.appeal, 1)[0]
+        x = np.concatenate([unit_rows(candidate.features[None])[0], [1.0], said[:k]])
+        m, p, behaviour = cells[:n], self._unpacked(cells, n), cells[-BEHAVIOUR_CELLS:]
+        px, y = p @ x, sign(label)
+        q = float(x @ px + said[k:] @ (m[-k:] ** 2 + np.diag(p)[-k:])) + self.alpha
+        t = y * float(x @ m) / math.sqrt(q)
+        density, mass = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi), float(ndtr(t))
+        g = (1.0 - behaviour[0]) * density / (0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
+        m, p = m + (y * g / math.sqrt(q)) * px, p - (g * (g + t) / q) * np.outer(px, px)
+        return np.concatenate([m, self._packed(p), [n], updated_behaviour(behaviour, y, mass)])
+
+    def width(self, dimensions: int) -> int:
+        n, alone = self.belief_size(dimensions), self._alone(dimensions)
+        return n + alone + (n - alone) * (n - alone + 1) // 2 + 1 + BEHAVIOUR_CELLS
+
+    def weights(self, cells: Vector, dimensions: int) -> Vector:
+        return cells[:dimensions]
+
+    def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        """(a/‖a‖, 1, z̄) for each row a of `features`."""
+        rows = unit_rows(feature_rows(features))
+        x = np.hstack([rows, np.ones((len(rows), 1)), self._rows_said(appeal, len(rows))[:, : self.traits]])
+        return x.reshape(*np.shape(features)[:-1], x.shape[1])
+
+    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+        x, _ = self._heard(state, features, appeal)
+        return in_shape_of(matvec(x, self.mean(state)), features)
+
+    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+        x, doubts = self._heard(state, features, appeal)
+        mean, covariance = self.mean(state), self.covariance(state)
+        spread = np.einsum("ij,ij->i", x @ covariance, x)
+        spread += matvec(doubts, mean[-self.traits :] ** 2 + np.diag(covariance)[-self.traits :])
+        mass = ndtr(matvec(x, mean) / np.sqrt(spread + self.alpha))
+        random_share = float(state.cells[-BEHAVIOUR_CELLS])
+        return in_shape_of(0.5 * random_share + (1.0 - random_share) * mass, features)
+
+    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
+        vector = as_vector(features, "features")
+        return np.array([self.probability(state, vector, appeal) for state in states])
+
+    def mean(self, state: State) -> Vector:
+        return self._checked_state(state).cells[: self.belief_size(state.dimensions)]
+
+    def covariance(self, state: State) -> Matrix:
+        return self._unpacked(self._checked_state(state).cells, self.belief_size(state.dimensions))
+
+    def estimated_label_noise(self, state: State) -> float:
+        return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
+
+    def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
+        root = np.linalg.cholesky(self.covariance(state))
+        return np.asarray(self.mean(state) + rng.standard_normal((count, len(root))) @ root.T)
+
+    def change_detected(self, cells: Vector) -> bool:
+        """Whether the last swipe showed that the taste has changed. The caller then starts again from the prior."""
+        return bool(cells[-1] >= self.parameters[1])
+
+    def belief_size(self, dimensions: int) -> int:
+        """The number of coordinates of the belief: tags, threshold, traits."""
+        return dimensions + 1 + self.traits
+
+    @property
+    def half_life(self) -> float:
+        return self.half_life_days * timedelta(days=1).total_seconds()
+
+    @property
+    def session_timeout(self) -> float:
+        return math.inf
+
+    def kernel_parameters(self) -> tuple[float, ...]:
+        if not isinstance(self.full, bool):
+            raise InvalidInput("full", f"must be True or False, got {self.full!r}")
+        for name in ("tag_sd", "threshold_sd", "trait_sd"):
+            check_number(name, getattr(self, name), low=1e-3, high=1e3)
+        check_integer("traits", self.traits, low=1, high=64)
+        check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
+        check_number("label_noise", self.label_noise, low=1e-9, high=0.499)
+        check_number("label_noise_swipes", self.label_noise_swipes, low=1.0)
+        rate = check_number("false_alarms", self.false_alarms, low=0.0, high=0.5)
+        alpha = check_number("alpha", self.alpha, low=1e-6, high=1e6)
+        return alpha, -math.log(rate) if rate else math.inf, float(self.traits), float(self.full)
+
+    def _heard(self, state: State, features: ArrayLike, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
+        """φ and the doubts of each candidate; of whom nobody said anything, as the state's prior expects."""
+        rows, k = feature_rows(features, state.dimensions), self.traits
+        says_traits = np.ndim(appeal) == 2 or (np.shape(appeal) == (2 * k,) and len(rows) == 1)
+        if not says_traits and state.prior.trait_map is not None:
+            appeal = state.prior.grown(state.dimensions).expected_traits(rows)
+        said = self._rows_said(appeal, len(rows))
+        return np.hstack([unit_rows(rows), np.ones((len(rows), 1)), said[:, :k]]), said[:, k:]
+
+    def _rows_said(self, appeal: ArrayLike, rows: int) -> Matrix:
+        """Traits and doubts of each candidate; 0 with a doubt of 1 where nothing is known: an appeal says nothing of traits."""
+        said = np.asarray(appeal, np.float64)
+        if said.ndim == 1 and said.size == 2 * self.traits and rows == 1:
+            said = said[None]
+        if said.ndim < 2:
+            return np.repeat([[0.0] * self.traits + [1.0] * self.traits], rows, axis=0)
+        if said.shape not in ((1, 2 * self.traits), (rows, 2 * self.traits)):
+            raise InvalidInput("appeal", f"must be {rows} x {2 * self.traits}, traits and their doubts, got {said.shape}")
+        check_appeal(said)
+        return np.broadcast_to(said, (rows, 2 * self.traits))
+
+    def _alone(self, dimensions: int) -> int:
+        return 0 if self.full else dimensions
+
+    def _packed(self, covariance: Matrix) -> Vector:
+        alone = self._alone(len(covariance) - 1 - self.traits)
+        rest = covariance[alone:, alone:]
+        return np.concatenate([np.diag(covariance)[:alone], rest[np.tril_indices(len(rest))]])
+
+    def _unpacked(self, cells: Vector, n: int) -> Matrix:
+        alone = self._alone(n - 1 - self.traits)
+        covariance = np.zeros((n, n))
+        covariance[np.arange(alone), np.arange(alone)] = cells[n : n + alone]
+        rows, columns = np.tril_indices(n - alone)
+        entries = cells[n + alone : n + alone + len(rows)]
+        covariance[alone + rows, alone + columns] = covariance[alone + columns, alone + rows] = entries
+        return covariance

@@ -1,0 +1,224 @@
+"""Fits `probit-traits` to a population: where users start, what tags say of traits, and what these users' swipes say of them.
+
+Variational EM for the probit model of `learners/belief/probit_traits.py`. Every user's taste is normal given the candidates'
+traits, every candidate's traits are normal given the users' tastes, and a decision's latent value has the mean l = μ + y g(μ).
+
+    user:       C⁻¹ = P₀⁻¹ + Σ (φφᵀ + ½ S),    C⁻¹ M = P₀⁻¹ m₀ + Σ φ l
+    candidate:  Λ_k = M_k² + C_kk,    H_k = (l − w·x̃ − c) M_k − C_k,(w,c)·(x̃, 1) − Σ_{j≠k} (M_k M_j + C_kj) z̄_j
+
+and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus the covariance of the M, and W the ridge
+regression of z̄ on tags. The last round writes the sites, so that fitted traits too are an expectation and a sum over raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
+from scipy.special import ndtr, ndtri
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population.trait_log import FROM_THE_START, SiteLog
+from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, guard_site
+from kaczmatch.learners.prior import Prior
+
+ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
+_INNER: Final = 3  # steps of a user's mean in a round
+_DOUBT: Final = 0.5  # the share of S that users hear
+_WIDER: Final = 1.5  # P₀, at the end
+_HISTORY: Final = 10.0  # swipes at which a user counts half
+_RIDGE: Final = 10.0  # of W
+
+Advance = Callable[[], None]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TraitFit:
+    """What was fitted."""
+
+    prior: Prior
+    sites: SiteLog  # of the fitted users, by their numbers
+    users: int
+
+
+def fit_traits(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: int, advance: Advance) -> TraitFit:
+    """The population of a log; `user` has the number of each row's user. Deterministic for a seed."""
+    fit = _Fit(learner, log, user, seed)
+    for _ in range(ROUNDS):
+        fit.hear_users()
+        fit.hear_candidates()
+        fit.update_population()
+        advance()
+    return TraitFit(fit.prior(), fit.site_log(), fit.users)
+
+
+@final
+@dataclass(eq=False)
+class _Fit:
+    """The posteriors of users and candidates, and the population."""
+
+    learner: ProbitTraits
+    log: SwipeLog
+    user: Integers
+    seed: int
+    rows_of: list[Integers] = field(init=False)
+
+    def __post_init__(self) -> None:
+        log, k = self.log, self.learner.traits
+        self.label = log.label
+        self.candidate = np.arange(len(log)) if log.candidate_row is None else log.candidate_row
+        self.x = np.hstack([unit_rows(log.features), np.ones((len(log.features), 1))])
+        order = np.argsort(self.user, kind="stable")
+        numbers, begin = np.unique(self.user[order], return_index=True)
+        self.numbers = numbers
+        self.rows_of = np.split(order, begin[1:])
+        self.users = len(numbers)
+        swipes = np.array([len(rows) for rows in self.rows_of], np.float64)
+        self.counts = swipes / (swipes + _HISTORY)
+        self.place = np.searchsorted(numbers, self.user)
+        self.seen = np.bincount(self.candidate, minlength=len(self.x)) > 0
+        self.z, self.doubt = self._first_traits(k), np.full((len(self.x), k), 0.1)
+        d = self.x.shape[1] - 1
+        self.n = d + 1 + k
+        self.m0 = np.zeros(self.n)
+        self.m0[d] = ndtri(np.clip(np.mean(self.label > 0), 0.02, 0.98))
+        self.m0[d + 1] = 0.5
+        self.p0 = np.diag(np.r_[np.full(d, 0.5), 0.5, np.full(k, 0.25)])
+        self.trait_map = np.zeros((d + 1, k))
+        self.means = np.tile(self.m0, (self.users, 1))
+        self.covariances = np.zeros((self.users, self.n, self.n))
+
+    def _first_traits(self, k: int) -> Matrix:
+        """The candidates' mean residual, then the leading directions of what is left, each with variance 1."""
+        liked = (self.label > 0).astype(np.float64)
+        n = np.bincount(self.place, minlength=self.users)
+        rate = (np.bincount(self.place, liked, self.users) + 1.0) / (n + 2.0)
+        residual = liked - rate[self.place]
+        seen = np.bincount(self.candidate, minlength=len(self.x))
+        mean = np.bincount(self.candidate, residual, len(self.x)) / (seen + 3.0)
+        z = np.zeros((len(self.x), k))
+        z[:, 0] = mean
+        if k > 1:
+            left = residual - mean[self.candidate]
+            matrix = csr_array((left, (self.place, self.candidate)), shape=(self.users, len(self.x)))
+            few = min(k - 1, min(matrix.shape) - 1)
+            if few > 0:
+                rng = np.random.default_rng([self.seed, 40])
+                _, _, right = svds(matrix, k=few, v0=rng.standard_normal(min(matrix.shape)))
+                right = right[::-1]
+                right *= np.sign(right[np.arange(few), np.argmax(np.abs(right), axis=1)])[:, None]
+                z[:, 1 : 1 + few] = right.T
+        scale = np.sqrt(np.mean(z[self.candidate] ** 2, axis=0))
+        return z / np.where(scale > 0.0, scale, 1.0)
+
+    def hear_users(self) -> None:
+        """Every user's posterior, given the candidates'."""
+        k = self.learner.traits
+        inverse = np.linalg.inv(self.p0)
+        pull = inverse @ self.m0
+        for place, rows in enumerate(self.rows_of):
+            one = self.candidate[rows]
+            phi, y = np.hstack([self.x[one], self.z[one]]), self.label[rows]
+            precision = inverse + phi.T @ phi
+            precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt[one].sum(axis=0)
+            factor = cho_factor(precision, lower=True)
+            m = self.means[place]
+            for _ in range(_INNER):
+                mu = phi @ m
+                m = cho_solve(factor, pull + phi.T @ (mu + y * _slope(y * mu)))
+            self.means[place] = m
+            self.covariances[place] = cho_solve(factor, np.eye(self.n))
+
+    def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
+        """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
+        k = self.learner.traits
+        found = np.empty((len(self.label), k))
+        for place, rows in enumerate(self.rows_of):
+            one, y, m = self.candidate[rows], self.label[rows], self.means[place]
+            base = self.x[one] @ m[:-k]
+            mu = base + self.z[one] @ m[-k:]
+            latent = mu + y * _slope(y * mu)
+            found[rows] = (latent - base)[:, None] * m[-k:] - self.x[one] @ self.covariances[place, :-k, -k:]
+        v = self.means[:, -k:]
+        return found, v[:, :, None] * v[:, None, :] + self.covariances[:, -k:, -k:]
+
+    def hear_candidates(self) -> None:
+        """Every candidate's posterior, given the users'."""
+        k, many = self.learner.traits, len(self.x)
+        evidence, second = self._evidence()
+        ones = csr_array((np.ones(len(self.label)), (self.candidate, self.place)), shape=(many, self.users))
+        squares = np.asarray(ones @ second.reshape(self.users, -1)).reshape(many, k, k)
+        sums = np.stack([np.bincount(self.candidate, evidence[:, each], many) for each in range(k)], axis=1)
+        expected = self.x @ self.trait_map
+        self.z = np.asarray(np.linalg.solve(squares + np.eye(k), (expected + sums)[:, :, None])[:, :, 0], np.float64)
+        self.doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
+
+    def update_population(self) -> None:
+        share = self.counts / self.counts.sum()
+        self.m0 = share @ self.means
+        apart = self.means - self.m0
+        p0 = np.einsum("u,uij->ij", share, self.covariances) + (apart * share[:, None]).T @ apart
+        self.p0 = self._structured(p0)
+        x = self.x[self.seen]
+        self.trait_map = np.linalg.solve(x.T @ x + _RIDGE * np.eye(x.shape[1]), x.T @ self.z[self.seen])
+
+    def _structured(self, p0: Matrix) -> Matrix:
+        """As the learner keeps it: without covariances of tags unless it is `full`."""
+        symmetric = (p0 + p0.T) / 2.0
+        if not self.learner.full:
+            d = self.x.shape[1] - 1
+            kept = np.diag(np.diag(symmetric))
+            kept[d:, d:] = symmetric[d:, d:]
+            symmetric = kept
+        return symmetric
+
+    def prior(self) -> Prior:
+        d = self.x.shape[1] - 1
+        return Prior(
+            self.m0[:d],
+            "population",
+            float(self.m0[d]),
+            covariance=_WIDER * self.p0,
+            label_noise=self.learner.label_noise,
+            traits=self.m0[d + 1 :],
+            trait_map=self.trait_map,
+        ).with_content_version("population")
+
+    def site_log(self) -> SiteLog:
+        """Every rater's site on the fitted traits, from the last decision about each candidate."""
+        k = self.learner.traits
+        evidence, second = self._evidence()
+        across = second[self.place]
+        diagonal = np.diagonal(across, axis1=1, axis2=2)
+        z = self.z[self.candidate]
+        shift = evidence - np.einsum("nij,nj->ni", across, z) + diagonal * z
+        sites = np.empty((len(self.label), 2 * k), np.int32)
+        _guard_rows(np.ascontiguousarray(diagonal), shift, np.ascontiguousarray(self.x @ self.trait_map), self.candidate, sites)
+        _, backwards = np.unique((self.place * len(self.x) + self.candidate)[::-1], return_index=True)
+        last = np.sort(len(self.label) - 1 - backwards)
+        at = np.full(len(last), FROM_THE_START)
+        return SiteLog(self.user[last].astype(np.int64), self.candidate[last].astype(np.int64), at, sites[last])
+
+
+def _slope(t: Vector) -> Vector:
+    """g: the derivative of the log-likelihood of an answer, with the share of coin tosses that sites expect."""
+    density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
+    mass = 0.5 * LEAST_RANDOM_SHARE + (1.0 - LEAST_RANDOM_SHARE) * ndtr(t)
+    return np.asarray((1.0 - LEAST_RANDOM_SHARE) * density / mass)
+
+
+@compiled
+def _guard_rows(precision: Matrix, shift: Matrix, expected: Matrix, candidate: Integers, sites: NDArray[np.int32]) -> None:
+    for i in range(precision.shape[0]):
+        for k in range(precision.shape[1]):
+            guard_site(precision[i, k], shift[i, k], expected[candidate[i], k], 1.0, sites[i], k)

@@ -1,0 +1,200 @@
+"""Traits of a candidate: what the tags lead to expect, and what each rater said.
+
+A rater's decision says something about each trait of the candidate: a precision Λ and a shift H, together a site. With the
+traits ζ that the tags lead to expect, and all raters but the viewer,
+
+    λ = 1 + ΣΛ,    z̄ = (ζ + ΣH)/λ,    doubt S = 1/λ.
+
+A site is taken from the rater's state before the swipe and from the candidate's tags alone, not from what others said:
+
+    q, t, g as in `probit-traits` with z̄ = ζ and S = 1;    h = max(0, g(g + t)/q),    v̄ the rater's weights of traits
+    Λ = h v̄²/(1 − h v̄²),    H = (ζ + y g v̄/√q)(1 + Λ) − ζ
+    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 3)
+
+So sums have no order, taking a site back is exact, and |z̄ − ζ| ≤ 3 ΣΛ/(1 + ΣΛ) whatever raters do. Sites are whole numbers in
+units of 2⁻²⁰. They age like appeal: a site is written larger by 2^(time since a reference/half-life), and sums are read smaller
+by the same at the moment of reading.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.compiled import compiled
+from kaczmatch.core.errors import InvalidInput, check_number
+from kaczmatch.core.labels import Label, sign
+from kaczmatch.core.swipes import microseconds
+from kaczmatch.core.vectors import Matrix, Vector, as_vector
+from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
+from kaczmatch.learners.belief.probit_traits import ProbitTraits, score_moments, trait_coordinates
+from kaczmatch.learners.contract import feature_rows
+from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.state import State
+
+UNITS: Final = 2.0**20  # in one
+LARGEST_PRECISION: Final = 0.25  # of one site
+FARTHEST: Final = 3.0  # standard deviations that raters can move a trait
+LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
+_MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
+_DAY: Final = 86_400.0
+
+Sites = NDArray[np.int32]  # 2K per site: precisions, then shifts
+Sums = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidateTraits:
+    """What raters said of one candidate, summed: a value."""
+
+    sums: Sums
+
+    def __post_init__(self) -> None:
+        sums = np.array(self.sums, np.int64)
+        if sums.ndim != 1 or not sums.size or sums.size % 2:
+            raise InvalidInput("traits", f"must be K precisions and K shifts, got {sums.shape}")
+        sums.flags.writeable = False
+        object.__setattr__(self, "sums", sums)
+
+    @classmethod
+    def unknown(cls, traits: int) -> CandidateTraits:
+        """Nobody has said anything."""
+        return cls(np.zeros(2 * traits, np.int64))
+
+    def plus(self, site: Sites) -> CandidateTraits:
+        return CandidateTraits(self.sums + site)
+
+    def minus(self, site: Sites) -> CandidateTraits:
+        return CandidateTraits(self.sums - site)
+
+    def to_bytes(self) -> bytes:
+        return self.sums.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> CandidateTraits:
+        if not isinstance(data, bytes) or not data or len(data) % 16:
+            raise InvalidInput("traits", "these bytes are not the traits of a candidate")
+        return cls(np.frombuffer(data, "<i8"))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CandidateTraits) and np.array_equal(self.sums, other.sums)
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TraitModel:
+    """How sites are made and read. `reference` is the moment (microseconds) at which a site has its own size."""
+
+    learner: ProbitTraits
+    prior: Prior
+    half_life_days: float = 1825.0
+    reference: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("half_life_days", self.half_life_days, low=0.0, open_low=True)
+
+    @property
+    def trait_map(self) -> Matrix:
+        """W; zeros before the first fit."""
+        known = self.prior.trait_map
+        return np.zeros((self.prior.dimensions + 1, self.learner.traits)) if known is None else known
+
+    @property
+    def half_life(self) -> float:
+        """In microseconds."""
+        return self.half_life_days * _DAY * 1e6
+
+    def expected(self, features: ArrayLike) -> Matrix:
+        """ζ of each row of features."""
+        rows = feature_rows(features)
+        if self.prior.trait_map is None:
+            return np.zeros((len(rows), self.learner.traits))
+        return self.prior.grown(rows.shape[1]).expected_traits(rows)[:, : self.learner.traits]
+
+    def site(self, state: State, features: ArrayLike, label: Label, at: datetime | float) -> Sites:
+        """What a rater's decision says of the candidate, from the rater's state before it."""
+        vector = as_vector(features, "features")
+        if len(vector) != state.dimensions:
+            raise InvalidInput("features", f"has {len(vector)} values, the state has {state.dimensions} tags")
+        found = np.empty(2 * self.learner.traits, np.int32)
+        size = age_factor(_moment(at) - self.reference, self.half_life)
+        write_site(state.cells, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
+        return found
+
+    def shown(self, features: ArrayLike, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
+        """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
+        own = np.zeros(2 * self.learner.traits, np.int32) if own is None else own
+        found = np.empty(2 * self.learner.traits)
+        size = age_factor(_moment(at) - self.reference, self.half_life)
+        read_traits(self.expected(features)[0], traits.sums, own.astype(np.int64), size, found)
+        return found
+
+
+@compiled
+def age_factor(passed: int, half_life: float) -> float:
+    """How much larger a site is written, and how much smaller a sum is read, so long after the reference."""
+    return math.pow(2.0, min(max(passed / half_life, -20.0), _MOST_HALF_LIVES))
+
+
+@compiled
+def write_site(
+    cells: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
+) -> None:
+    """Λ and H of one decision, guarded, as whole numbers."""
+    traits = expected.shape[0]
+    said = np.ones(2 * traits)
+    said[:traits] = expected
+    x = trait_coordinates(features, said, traits)
+    n = x.shape[0]
+    if n == 0:
+        site[:] = 0
+        return
+    score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
+    random_share = max(cells[-BEHAVIOUR_CELLS], LEAST_RANDOM_SHARE)
+    q = spread + parameters[0]
+    t = label * score / math.sqrt(q)
+    mass = 0.5 * math.erfc(-t / math.sqrt(2.0))
+    g = (1.0 - random_share) * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    g /= 0.5 * random_share + (1.0 - random_share) * mass
+    h = max(0.0, g * (g + t) / q)
+    for k in range(traits):
+        weight = cells[n - traits + k]
+        precision = h * weight * weight / (1.0 - h * weight * weight)
+        shift = (expected[k] + label * g * weight / math.sqrt(q)) * (1.0 + precision) - expected[k]
+        guard_site(precision, shift, expected[k], size, site, k)
+
+
+@compiled
+def guard_site(precision: float, shift: float, expected: float, size: float, site: Sites, k: int) -> None:
+    """Both within bounds, then as whole numbers that keep the bound exactly."""
+    if precision > LARGEST_PRECISION:
+        shift *= LARGEST_PRECISION / precision
+        precision = LARGEST_PRECISION
+    whole = math.floor(precision * size * UNITS)
+    low, high = math.ceil(whole * (expected - FARTHEST)), math.floor(whole * (expected + FARTHEST))
+    traits = site.shape[0] // 2
+    site[k] = int(whole)
+    site[traits + k] = int(min(max(np.rint(shift * size * UNITS), low), high))
+
+
+@compiled
+def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vector) -> None:
+    """Traits and doubts from the sums without the viewer's own site."""
+    traits = expected.shape[0]
+    for k in range(traits):
+        precision = 1.0 + (total[k] - own[k]) / (UNITS * size)
+        said[k] = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision
+        said[traits + k] = 1.0 / precision
+
+
+def _moment(at: datetime | float) -> int:
+    return int(microseconds(np.array([at], object))[0])

@@ -1,0 +1,1 @@
+"""Picks: everybody's best mutual matches at once, exact."""

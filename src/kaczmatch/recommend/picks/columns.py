@@ -1,0 +1,129 @@
+"""Everybody who takes part in picks, in columns.
+
+A score is one product of two vectors: what the viewer likes, divided by the standard deviation of a typical score, and what the
+candidate is. The probability of a like is c/2 + (1 − c)Φ(score), with c the viewer's share of random swipes. The mutual
+probability is the product of both sides. Mean, threshold and one scalar of uncertainty per person are what the candidate index
+keeps too, there rounded to eight bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import as_matrix, as_vector, unit_rows
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form
+from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.vocabulary import Vocabulary
+
+_STATES_AT_ONCE = 10_000
+
+Float32s = NDArray[np.float32]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class PickColumns:
+    """One row per person, in an order in which people who can meet lie together. Of equal scores the first row comes first."""
+
+    ids: Sequence[Hashable]
+    weights: Float32s  # what they like: tags and features, threshold, appeal
+    profiles: Float32s  # what they are: the unit vector, 1, their appeal
+    random_share: Float32s
+    i_am: NDArray[np.uint32]
+    i_look_for: NDArray[np.uint32]
+    age: NDArray[np.int32]
+    youngest: NDArray[np.int32]
+    oldest: NDArray[np.int32]
+    x: Float32s
+    y: Float32s
+    z: Float32s
+    max_squared_chord: Float32s
+    excluded: NDArray[np.int32]  # rows that nobody may be given: blocks, matches, cooldown, both ways; sorted per person,
+    excluded_from: NDArray[np.int64]  # from here to the next
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(
+        cls,
+        people: FilterColumns,
+        features: ArrayLike,
+        learner: Learner,
+        states: Sequence[State],
+        vocabulary: Vocabulary,
+        day: date,
+        *,
+        appeal: ArrayLike | None = None,
+        excluded: Iterable[tuple[Hashable, Hashable]] = (),
+    ) -> PickColumns:
+        """From profiles and states. People under the minimum age take no part; each excluded pair counts both ways."""
+        if not isinstance(learner, GaussianLearner):
+            raise InvalidInput(
+                "learner", f"{learner.slug!r} has no probabilities; picks need one that has, such as 'probit-diag'"
+            )
+        values = as_matrix(features, "features")
+        attraction = np.zeros(len(people)) if appeal is None else as_vector(appeal, "appeal")
+        age = (date_number(day) - people.born.astype(np.int64)) // 10_000
+        columns = cls(
+            people.ids,
+            _weights(learner, states, vocabulary),
+            np.column_stack([unit_rows(values), np.ones(len(values)), attraction]).astype(np.float32),
+            _random_share(learner, states),
+            people.i_am,
+            people.i_look_for,
+            age.astype(np.int32),
+            people.youngest.astype(np.int32),
+            people.oldest.astype(np.int32),
+            people.x,
+            people.y,
+            people.z,
+            people.max_squared_chord,
+            np.empty(0, np.int32),
+            np.zeros(len(people) + 1, np.int64),
+        )
+        old_enough = age >= people.schema.minimum_age
+        order = np.lexsort((np.arange(len(people)), age, people.i_look_for, people.i_am))
+        return columns._take(order[old_enough[order]])._excluding(excluded)
+
+    def _take(self, rows: NDArray[np.int64]) -> PickColumns:
+        kept = {field.name: getattr(self, field.name)[rows] for field in fields(self)[1:13]}
+        return replace(
+            self, ids=[self.ids[row] for row in rows.tolist()], excluded_from=np.zeros(len(rows) + 1, np.int64), **kept
+        )
+
+    def _excluding(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
+        row_of = {identifier: row for row, identifier in enumerate(self.ids)}
+        rows = np.array([(row_of[a], row_of[b]) for a, b in pairs if a in row_of and b in row_of], np.int64).reshape(-1, 2)
+        both = np.unique(np.concatenate([rows, rows[:, ::-1]]), axis=0)
+        ends = np.searchsorted(both[:, 0], np.arange(len(self) + 1))
+        return replace(self, excluded=both[:, 1].astype(np.int32), excluded_from=ends)
+
+
+def _parts(states: Sequence[State]) -> list[Sequence[State]]:
+    return [states[first : first + _STATES_AT_ONCE] for first in range(0, len(states), _STATES_AT_ONCE)]
+
+
+def _weights(learner: GaussianLearner, states: Sequence[State], vocabulary: Vocabulary) -> Float32s:
+    typical = typical_quadratic_form(learner, vocabulary)
+    parts: list[Any] = []
+    for some in _parts(states):
+        compact = CompactState.of(learner, some, typical)
+        rows = np.column_stack([compact.mean, compact.threshold, compact.appeal_weight])
+        parts.append((rows * compact.certainty[:, None]).astype(np.float32))
+    return np.concatenate(parts) if parts else np.empty((0, vocabulary.dimensions + 2), np.float32)
+
+
+def _random_share(learner: GaussianLearner, states: Sequence[State]) -> Float32s:
+    parts = [learner.stacked_beliefs(some)[2] for some in _parts(states)]
+    return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)

@@ -1,0 +1,59 @@
+"""Fitting a population with traits, and selecting how many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kaczmatch import InvalidInput, SwipeLog, fit_population
+from kaczmatch.learners.population.population_fit import TraitChoice, people_with_history, selected
+
+
+def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
+    """Tastes over tags, and over two traits that nobody's tags tell, `shared` strong."""
+    rng = np.random.default_rng(seed)
+    features = (rng.random((candidates, tags)) < 0.5).astype(float)
+    tastes, weights, hidden = rng.normal(size=(users, tags)), rng.normal(size=(users, 2)), rng.normal(size=(candidates, 2))
+    user, whom = np.repeat(np.arange(users), swipes), rng.integers(0, candidates, users * swipes)
+    value = (tastes[user] * features[whom]).sum(axis=1) / np.sqrt(tags / 2) + rng.normal(size=len(user))
+    value += shared * (weights[user] * hidden[whom]).sum(axis=1)
+    return SwipeLog(
+        user=user, candidate=whom, candidates=features, label=np.where(value > 0, 1, -1), at=np.tile(np.arange(swipes), users)
+    )
+
+
+def test_traits_that_no_tag_tells_are_found_the_same_each_time() -> None:
+    log = simulated(0, shared=2.0)
+    found = fit_population(log, choices=(0, 4))
+    assert found.traits == 4
+    assert found.sites is not None
+    assert len(found.fitted) == found.people == 60
+    first, again = (fit_population(log, choices=(1,)) for _ in range(2))
+    assert first.prior.version == again.prior.version
+    assert first.sites is not None
+    assert again.sites is not None
+    assert np.array_equal(first.sites.sites, again.sites.sites)
+
+
+def test_where_nothing_is_shared_the_fewest_traits_are_taken() -> None:
+    found = fit_population(simulated(1, shared=0.0), choices=(0, 4))
+    assert found.traits == 0
+    assert found.sites is None
+    assert [each.traits for each in found.choices] == [0, 4]
+
+
+def test_the_fewest_within_an_error_of_the_best_are_selected() -> None:
+    tried = [TraitChoice(0, 0.60, 0.02, 0.01), TraitChoice(1, 0.585, 0.005, 0.006), TraitChoice(4, 0.58, 0.0, 0.0)]
+    assert selected(tried) == 1
+
+
+def test_people_with_a_history_are_preferred() -> None:
+    swipes = np.array([3, 50, 0, 21, 4, 90, 30])
+    assert people_with_history(swipes, 3).tolist() == [1, 3, 6]
+    assert people_with_history(swipes, 5).tolist() == [1, 3, 4, 5, 6]
+    assert people_with_history(swipes, 9).tolist() == [0, 1, 3, 4, 5, 6]
+
+
+def test_a_log_without_times_or_candidates_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="who was swiped and when"):
+        fit_population(SwipeLog(user=[0], features=np.ones((1, 2)), label=[1]))
