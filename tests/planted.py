@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guarantees.md"
+STALLED = "tests/functional/api/test_stalled_clients.py"
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,8 @@ FAULTS = (
     Fault(
         "that only shown people can be swiped on",
         "service/meeting/swipes.py",
-        "            card is None\n            or them is None",
-        "            them is None",
+        "was_shown = card is not None or not swipe.deck",
+        "was_shown = True",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
@@ -166,6 +167,136 @@ FAULTS = (
         "\\uff1d",
         "",
         "tests/functional/test_transfer.py -k full_width",
+    ),
+    Fault(
+        "counting requests only once their body is there",
+        "api/middleware.py",
+        "                body = await read_body(receive, limit, self.unfinished, address, "
+        "lambda: self.authenticate(Request(scope)))\n",
+        "                self.in_progress._left -= 1\n"
+        "                body = await read_body(receive, limit, self.unfinished, address, "
+        "lambda: self.authenticate(Request(scope)))\n"
+        "                self.in_progress._left += 1\n",
+        f"{STALLED} -k 'more_sockets and sqlite'",
+    ),
+    Fault(
+        "fewer connections than files",
+        "app/server.py",
+        "    return max(2, min(wanted, most - OTHER_FILES))",
+        "    return wanted",
+        f"{STALLED} -k 'more_sockets and sqlite'",
+    ),
+    Fault(
+        "the timer that closes stalled connections",
+        "app/connections.py",
+        "            self._timer = loop.call_later(SWEEP_SECONDS, self._tick, loop)\n        return True",
+        "            pass\n        return True",
+        f"{STALLED} -k slowly",
+    ),
+    Fault(
+        "the time limit for heads",
+        "app/connections.py",
+        "                return self.head_seconds",
+        "                return self.head_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the time limit for bodies",
+        "app/connections.py",
+        "                return self.body_seconds",
+        "                return self.body_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the time limit for idle connections",
+        "app/connections.py",
+        "                return self.idle_seconds",
+        "                return self.idle_seconds * 1_000",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "letting go of clients that do not read",
+        "app/http_protocol.py",
+        "return Awaited.READING if self.flow.write_paused else None",
+        "return None",
+        f"{STALLED} -k not_read",
+    ),
+    Fault(
+        "stalled connections that make room for newcomers",
+        "app/connections.py",
+        "            admitted = self._make_room(own)",
+        "            admitted = False",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
+        "the limit of a head that comes in pieces",
+        "app/http_protocol.py",
+        "        if self._unparsed > self._header_limit and not self._refused:\n",
+        "        if False:\n",
+        f"{STALLED} -k endless",
+    ),
+    Fault(
+        "the limit of a head that comes at once",
+        "app/http_protocol.py",
+        "        if self._unparsed > self._header_limit and self._head_size() > self._header_limit:\n",
+        "        if False:\n",
+        f"{STALLED} -k told_so",
+    ),
+    Fault(
+        "keeping what follows a body out of the headers",
+        "app/http_protocol.py",
+        "        self.headers = []  # what",
+        "        # what",
+        "tests/functional/api/test_http.py -k follows",
+    ),
+    Fault(
+        "reading large bodies only for somebody with a credential",
+        "api/request_bodies.py",
+        "if size > _SMALL and not known:",
+        "if False:",
+        "tests/functional/api/test_http.py -k strangers",
+    ),
+    Fault(
+        "the share of an address in the memory for unfinished bodies",
+        "api/request_bodies.py",
+        "            if piece:\n",
+        "            if not pieces:\n",
+        f"{STALLED} -k beginnings",
+    ),
+    Fault(
+        "the share of an address in the requests in progress",
+        "api/address_shares.py",
+        "if taken > self._largest or amount > self._left:",
+        "if amount > self._left:",
+        "tests/functional/api/test_proxies.py",
+    ),
+    Fault(
+        "that only trusted proxies name their clients",
+        "app/server.py",
+        '"forwarded_allow_ips": list(settings.trusted_proxies),',
+        '"forwarded_allow_ips": "*",',
+        "tests/functional/api/test_proxies.py",
+    ),
+    Fault(
+        "the digits of a Content-Length",
+        "api/request_heads.py",
+        "if not value.isdigit() or len(value) > _LONGEST_LENGTH:",
+        "if not value.isdigit():",
+        "tests/functional/api/test_http.py -k digits",
+    ),
+    Fault(
+        "an encoded slash that is no separator",
+        "api/request_heads.py",
+        'return b"%2" in raw and b"%2f" in raw.lower()',
+        "return False",
+        "tests/functional/api/test_http.py -k slash",
+    ),
+    Fault(
+        "refusing a second Authorization header",
+        "api/request_heads.py",
+        "            if name in seen:\n",
+        "            if False:\n",
+        "tests/functional/api/test_http.py -k stand_alone",
     ),
     Fault(
         "authorisation for another user's data",
@@ -243,6 +374,97 @@ FAULTS = (
         "if logged == Reason.EXPLORED else logged",
         "if False else logged",
         "tests/functional/api/test_reciprocity.py",
+    ),
+    Fault(
+        "keeping changes until every live process has read them",
+        "service/operations/maintenance.py",
+        "if any(process.changes_read < place for process in live_processes(transaction, self.context.clock())):",
+        "if False:",
+        "tests/contract/test_beside.py -k 'load and memory'",
+    ),
+    Fault(
+        "edits that reach the index that is being built",
+        "service/meeting/serving_index.py",
+        "return [self._generation, *([] if self._next is None else [self._next])]",
+        "return [self._generation]",
+        "tests/contract/test_beside.py -k 'old_model and memory'",
+    ),
+    Fault(
+        "that a model goes on learning while decks are dealt by it",
+        "service/operations/relearning.py",
+        "previous=current.model if behind else 0",
+        "previous=0",
+        "tests/contract/test_beside.py -k memory",
+    ),
+    Fault(
+        "the look whether somebody has swiped while their log was folded",
+        "service/operations/relearning.py",
+        "                if now.get(key) == before:\n",
+        "                if True:\n",
+        "tests/contract/test_beside.py -k 'swipe and memory'",
+    ),
+    Fault(
+        "one process at a time for work that grows",
+        "service/domain/leases.py",
+        "        return now < lease.until <= now + 2 * self.life",
+        "        return False",
+        "tests/contract/test_beside.py -k memory",
+    ),
+    Fault(
+        "that people who were answered are not dealt as new",
+        "recommend/decks/eligible.py",
+        "        excluded = np.concatenate([never, cooling, repeats])",
+        "        excluded = np.concatenate([never, cooling, repeats[:0]])",
+        "tests/unit/service/test_deck_order.py",
+    ),
+    Fault(
+        "that an open like does not come back",
+        "recommend/decks/eligible.py",
+        "{profile.id, *blocked, *answers.liked}",
+        "{profile.id, *blocked}",
+        "tests/unit/service/test_deck_order.py",
+    ),
+    Fault(
+        "that a second answer teaches nothing",
+        "learners/logs/event_fold.py",
+        "if repeated and self.first_answers_only:",
+        "if False:",
+        "tests/unit/service/test_counted_once.py",
+    ),
+    Fault(
+        "that users swipe on cards of decks alone",
+        "api/routes/swipes.py",
+        "if asked.deck is None and caller.is_user:",
+        "if False:",
+        "tests/functional/api/test_outside_decks.py",
+    ),
+    Fault(
+        "that likes are not listed unless an operator wants it",
+        "service/meeting/preferences.py",
+        "if not self.context.config.admirers_listed:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "that a reported person stays blocked",
+        "service/meeting/safety.py",
+        "if block is not None and block.reported:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "leaving cards that were not drawn out of estimates",
+        "service/experiments/report.py",
+        "if deck.min_propensity is None:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "that people who are away are in no deck",
+        "service/domain/records/people.py",
+        "return days is not None and (today - self.seen).days > days",
+        "return False",
+        "tests/unit/service/test_away.py",
     ),
 )
 

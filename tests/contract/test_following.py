@@ -35,7 +35,7 @@ def test_a_process_that_stalled_longer_than_changes_are_kept_loads_everybody_aga
     town.erasing.erase("m1")
     town.people.pause("m2", True).result()
     town.move_in("m9", man=True)
-    town.wait(minutes=30)
+    town.wait(hours=2)
     Maintenance(town.context).run()
     assert town.find(Change) == []
     stalled.follow()
@@ -49,7 +49,7 @@ def test_a_change_that_was_missed_while_others_are_kept_is_noticed_too(town: Tow
     stalled = ServingIndex(town.context)
     stalled.load()
     town.erasing.erase("m1")
-    town.wait(minutes=30)
+    town.wait(hours=2)
     town.people.pause("m2", True).result()
     Maintenance(town.context).run()
     stalled.follow()

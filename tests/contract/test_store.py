@@ -73,7 +73,7 @@ def held_by(store: Store) -> dict[str, str]:
 PERSON = Person(
     id="ann", version=3, name="Ännchen 🙂 \u202e", i_am=("woman",), i_look_for=("man", "woman"), born=date(2000, 2, 29),
     youngest=18, oldest=99, row=-3, column=None, within_km=0.1, features=bytes(range(256)), features_version=2,
-    paused=True, created=NOW, changed=NOW,
+    paused=True, created=NOW, changed=NOW, seen=date(2026, 11, 15),
 )  # fmt: skip
 
 
@@ -255,6 +255,57 @@ def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> No
         assert reader.find(LatestDecision, after=(NOW,)) == [pair for pair in everything if pair.at > NOW]
         assert reader.count(LatestDecision, user="me", decision="like") == len(names)
         assert reader.count(LatestDecision, decision="like", at=NOW) == 4
+
+
+def test_records_are_passed_over_without_being_loaded(store: Store) -> None:
+    put(store, *(event("ann", f"e{place}") for place in range(5)))
+    with store.read() as reader:
+        found = [one.id for one in reader.find(Event)]
+        assert [one.id for one in reader.find(Event, skip=2, limit=2)] == found[2:4]
+        assert [one.id for one in reader.find(Event, skip=3)] == found[3:]
+        assert [one.id for one in reader.find(Event, newest=True, skip=1, limit=1)] == found[3:4]
+        assert reader.find(Event, skip=5, limit=1) == []
+
+
+def test_everything_up_to_a_place_is_dropped_at_once(store: Store) -> None:
+    put(store, *(event("ann", f"e{place}") for place in range(5)))
+    sides = [MatchSide(user=user, other="z", id=f"m-{user}", at=NOW + timedelta(days=day)) for day, user in enumerate("abcde")]
+    put(store, *sides)
+    with store.read() as reader:
+        numbers = [one.number for one in reader.find(Event)]
+
+    def work(transaction: Transaction) -> None:
+        transaction.put(replace(sides[4], ended=NOW))
+        transaction.drop_through(Event, numbers[2])
+        transaction.drop_through(MatchSide, sides[1].at, sides[1].id, sides[1].user)
+
+    store.write(work).result()
+    with store.read() as reader:
+        assert [one.number for one in reader.find(Event)] == numbers[3:]
+        assert reader.find(MatchSide) == [*sides[2:4], replace(sides[4], ended=NOW)]
+
+    def by_the_first_field(transaction: Transaction) -> None:
+        transaction.drop_through(MatchSide, sides[3].at)
+
+    store.write(by_the_first_field).result()
+    with store.read() as reader:
+        assert reader.get(MatchSide, "d", "z") is None
+        assert reader.count(MatchSide) == 1
+
+
+def test_a_range_is_dropped_with_its_work_or_not_at_all(store: Store) -> None:
+    put(store, event("ann", "e1"))
+
+    def fails(transaction: Transaction) -> None:
+        transaction.drop_through(Event, 10**6)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        store.write(fails).result()
+    with pytest.raises(TypeError):
+        store.write(lambda tx: tx.drop_through(Event, 1, 2)).result()
+    with store.read() as reader:
+        assert reader.count(Event) == 1
 
 
 def test_text_is_in_the_order_of_its_characters(store: Store) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.settings.model import Settings
 from worlds.postgres import Server
 from worlds.served import Service, serving
@@ -126,8 +127,8 @@ def test_readiness_stays_while_another_model_is_learned_and_loaded(tmp_path: Pat
 
         looking = threading.Thread(target=look)
         looking.start()
-        models = service.system.use_cases.models
-        models.relearn("probit", {}, service.system.serving_index.recommender.index.prior)
+        relearning = Relearning(service.system.context)
+        relearning.relearn("probit", {}, service.system.serving_index.recommender.index.prior)
         service.ok("PATCH", "/vocabulary", json={"add_tags": ["beekeeping"]})
         service.system.serving_index.follow()
         over.set()

@@ -29,6 +29,7 @@ from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.privacy.erasure import Erasure
 from worlds.clock import Clock
 
@@ -69,9 +70,9 @@ class Town:
     ) -> None:
         self.clock = clock or (Clock() if before is None else before.clock)
         self.numbers = count(1) if before is None else before.numbers
-        rules = {"deck_size": 4} | rules
+        rules = {"deck_size": 4, "away_days": None} | rules
         self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
-        self.models = Models(self.context)
+        self.models, self.relearning = Models(self.context), Relearning(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)
         self.people, self.swiping, self.undoing = Profiles(self.context), Swipes(self.context), Undo(self.context)
@@ -131,6 +132,10 @@ class Town:
         identifier = id or f"s{next(self.numbers)}"
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
+
+    def swipe_outside(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
+        """On somebody whom the app found itself."""
+        return self.swipe(user, candidate, decision, id=id, deck="")
 
     def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api import problems
 from kaczmatch.api.address_shares import AddressShares
-from kaczmatch.api.authentication import CallerCache
+from kaczmatch.api.authentication import CallerCache, authenticate
 from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.fast_path import SwipeFastPath
@@ -166,6 +166,8 @@ def application(
         body_limit=limits.body,
         upload_limit=limits.upload,
         in_progress=AddressShares(limits.in_progress, limits.share),
+        authenticate=authenticate,
+        handlers=app.exception_handlers,
         unfinished=AddressShares(_UNFINISHED_BODIES * limits.body, limits.share),
         hosts=limits.hosts,
     )

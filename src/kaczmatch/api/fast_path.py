@@ -6,12 +6,14 @@ The OpenAPI document has the route like any other, and it answers the same when 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kaczmatch.api.problems import ErrorHandlers, response_to
 
 Endpoint = Callable[[Request, bytes], Awaitable[bytes]]
 
@@ -35,7 +37,7 @@ class SwipeFastPath:
 
     app: ASGIApp
     endpoint: Endpoint
-    handlers: Mapping[Any, Callable[[Request, Any], Any]]
+    handlers: ErrorHandlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = _SWIPE.fullmatch(scope["path"]) if scope["method"] == "PUT" else None
@@ -47,11 +49,9 @@ class SwipeFastPath:
         try:
             body = await self.endpoint(request, (await receive())["body"])
         except Exception as error:
-            kinds = (kind for kind in type(error).__mro__ if kind is not Exception)  # the middleware logs unexpected errors
-            handler = next((self.handlers[kind] for kind in kinds if kind in self.handlers), None)
-            if handler is None:
+            refusal = await response_to(error, request, self.handlers)
+            if refusal is None:
                 raise
-            refusal = await handler(request, error)
             await refusal(scope, receive, send)
             return
         headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]

@@ -10,19 +10,20 @@ import itertools
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final, final
 
 import structlog
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kaczmatch.api.address_shares import AddressShares, client_address
 from kaczmatch.api.metrics import Metrics
-from kaczmatch.api.problems import problem
+from kaczmatch.api.problems import ErrorHandlers, problem, response_to
 from kaczmatch.api.request_bodies import BodyTooDeep, BodyTooLarge, TooManyBodies, check_depth, limited, read_body, replayed
 from kaczmatch.api.request_heads import BadHead, content_length, has_encoded_slash
 
@@ -55,6 +56,8 @@ class RequestMiddleware:
     upload_limit: int
     in_progress: AddressShares  # requests
     unfinished: AddressShares  # bytes of bodies whose rest is missing
+    authenticate: Callable[[Request], Awaitable[object]]
+    handlers: ErrorHandlers
     hosts: frozenset[str] = frozenset()  # host names that are accepted; empty: any
     _id_prefix: str = field(default_factory=lambda: secrets.token_hex(6), init=False)
     _id_numbers: Iterator[int] = field(default_factory=itertools.count, init=False)
@@ -121,7 +124,7 @@ class RequestMiddleware:
             if upload:
                 receive = limited(receive, limit)
             elif scope["method"] not in _BODILESS:
-                body = await read_body(receive, limit, self.unfinished, address)
+                body = await read_body(receive, limit, self.unfinished, address, lambda: self.authenticate(Request(scope)))
                 if body is None:
                     return
                 check_depth(body)
@@ -141,6 +144,12 @@ class RequestMiddleware:
             detail = "your address is sending too many bodies at once"
             refusal = problem(request_id, HTTPStatus.TOO_MANY_REQUESTS, "address", detail, headers=_CLOSE | {"Retry-After": "1"})
             await refusal(scope, receive, send)
+        except Exception as error:
+            refused = await response_to(error, Request(scope), self.handlers)
+            if refused is None:
+                raise
+            refused.headers.update(_CLOSE)
+            await refused(scope, receive, send)
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send, request_id: str, address: str) -> None:
         """Pass a request on if its share is not used up. Its body is there: clients that hold back bodies take nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, final
 
@@ -20,6 +20,8 @@ from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.service.domain.refusals import Conflict, Full, NotFound, Refusal, Reused, Stale, TooMany
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
+
+ErrorHandlers = Mapping[Any, Callable[[Request, Any], Any]]
 
 _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -99,6 +101,13 @@ def install(app: FastAPI) -> None:
         (Exception, _unexpected),
     ):
         app.add_exception_handler(kind, handler)
+
+
+async def response_to(error: Exception, request: Request, handlers: ErrorHandlers) -> Response | None:
+    """The problem that an error becomes; None where it is a bug, which the middleware logs."""
+    kinds = (kind for kind in type(error).__mro__ if kind is not Exception)
+    handler = next((handlers[kind] for kind in kinds if kind in handlers), None)
+    return None if handler is None else await handler(request, error)
 
 
 def _id(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.types import Message, Receive
@@ -10,6 +11,7 @@ from starlette.types import Message, Receive
 from kaczmatch.api.address_shares import AddressShares
 
 DEEPEST: Final = 32
+_SMALL: Final = 4_096  # bytes: a login, a swipe, most profiles
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
@@ -26,13 +28,17 @@ class TooManyBodies(Exception):
     """An address has sent the beginnings of too many bodies."""
 
 
-async def read_body(receive: Receive, limit: int, unfinished: AddressShares, address: str) -> bytes | None:
+async def read_body(
+    receive: Receive, limit: int, unfinished: AddressShares, address: str, authenticate: Callable[[], Awaitable[object]]
+) -> bytes | None:
     """The body, read no further than the limit; None where the client went away.
 
+    The rest of a large body is read only for somebody with a credential, because parsing it takes time from everybody.
     Memory is taken from `unfinished` while the rest of a body is missing. Most bodies come in one piece and take none.
     """
     pieces: list[bytes] = []
     size = held = 0
+    known = False
     try:
         while True:
             message = await receive()
@@ -42,6 +48,9 @@ async def read_body(receive: Receive, limit: int, unfinished: AddressShares, add
             size += len(piece)
             if size > limit:
                 raise BodyTooLarge
+            if size > _SMALL and not known:
+                await authenticate()
+                known = True
             pieces.append(piece)
             if not message.get("more_body", False):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
@@ -35,6 +36,7 @@ from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
+REST_SECONDS = 0.015  # after each batch of work that grows with the population: batches take a few milliseconds
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 
@@ -65,6 +67,8 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         schema=schema_of(settings),
         cooldown=timedelta(days=settings.cooldown_days),
         repeats=settings.repeats,
+        away_days=None if settings.demo else settings.away_days,  # invented people never come back
+        admirers_listed=settings.admirers_listed,
         deck_size=settings.deck_size,
         deck_life=timedelta(minutes=settings.deck_minutes),
         session_silence=timedelta(minutes=settings.session_minutes),
@@ -124,7 +128,7 @@ def experiment_of(settings: Settings) -> Experiment | None:
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
-    context = Context(store, service_config_of(settings), clock, new_id)
+    context = Context(store, service_config_of(settings), clock, new_id, rest=lambda: time.sleep(REST_SECONDS))
     Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import final
@@ -25,6 +26,7 @@ from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.use_cases import UseCases
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -72,6 +74,8 @@ class System:
         self.background.stop()
         for close in self.on_stop:
             close()
+        with suppress(StoreUnavailable):
+            self.serving_index.close()
         self.store.close()
 
     def _prepare(self) -> None:
@@ -101,7 +105,7 @@ class System:
         self.background.every(FOLLOW_SECONDS, "follow", self._follow)
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
         self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
-        self.background.every(RESUME_SECONDS, "resume relearning", self.use_cases.models.resume_relearning)
+        self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         if self.settings.refit:
             refit = Refit(self.context)
             every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people

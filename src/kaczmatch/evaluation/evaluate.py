@@ -25,6 +25,7 @@ from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.protocol.contenders import Contender, contenders
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
 
@@ -75,11 +76,12 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     times = _times(trial, choices)
     learners = list(dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners]))
 
-    def contend(one: Trial) -> list[Contender]:
-        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance())
+    def contend(one: Trial, traits: int | None = None) -> list[Contender]:
+        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits)
 
     progress.stage("population", len(learners))
     compared = contend(trial)
+    selected = next((each.learner.traits for each in compared if isinstance(each.learner, ProbitTraits) and each.traits), 0)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
     ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance)
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
@@ -93,7 +95,9 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     crossing = None if peers is None or bpr is None else crossover(trial, peers, bpr, progress, clock)
     matches = _matches(trial, compared, times, choices.side, progress) if both_ways else None
     progress.stage("shuffled decisions", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
-    shuffled = shuffled_check(shuffled_ranking(trial, contend, times, advance=progress.advance), _rng(trial, 12))
+    shuffled = shuffled_check(
+        shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance), _rng(trial, 12)
+    )
     return EvaluationResult(
         trial, compared, recommend(scores, compared), scores, probabilities, peers, crossing, matches, shuffled
     )

@@ -7,6 +7,7 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -207,22 +208,7 @@ class Prior:
         new = check_integer("dimensions", dimensions, low=1, high=10**6) - self.dimensions
         if new < 0:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
-        if new == 0:
-            return self
-        weights = np.concatenate([self.weights, np.full(new, self.weights.mean())])
-        covariance = None
-        if self.covariance is not None:
-            side = len(self.covariance) + new
-            old = np.r_[: self.dimensions, dimensions:side]
-            covariance = np.zeros((side, side))
-            covariance[np.ix_(old, old)] = self.covariance
-            added = np.arange(self.dimensions, dimensions)
-            covariance[added, added] = np.diag(self.covariance)[: self.dimensions].mean()
-        # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
-        version, later = f"{self.version}+{new}", self.added_tags + new
-        mapped = None if self.trait_map is None else np.insert(self.trait_map, [self.dimensions] * new, 0.0, axis=0)
-        threshold = self.effective_threshold
-        return Prior(weights, version, threshold, self.appeal, covariance, self.label_noise, later, self.traits, mapped)
+        return _grown(self, dimensions) if new else self
 
     def expected_traits(self, features: Matrix) -> Matrix:
         """What others would be expected to say of candidates of whom nothing is known: traits from tags, then doubts of 1."""
@@ -232,6 +218,25 @@ class Prior:
         for row, each in zip(traits, features, strict=True):
             expect_traits(each, self.trait_map, row)
         return np.hstack([traits, np.ones_like(traits)])
+
+
+@lru_cache(64)  # a whole population grows from the same few
+def _grown(prior: Prior, dimensions: int) -> Prior:
+    new = dimensions - prior.dimensions
+    weights = np.concatenate([prior.weights, np.full(new, prior.weights.mean())])
+    covariance = None
+    if prior.covariance is not None:
+        side = len(prior.covariance) + new
+        old = np.r_[: prior.dimensions, dimensions:side]
+        covariance = np.zeros((side, side))
+        covariance[np.ix_(old, old)] = prior.covariance
+        added = np.arange(prior.dimensions, dimensions)
+        covariance[added, added] = np.diag(prior.covariance)[: prior.dimensions].mean()
+    # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
+    version, later = f"{prior.version}+{new}", prior.added_tags + new
+    mapped = None if prior.trait_map is None else np.insert(prior.trait_map, [prior.dimensions] * new, 0.0, axis=0)
+    threshold = prior.effective_threshold
+    return Prior(weights, version, threshold, prior.appeal, covariance, prior.label_noise, later, prior.traits, mapped)
 
 
 @compiled

@@ -33,7 +33,7 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="Which sentence `why` is: liked-tags, with the tags in `fits`; early; passed-before; met-before."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
     )
     fits: tuple[str, ...]
     data: dict[str, Any]
@@ -56,12 +56,13 @@ class Deck(ResponseModel):
 
     id: str | None
     expires: datetime | None
-    size: int = Field(description="How many cards this deck was asked to have.")
+    size: int | None = Field(description="How many cards this deck was asked to have; null where there is none.")
     size_ignored: bool = Field(description="True: the open deck was asked for with another size than this request.")
     cards: tuple[Card, ...]
     empty: str
     empty_code: str = Field(
-        description="Which sentence `empty` is: nobody-here, nobody-fits, all-answered, too-young, no-age, full or still-loading."
+        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, no-age, full, none-of-these or "
+        "still-loading."
     )
     hints: tuple[Hint, ...]
     next_at: datetime | None
@@ -93,9 +94,10 @@ class DeckResults(ResponseModel):
 
 @final
 class RankRequest(RequestModel):
-    """The candidates to order."""
+    """The candidates to order, and whether to open a deck of the best of them."""
 
     candidates: tuple[Id, ...] = Field(min_length=1, max_length=MOST_RANKED)
+    open_deck: bool = False
 
 
 @final
@@ -120,3 +122,4 @@ class RankingResult(ResponseModel):
 
     ranked: tuple[RankedCandidate, ...]
     excluded: tuple[ExcludedCandidate, ...]
+    deck: Deck | None = Field(description="Of up to 100 ranked people, where one was asked for. Its cards were not drawn.")

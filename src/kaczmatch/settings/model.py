@@ -144,6 +144,10 @@ class Settings(BaseSettings):
     repeats: bool = Field(
         default=False, description="Show people who were passed again after the cooldown, when nobody new is left."
     )
+    away_days: Annotated[int | None, Field(ge=1, le=36_500)] = Field(
+        default=30, description="Days without a deck, swipe or edit after which somebody leaves decks; none: never."
+    )
+    admirers_listed: bool = Field(default=False, description="Tell back ends who likes a user before there is a match.")
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 
     # An experiment

@@ -14,7 +14,7 @@ from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search
+from kaczmatch.storage.searching import check_place, count, delete_through, search
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -26,10 +26,12 @@ Key = tuple[Any, ...]
 class _Mark(Enum):
     UNKNOWN = "never looked up"
     UNNUMBERED = "appended, and not numbered yet"
+    THROUGH = "everything up to here is dropped"
 
 
 UNKNOWN: Final = _Mark.UNKNOWN
 UNNUMBERED: Final = _Mark.UNNUMBERED
+THROUGH: Final = _Mark.THROUGH
 
 Known = dict[Key, Record | _Mark | None]
 
@@ -90,9 +92,11 @@ class CommitBatch:
         """Whether a key is known to be in use. Where it is not known, the database finds out when the line is appended."""
         return self._known[kind].get(key, UNKNOWN) not in (None, UNKNOWN)
 
-    def find(self, kind: type[R], after: Sequence[Any], newest: bool, limit: int | None, equal: dict[str, Any]) -> list[R]:
+    def find(
+        self, kind: type[R], after: Sequence[Any], newest: bool, skip: int, limit: int | None, equal: dict[str, Any]
+    ) -> list[R]:
         self.flush()
-        return self._guarded(search, self._people, kind, after=after, newest=newest, limit=limit, equal=equal)
+        return self._guarded(search, self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
 
     def count(self, kind: type[Record], equal: dict[str, Any]) -> int:
         self.flush()
@@ -121,6 +125,11 @@ class CommitBatch:
             self._puts[kind].pop(key, None)
         self._known[kind][key] = None
         self._drops.setdefault(kind, {})[key] = codec(kind).key(key)
+
+    def drop_through(self, kind: type[Record], last: Key) -> None:
+        self.flush()
+        self._known[kind].clear()
+        self._guarded(delete_through, self._people, kind, last)
 
     def flush(self) -> None:
         """Send what was written to the database."""
@@ -164,7 +173,7 @@ class SqlTransaction:
     def __init__(self, batch: CommitBatch) -> None:
         self._batch = batch
         self._own: dict[tuple[type[Record], Key], Record | None] = {}
-        self._writes: list[tuple[type[Record], Key, Record | None, Row]] = []
+        self._writes: list[tuple[type[Record], Key, Record | _Mark | None, Row]] = []
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         if self._own:
@@ -179,10 +188,17 @@ class SqlTransaction:
         return {key: record for key in wanted if (record := self.get(kind, *key)) is not None}
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         self._before_a_search()
-        return self._batch.find(kind, after, newest, limit, equal)
+        return self._batch.find(kind, after, newest, skip, limit, equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()
@@ -217,13 +233,19 @@ class SqlTransaction:
         self._own[kind, key] = None
         self._writes.append((kind, key, None, codec(kind).key(key)))
 
+    def drop_through(self, kind: type[Record], *last: Any) -> None:
+        check_place(kind, last)
+        self._writes.append((kind, last, THROUGH, ()))
+
     def join(self) -> None:
         """The work has returned: the batch may have what it wrote."""
         batch = self._batch
         for kind, key, record, row in self._writes:
             if record is None:
                 batch.drop(kind, key)
+            elif record is THROUGH:
+                batch.drop_through(kind, key)
             elif issubclass(kind, LogRecord):
                 batch.append(kind, key, row)
-            else:
+            elif isinstance(record, Record):
                 batch.put(kind, key, record, row)

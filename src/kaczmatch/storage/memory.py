@@ -25,6 +25,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
+from kaczmatch.storage.searching import check_place
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -48,7 +49,14 @@ class MemoryReader:
         return {key: record for key in keys if (record := self.get(kind, *key)) is not None}
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         for name, value in equal.items():
             codec(kind).value(name, value)
@@ -64,8 +72,8 @@ class MemoryReader:
         for value, (_, person) in zip(after, order, strict=False):
             start.append(self._number(value) if person else value)
             if start[-1] is None:  # erased, and nobody knows where: some may come again, and none is left out
-                return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][:limit])
-        return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start), newest, not start)][:limit])
+                return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][skip:][:limit])
+        return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start), newest, not start)][skip:][:limit])
 
     def _number(self, person: str) -> int | None:
         known = self._tables[PersonNumber].get((part_of(person), person))
@@ -100,10 +108,17 @@ class MemoryTransaction:
         return self._reader.many(kind, keys)
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         self._before_a_search()
-        return self._reader.find(kind, after=after, newest=newest, limit=limit, **equal)
+        return self._reader.find(kind, after=after, newest=newest, skip=skip, limit=limit, **equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()
@@ -148,6 +163,11 @@ class MemoryTransaction:
         gone = self.tables[kind].pop(key, None)
         if isinstance(gone, PersonNumber):
             self.places[hash(gone.id)] = gone.number
+        self._written = True
+
+    def drop_through(self, kind: type[Record], *last: Any) -> None:
+        check_place(kind, last)
+        self.tables[kind] = {one.identity(): one for one in self._reader.find(kind, after=last)}
         self._written = True
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from kaczmatch.service.domain.records import Record
-from kaczmatch.storage.codec import Codec, codec
+from kaczmatch.storage.codec import LARGEST, Codec, codec
 from kaczmatch.storage.database import quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
 
@@ -18,7 +18,14 @@ SEARCHES: Final = 512
 
 @lru_cache(SEARCHES)
 def _search(
-    code: Codec[Any], placeholder: str, equal: tuple[tuple[str, bool], ...], after: int, beyond: str, newest: bool, limited: bool
+    code: Codec[Any],
+    placeholder: str,
+    equal: tuple[tuple[str, bool], ...],
+    after: int,
+    beyond: str,
+    newest: bool,
+    limited: bool,
+    skipping: bool,
 ) -> str:
     """The text of a search; `equal` are names, and whether they are to be null."""
     kind = code.kind
@@ -33,6 +40,7 @@ def _search(
         + " ORDER BY "
         + ", ".join(f'"{name}"{direction}' for name in order)
         + (f" LIMIT {placeholder}" if limited else "")
+        + (f" OFFSET {placeholder}" if skipping else "")
     )
 
 
@@ -42,6 +50,7 @@ def search(
     *,
     after: Sequence[Any],
     newest: bool,
+    skip: int,
     limit: int | None,
     equal: dict[str, Any],
 ) -> list[R]:
@@ -49,20 +58,34 @@ def search(
     code = codec(kind)
     compared = _compared(people, code, equal)
     values = [value for _, value in compared if value is not None]
-    order = kind.listed_by()
-    if len(after) > len(order):
-        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(after)} values were given")
+    check_place(kind, after)
     start, whole = _start(people, code, after)
-    values += start
-    if limit is not None:
-        values.append(limit)
+    if skip and limit is None:
+        limit = LARGEST  # SQLite skips only where there is a limit
+    values += [*start, *([] if limit is None else [limit]), *([skip] if skip else [])]
     nulls = tuple((name, value is None) for name, value in compared)
     beyond = ("<" if newest else ">") + ("" if whole else "=")
-    statement = _search(code, people.database.placeholder, nulls, len(start), beyond, newest, limit is not None)
+    statement = _search(code, people.database.placeholder, nulls, len(start), beyond, newest, limit is not None, skip > 0)
     found = people.records(code, rows_of(people.connection, statement, values))
     if limit is not None and found:
         _remember_place(people, code, found[-1])
     return found
+
+
+def delete_through(people: PeopleByNumber, kind: type[Record], last: Sequence[Any]) -> None:
+    """`Transaction.drop_through`. If the person at the place was erased meanwhile, nobody knows the place: nothing goes."""
+    values, whole = _start(people, codec(kind), last)
+    if whole:
+        names, places = quoted(kind.listed_by()[: len(values)]), ", ".join([people.database.placeholder] * len(values))
+        people.connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE ({names}) <= ({places})', tuple(values))
+
+
+def check_place(kind: type[Record], place: Sequence[Any]) -> None:
+    order = kind.listed_by()
+    if len(place) > len(order):
+        raise TypeError(f"{kind.__name__} is listed by {', '.join(order)}; {len(place)} values were given")
+    for name, value in zip(order, place, strict=False):
+        codec(kind).value(name, value)
 
 
 def count(people: PeopleByNumber, kind: type[Record], equal: dict[str, Any]) -> int:

@@ -49,10 +49,17 @@ class SqlReader:
         return {record.identity(): record for record in self._people.records(code, rows)}
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         self._people.next_question()
-        return search(self._people, kind, after=after, newest=newest, limit=limit, equal=equal)
+        return search(self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)

@@ -107,6 +107,14 @@ def test_a_header_that_must_stand_alone_is_refused_twice(one_service: Service, l
     assert header.partition(":")[0] in told["detail"]
 
 
+@pytest.mark.parametrize("path", ["/v1/people/ada", "/v1/people/ada/swipes/one", "/console/login"])
+@pytest.mark.parametrize("header", [[], ["Authorization: Bearer wrong"]], ids=["none", "wrong"])
+def test_large_bodies_of_strangers_are_not_read_to_the_end(one_service: Service, path: str, header: list[str]) -> None:
+    lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 500000", *header, "", "[" * 5_000]
+    status, told = raw(one_service, "\r\n".join(lines).encode())
+    assert (status, told["code"]) == (401, "unauthenticated")
+
+
 def test_what_follows_a_body_is_no_header(one_service: Service) -> None:
     request = (
         b"POST /v1/tokens HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"

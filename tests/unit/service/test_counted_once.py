@@ -95,17 +95,17 @@ def test_a_model_learns_as_its_settings_say(town: Town) -> None:
     with town.context.store.read() as reader:
         prior = town.context.catalogue.fold(reader, 1).prior
     every: dict[str, Any] = {"appeal": True, "first_answers_only": False}
-    town.models.relearn("probit-diag", every, prior)
+    town.relearning.relearn("probit-diag", every, prior)
     assert bits(town)[1] == 2
     check(town)
     town.import_swipe("w0", "m0", "pass")
     assert bits(town)[1] == 3
     check(town)
-    town.models.relearn("probit-diag", {"appeal": True}, prior)
+    town.relearning.relearn("probit-diag", {"appeal": True}, prior)
     assert bits(town)[1] == 1
     check(town)
     with pytest.raises(InvalidInput, match="first_answers_only: must be true or false"):
-        town.models.relearn("probit-diag", {"first_answers_only": "no"}, prior)
+        town.relearning.relearn("probit-diag", {"first_answers_only": "no"}, prior)
 
 
 def test_a_model_from_before_this_setting_learned_from_every_answer() -> None:

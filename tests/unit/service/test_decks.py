@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from kaczmatch import InvalidInput
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.records import Impression, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
@@ -128,11 +130,15 @@ def test_a_deck_that_is_overtaken_again_and_again_is_refused_with_the_advice_to_
         overtaken(town, another_deck).deck("w0")
 
 
-def test_a_model_that_changes_again_and_again_is_refused_with_the_advice_to_try_again(
+def test_a_deck_whose_vocabulary_changes_again_and_again_is_refused_with_the_advice_to_try_again(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town.couples(2)
-    monkeypatch.setattr(town.world, "serving", lambda _: None)
+
+    def too_late(*_: Any, **__: Any) -> Any:
+        raise InvalidInput("viewer", "has a state over 6 terms, the index has 7")
+
+    monkeypatch.setattr(Recommender, "deck", too_late)
     with pytest.raises(Conflict, match="try again"):
         town.deck("w0")
 

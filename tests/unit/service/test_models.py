@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput
+from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.records import ActiveVersions, Model, StoredState
-from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.verification import verify
 from worlds.town import Town
@@ -41,15 +41,17 @@ def test_a_new_model_learns_the_whole_log_and_takes_over(town: Town) -> None:
     town.couples(6)
     some_swipes(town)
     steps: list[tuple[int, int]] = []
-    number = town.models.relearn(
+    number = town.relearning.relearn(
         "probit", {}, neutral_prior(town.world.recommender.index.learner, 6), lambda *at: steps.append(at)
     )
-    assert current(town) == ActiveVersions(model=number, building=0, vocabulary=1)
-    assert steps[-1] == (12, 12)
+    assert current(town) == ActiveVersions(model=number, building=0, vocabulary=1, previous=1)
+    assert steps[-1] == (3, 3)  # who has not swiped is at the start, under any model
     assert verify(town.context).identical == 12
-    assert {one.model for one in town.find(StoredState)} == {number}
     town.world.follow()
     assert town.world.recommender.index.learner.slug == "probit"
+    town.relearning.resume()
+    assert current(town) == ActiveVersions(model=number, building=0, vocabulary=1)
+    assert {(one.model, one.user) for one in town.find(StoredState)} == {(number, f"w{user}") for user in range(3)}
     some_swipes(town)
     assert verify(town.context).problems == ()
 
@@ -65,7 +67,7 @@ def test_swipes_that_come_while_a_model_is_built_are_learned_by_both(town: Town)
             some_swipes(town, people=5)
             assert verify(town.context).problems == ()
 
-    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    town.relearning.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
     assert verify(town.context).problems == ()
 
 
@@ -77,24 +79,24 @@ def test_a_model_that_was_interrupted_is_finished_later(town: Town) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
+        town.relearning.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
     assert current(town) == ActiveVersions(model=1, building=2, vocabulary=1)
     assert verify(town.context).problems == ()
-    assert town.models.resume_relearning() == 2
-    assert current(town) == ActiveVersions(model=2, building=0, vocabulary=1)
+    assert town.relearning.resume() == 2
+    assert current(town) == ActiveVersions(model=2, building=0, vocabulary=1, previous=1)
     assert verify(town.context).problems == ()
-    assert town.models.resume_relearning() == 0
+    assert town.relearning.resume() == 0
 
 
 def test_decks_go_on_right_after_a_switch(town: Town) -> None:
     town.couples(3)
-    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6))
+    town.relearning.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6))
     assert len(town.deck("w0").cards) == 3  # memory had not followed
 
 
 def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
     with pytest.raises(InvalidInput, match="mutual"):
-        town.models.relearn("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
+        town.relearning.relearn("tk", {}, neutral_prior(town.world.recommender.index.learner, 6))
     assert current(town) == ActiveVersions(model=1, building=0, vocabulary=1)
 
 
@@ -106,7 +108,7 @@ def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -
     prior = town.models.fit_prior("probit-diag", {"appeal": True})
     assert prior is not None
     assert prior.weights[0] == prior.weights.max()  # everybody likes the first tag
-    town.models.relearn("probit-diag", {"appeal": True}, prior)
+    town.relearning.relearn("probit-diag", {"appeal": True}, prior)
     town.world.follow()
     assert np.array_equal(town.world.recommender.index.prior.weights, prior.weights)
 
@@ -140,7 +142,7 @@ def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: To
             town.move_in("a")  # before everybody who was passed already
             town.swipe("a", "m0")
 
-    town.models.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
+    town.relearning.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), meanwhile)
     assert verify(town.context).problems == ()
     assert town.learned("a") is not None
 
@@ -148,13 +150,13 @@ def test_who_joins_and_swipes_while_a_model_is_built_is_learned_by_both(town: To
 def test_a_build_that_another_process_has_finished_switches_nothing(town: Town) -> None:
     town.couples(2)
     prior = neutral_prior(town.world.recommender.index.learner, 6)
-    first = town.models.relearn("probit", {}, prior)
+    first = town.relearning.relearn("probit", {}, prior)
 
     def meanwhile(*_: Any) -> None:
-        town.models._build(first, None)  # as the other process, which was slower
+        town.relearning._build(first, None)  # as the other process, which was slower
 
-    assert town.models.relearn("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
-    assert current(town) == ActiveVersions(model=first + 1, building=0, vocabulary=1)
+    assert town.relearning.relearn("probit", {"alpha": 2.0}, prior, meanwhile) == first + 1
+    assert current(town).model == first + 1
     assert verify(town.context).problems == ()
 
 
@@ -162,13 +164,13 @@ def test_a_deck_that_began_before_the_vocabulary_grew_is_dealt_with_the_new_one(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town.couples(3)
-    serving, grew = ServingIndex.serving, []
+    deal, grew = Recommender.deck, []
 
-    def slowly(world: ServingIndex, wanted: ActiveVersions) -> Any:
+    def slowly(recommender: Recommender, *arguments: Any, **more: Any) -> Any:
         if not grew:
             grew.append(town.models.change_vocabulary(lambda words: words.add(["sailing"])))
-            world.follow()
-        return serving(world, wanted)
+            town.world.follow()
+        return deal(recommender, *arguments, **more)
 
-    monkeypatch.setattr(ServingIndex, "serving", slowly)
+    monkeypatch.setattr(Recommender, "deck", slowly)
     assert town.deck("w0").cards

@@ -20,7 +20,7 @@ from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, PersonCounters, Record
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.serving_index import ServingIndex
-from kaczmatch.service.operations.refit import Refit, people_who_swiped
+from kaczmatch.service.operations.refit import Refit, have_swiped
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.settings.model import Settings
@@ -80,12 +80,12 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         store.close()
 
 
-def test_who_has_swiped_is_counted_by_the_store_and_no_state_is_loaded() -> None:
+def test_that_enough_have_swiped_is_found_without_loading_them() -> None:
     town = Town(MemoryStore())
     town.couples(3)
     town.swipe("w0", "m0", "pass")
-    town.swipe("w1", "m0", "skip")
-    store, loaded = town.context.store, list[type[Record]]()
+    town.swipe("w1", "m0", "like")
+    store, loaded = town.context.store, list[Record]()
 
     class Watched:
         write = staticmethod(store.write)
@@ -93,10 +93,15 @@ def test_who_has_swiped_is_counted_by_the_store_and_no_state_is_loaded() -> None
         @contextmanager
         def read(self) -> Iterator[Any]:
             with store.read() as reader:
-                yield SimpleNamespace(get=reader.get, count=reader.count, find=lambda kind, **_: loaded.append(kind))
+
+                def find(kind: type[Record], **equal: Any) -> list[Record]:
+                    loaded.extend(found := reader.find(kind, **equal))
+                    return found
+
+                yield SimpleNamespace(get=reader.get, find=find)
 
     with store.read() as reader:
-        assert people_who_swiped(reader) == 1
+        assert [have_swiped(reader, 1, people) for people in (0, 1, 2, 3)] == [True, True, True, False]
     refit = Refit(replace(town.context, store=Watched()))
-    assert refit.run_if_due(every=timedelta(days=7), min_people=2) is None
+    assert refit.run_if_due(every=timedelta(days=7), min_people=3) is None
     assert loaded == []

@@ -25,6 +25,7 @@ from kaczmatch.schemas.decks import (
 )
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.meeting.decks import OpenDeck
 from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
 
@@ -57,11 +58,13 @@ def rank_candidates(
     """Order candidates from the app's own search by how likely both sides are to like each other."""
     del caller
     ranking = cases.ranking.rank(user, body.candidates)
+    deck = _shown(cases, cases.decks.open_ranked(user, ranking)) if body.open_deck else None
     return RankingResult(
         ranked=tuple(RankedCandidate(candidate=str(candidate), score=score) for candidate, score in ranking.ranked),
         excluded=tuple(
             ExcludedCandidate(candidate=str(candidate), reasons=tuple(reasons)) for candidate, reasons in ranking.left_out
         ),
+        deck=deck,
     )
 
 
@@ -73,15 +76,16 @@ def _result(request: Request, cases: UseCases, user: str, size: int | None) -> D
 
 
 def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
-    opened = cases.decks.deck(user, size)
-    now = cases.context.clock()
-    wanted = cases.context.config.deck_size if size is None else size
-    got = wanted if opened.deck is None else opened.deck.size
+    return _shown(cases, cases.decks.deck(user, size), size)
+
+
+def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> Deck:
+    now, size = cases.context.clock(), None if opened.deck is None else opened.deck.size
     return Deck(
         id=None if opened.deck is None else opened.deck.id,
         expires=None if opened.deck is None else opened.deck.expires,
-        size=got,
-        size_ignored=size is not None and got != size,
+        size=size,
+        size_ignored=None not in (size, asked_for) and size != asked_for,
         cards=tuple(
             Card(
                 id=card.person.id,

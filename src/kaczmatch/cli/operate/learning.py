@@ -9,6 +9,7 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.relearning import Relearning
 
 
 def relearn(config: Path | None, slug: str, text: str) -> None:
@@ -19,7 +20,9 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = model_learner(slug, settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
-            number = models.relearn(slug, settings, prior, lambda done, total: progress("learning anew", done, total))
+            number = Relearning(context).relearn(
+                slug, settings, prior, lambda done, total: progress("learning anew", done, total)
+            )
         say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
 
 

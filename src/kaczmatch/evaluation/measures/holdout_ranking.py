@@ -84,9 +84,8 @@ def ranked_holdouts(
         for place, t in enumerate(times):
             rows = trial.rows(batch, done, t)
             if len(rows):
-                log = trial.log.select(rows)
                 learning = [
-                    replay(each.learner, log, prior=each.prior, states=states)
+                    replay(each.learner, each.log(trial).select(rows), prior=each.prior, states=states)
                     for each, states in zip(contenders, learning, strict=True)
                 ]
             done = t
@@ -105,17 +104,19 @@ def _ranked(
 ) -> Iterator[RankedHoldout]:
     table = trial.table
     starts = [each.learner.start(each.prior) for each in contenders]
-    appeals = trial.appeal_when_ranked(trial.holdout_rows(users, t), t)
+    ranked = trial.holdout_rows(users, t)
+    appeals = trial.appeal_when_ranked(ranked, t)
+    heard = [appeals if each.traits is None else each.heard_when_ranked(trial, ranked, t) for each in contenders]
     begin = 0
     for user in users.tolist():
         rest = np.arange(trial.begin[user] + t, trial.begin[user + 1])
-        features, appeal = table.features[table.candidate[rest]], appeals[begin : begin + len(rest)]
+        features, part = table.features[table.candidate[rest]], slice(begin, begin + len(rest))
         begin += len(rest)
         scores = np.empty((len(contenders) + len(BASELINES), len(rest)))
-        for row, (each, states, start) in enumerate(zip(contenders, learned, starts, strict=True)):
+        for row, (each, states, start, said) in enumerate(zip(contenders, learned, starts, heard, strict=True)):
             state = start if states is None or user not in states else states[user]
-            scores[row] = each.learner.score(state, features, appeal)
-        scores[-3], scores[-2], scores[-1] = appeal, 0.0, rng.random(len(rest))
+            scores[row] = each.learner.score(state, features, said[part])
+        scores[-3], scores[-2], scores[-1] = appeals[part], 0.0, rng.random(len(rest))
         yield RankedHoldout(user, rest, scores)
 
 

@@ -10,7 +10,7 @@ from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE
 from kaczmatch.evaluation.protocol.contenders import Contender
 
-EXPECTED = ("probit-diag + population + appeal", "probit + population + appeal")
+EXPECTED = ("probit-diag + population + appeal", "probit + population + appeal", "probit-traits + population")
 FAR_SMALLER = 4  # times: where two are within error of each other, that much memory decides
 
 
@@ -42,7 +42,7 @@ def recommend(scores: BootstrapScores, contenders: Sequence[Contender]) -> Recom
 
 
 def _proven(scores: BootstrapScores, name: str) -> bool:
-    """Whether it is above appeal alone and above chance. The two that we expected to win are not picked from many."""
+    """Whether it is above appeal alone and above chance. Those that we expected to win are not picked from many."""
     if name in EXPECTED:
         return scores.mean_difference(name, APPEAL).above_zero and scores.mean_difference(name, OWN_RATE).above_zero
     return scores.surely_better(name, APPEAL) and scores.surely_better(name, OWN_RATE)

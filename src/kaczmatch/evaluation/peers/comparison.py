@@ -24,7 +24,6 @@ from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
-OURS = (DEFAULT, WITH_APPEAL, ALONE)
 MARGIN = 0.005  # an AUC lower by less is not worse
 
 
@@ -80,14 +79,14 @@ def compare_peers(
     results: dict[str, PeerResult] = {
         peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
     }
-    log = trial.log.select(trial.rows(users, 0, times[-1]))
+    rows = trial.rows(users, 0, times[-1])
     forecasts: dict[str, Vector] = {
-        each.name: progressive_predictions(each.learner, log, prior=each.prior)
+        each.name: progressive_predictions(each.learner, each.log(trial).select(rows), prior=each.prior)
         for each in ours
         if isinstance(each.learner, ProbabilisticLearner)
     }
     forecasts |= {name: np.asarray(expit(each.log_odds)) for name, each in results.items() if each.log_odds is not None}
-    names = [*OURS, APPEAL, *(peer.name for peer in peers)]
+    names = [*(each.name for each in ours), APPEAL, *(peer.name for peer in peers)]
     areas = np.stack([_areas(ranking, name) if name in ranking.names else results[name].auc for name in names], axis=2)
     together = HoldoutRanking(names, times, users, areas, np.full_like(areas, np.nan))  # peers are not compared by nDCG
     return PeerComparison(
@@ -99,9 +98,10 @@ def compare_peers(
 
 
 def _ours(contenders: Sequence[Contender]) -> list[Contender]:
-    """The default, and the same learner with no more than an individual peer has."""
+    """Traits where they were selected, the default, and the same learner with no more than an individual peer has."""
     default, alone = (next(each for each in contenders if each.name == name) for name in (DEFAULT, ALONE))
-    return [default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
+    traits = [each for each in contenders if each.traits is not None]
+    return [*traits, default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
 
 
 def _areas(ranking: HoldoutRanking, name: str) -> Matrix:

@@ -49,6 +49,13 @@ def tuning_page(trial: Trial, result: TuningResult, name: str) -> ResultsPage:
     )
 
 
+PROTOCOLS = {
+    "strict": "Protocol strict: of others' decisions, each moment knows those before it; the population is fitted on other users.",
+    "mature": "Protocol mature: other people's future is past, as in a service that has run for long.",
+    "forward": "Protocol forward: the population is fitted on what was decided before a moment, and those who began later are tested.",
+}
+
+
 def scope_words(trial: Trial) -> str:
     """What was read, how it was divided, and what was left out."""
     table = trial.table
@@ -57,6 +64,7 @@ def scope_words(trial: Trial) -> str:
         f"{len(table.tags)} tags, {table.like.mean():.0%} likes. The population is fitted on {int(trial.fit.sum()):,} users,",
         f"and {len(trial.tested):,} others are tested.",
     ]
+    words.append(PROTOCOLS[trial.protocol.knowledge])
     if table.skips:
         words.append(f"{table.skips:,} skips are ignored: they are neither likes nor passes.")
     if table.unused:

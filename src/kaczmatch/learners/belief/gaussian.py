@@ -13,6 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -22,7 +23,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import check_appeal
-from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
+from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
 from kaczmatch.learners.contract import BeliefLearner, Scores, feature_rows, in_shape_of
 from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
@@ -51,6 +52,10 @@ class GaussianLearner(BeliefLearner):
     @abstractmethod
     def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         """A covariance as the cells of a user who started from `prior` hold it."""
+
+    @abstractmethod
+    def kept_covariance_cells(self, kept: Integers) -> Integers:
+        """The positions of a packed covariance among those of a larger one, which has its coordinates at `kept`."""
 
     @abstractmethod
     def covariance_entries(self, packed: Matrix) -> Matrix:
@@ -90,13 +95,10 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def grown_cells(self, state: State, prior: Prior) -> Vector:
-        old, new = state.dimensions, prior.dimensions
-        start = self.start(prior)
-        mean, covariance = self.mean(start).copy(), self.covariance(start).copy()
-        kept = np.r_[:old, new : self.belief_size(new)]
-        mean[kept] = self.mean(state)
-        covariance[np.ix_(kept, kept)] = self.covariance(state)
-        return np.concatenate([mean, self.pack_covariance(covariance, prior), state.cells[-BEHAVIOUR_CELLS:]])
+        start, kept = _growth(self, state.dimensions, prior)
+        cells = start.copy()
+        cells[kept] = state.cells
+        return cells
 
     @final
     def weights(self, cells: Vector, dimensions: int) -> Vector:
@@ -191,6 +193,16 @@ class GaussianLearner(BeliefLearner):
         check_number("label_noise_swipes", self.label_noise_swipes, low=1.0)
         rate = check_number("false_alarms", self.false_alarms, low=0.0, high=0.5)
         return check_number("alpha", self.alpha, low=1e-6, high=1e6), -math.log(rate) if rate else math.inf, float(self.appeal)
+
+
+@lru_cache(64)  # a whole population grows from the same few
+def _growth(learner: GaussianLearner, old: int, prior: Prior) -> tuple[Vector, Integers]:
+    """The cells of a start from a grown prior, and where those of a state over `old` tags belong among them."""
+    new, start = prior.dimensions, learner.initial_cells(prior)
+    size = learner.belief_size(new)
+    kept = np.r_[:old, new:size]
+    behaviour = np.arange(len(start) - BEHAVIOUR_CELLS, len(start))
+    return start, np.concatenate([kept, size + learner.kept_covariance_cells(kept), behaviour])
 
 
 def _appeals(appeal: ArrayLike, rows: int) -> Matrix:

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import add_scaled, compiled, dot
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
@@ -163,6 +163,10 @@ class Probit(GaussianLearner):
 
     def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         return _lower(covariance)
+
+    def kept_covariance_cells(self, kept: Integers) -> Integers:
+        i, j = np.tril_indices(len(kept))
+        return kept[i] * (kept[i] + 1) // 2 + kept[j]
 
     def covariance_entries(self, packed: Matrix) -> Matrix:
         return packed

@@ -23,7 +23,7 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
-from kaczmatch.core.vectors import Matrix, Vector, matvec
+from kaczmatch.core.vectors import Integers, Matrix, Vector, matvec
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.contract import FixedSizeLearner
@@ -126,6 +126,9 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         along[threshold] = 1.0
         variances[threshold] = along @ covariance @ along
         return np.append(variances, prior.original_tags)
+
+    def kept_covariance_cells(self, kept: Integers) -> Integers:
+        return np.append(kept, kept[-1] + 1)
 
     def covariance_entries(self, packed: Matrix) -> Matrix:
         """The diagonal, and the covariances of tags with the threshold."""

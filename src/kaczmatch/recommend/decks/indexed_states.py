@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import threading
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import final
 
@@ -24,11 +25,39 @@ class IndexedStates:
     Somebody whose state is not known is taken to be at the start. States grow to the terms of the vocabulary.
     """
 
-    def __init__(self, vocabulary: Vocabulary, learner: Learner, prior: Prior, schema: Schema) -> None:
-        dimensions = vocabulary.dimensions
-        self.index = CandidateIndex(vocabulary, learner, prior=prior.grown(dimensions), schema=schema)
+    def __init__(self, index: CandidateIndex, prior: Prior) -> None:
+        self.index = index
         self._states: dict[Hashable, State] = {}
-        self._start = self._grown(learner.start(prior))
+        self._changing = threading.Lock()  # decks that grow states must not undo what is learned or forgotten meanwhile
+        self._start = self._grown(index.learner.start(prior))
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, learner: Learner, prior: Prior, schema: Schema) -> IndexedStates:
+        """Nobody yet."""
+        grown = prior.grown(vocabulary.dimensions)
+        return cls(CandidateIndex(vocabulary, learner, prior=grown, schema=schema), prior)
+
+    def relearned(self, learner: Learner, prior: Prior) -> IndexedStates:
+        """The same people for another learner or prior, by which everybody is at the start."""
+        return IndexedStates(self.index.relearned(learner, prior.grown(self.index.vocabulary.dimensions)), prior)
+
+    def set_vocabulary(self, vocabulary: Vocabulary) -> None:
+        """Switch to a later version of the vocabulary. States grow when they are next needed, or by `grow`."""
+        self.index.set_vocabulary(vocabulary)
+        self._start = self._grown(self._start)
+
+    def outgrown(self) -> list[Hashable]:
+        """Whose states are over fewer terms than the vocabulary has by now."""
+        dimensions = self.index.vocabulary.dimensions
+        return [identifier for identifier, state in self._states.copy().items() if state.dimensions != dimensions]
+
+    def grow(self, ids: Iterable[Hashable]) -> None:
+        """Bring the states of some people to all terms of the vocabulary."""
+        with self._changing:
+            for identifier in ids:
+                state = self._states.get(identifier)
+                if state is not None:
+                    self._states[identifier] = self._grown(state)
 
     def recommender(
         self, policy: Policy, *, fusion: str = "", cooldown: timedelta = COOLDOWN, repeats: bool = False
@@ -39,19 +68,26 @@ class IndexedStates:
         )
 
     def states_of(self, ids: Sequence[Hashable]) -> list[State]:
+        found = [self._states.get(identifier, self._start) for identifier in ids]
+        dimensions = self.index.vocabulary.dimensions
+        if all(state.dimensions == dimensions for state in found):
+            return found
+        self.grow(ids)
         return [self._states.get(identifier, self._start) for identifier in ids]
 
     def learn(self, states: Mapping[Hashable, State]) -> None:
         """What people were found to like by now."""
         grown = {identifier: self._grown(state) for identifier, state in states.items()}
-        self.index.set_states(grown)
-        self._states.update(grown)
+        with self._changing:
+            self.index.set_states(grown)
+            self._states.update(grown)
 
     def forget(self, *ids: Hashable) -> None:
         """Take people and their states out."""
-        self.index.remove(*ids)
-        for identifier in ids:
-            self._states.pop(identifier, None)
+        with self._changing:
+            self.index.remove(*ids)
+            for identifier in ids:
+                self._states.pop(identifier, None)
 
     def _grown(self, state: State) -> State:
         dimensions = self.index.vocabulary.dimensions

@@ -74,6 +74,7 @@ class Recommender:
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
         with self.index.reading() as view:
+            self._check_terms(viewer)
             eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
             draft.read_candidates(eligible, admirers, rng)
@@ -114,6 +115,7 @@ class Recommender:
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
         with self.index.reading() as view:
+            self._check_terms(viewer)
             eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
             draft.read_candidates(eligible, admirers, rng)
@@ -145,12 +147,14 @@ class Recommender:
         check_integer("size", size, low=1, high=10_000)
         if viewer.learner != self.index.learner:
             raise InvalidInput("viewer", f"learns by {viewer.learner}, the index by {self.index.learner}")
-        known, terms = viewer.state.dimensions, self.index.vocabulary.dimensions
-        if known != terms:
-            raise InvalidInput("viewer", f"has a state over {known} terms, the index has {terms}; grow profile and state")
         for name, ids in (("blocked", blocked), ("admirers", admirers)):
             if isinstance(ids, str):
                 raise InvalidInput(name, f"must be a collection of identifiers, got the text {ids!r}")
+
+    def _check_terms(self, viewer: Viewer) -> None:
+        known, terms = viewer.state.dimensions, self.index.vocabulary.dimensions
+        if known != terms:
+            raise InvalidInput("viewer", f"has a state over {known} terms, the index has {terms}; grow profile and state")
 
 
 @final
@@ -253,6 +257,9 @@ class _DeckInProgress:
             found = self.recommender.states(new)
             if len(found) != len(new):
                 raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
+            known = self.viewer.state.dimensions
+            if any(state.dimensions != known for state in found):
+                raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
             self._states.update(zip(new, found, strict=True))
             if new is ids:
                 return list(found)

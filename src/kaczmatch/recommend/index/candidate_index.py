@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
-from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, pack_tags
+from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, pack_tags, without_terms
 from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
@@ -49,9 +50,10 @@ class CandidateIndex:
         if self.prior.dimensions != vocabulary.dimensions:
             raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
         self._lock = ReadWriteLock()
+        self._changing = threading.Lock()  # held by whoever changes the index, also while a large change is prepared
         self._ids = IdNumbers()
-        self._tag_coordinates = np.array([i for i, name in enumerate(vocabulary.terms) if name.is_tag], np.int64)
-        self._feature_coordinates = np.array([i for i, name in enumerate(vocabulary.terms) if not name.is_tag], np.int64)
+        self._tag_coordinates = _coordinates(vocabulary, is_tag=True)
+        self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
         self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates))
         self._typical_form = typical_quadratic_form(learner, vocabulary)
 
@@ -66,6 +68,11 @@ class CandidateIndex:
         """A view of the index. Writers wait until the context is left."""
         with self._lock.reading():
             yield self._view()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._changing, self._lock.writing():
+            yield
 
     def viewer_weights(self, viewer: Viewer, ranked_by: str) -> ViewerWeights:
         """What a search needs of a viewer. It ranks by a fusion of both scores, or by "forward", the forward score alone."""
@@ -86,7 +93,7 @@ class CandidateIndex:
         rows = _rows(candidates, values, self._tag_coordinates, self._feature_coordinates).take(
             np.fromiter(last.values(), np.int64)
         )
-        with self._lock.writing():
+        with self._writing():
             start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
             rows = rows._replace(**start.columns())
             known = [(row, number) for row, i in enumerate(last) if (number := self._ids.number(i)) is not None]
@@ -102,14 +109,14 @@ class CandidateIndex:
 
     def remove(self, *ids: Hashable) -> None:
         """Remove people. Unknown identifiers are ignored."""
-        with self._lock.writing():
+        with self._writing():
             for identifier in ids:
                 if identifier in self._ids:
                     self._table.remove(self._ids.remove(identifier))
 
     def set_states(self, states: Mapping[Hashable, State]) -> None:
         """Replace the states of people. Unknown identifiers are ignored."""
-        with self._lock.writing():
+        with self._writing():
             here = [(number, state) for i, state in states.items() if (number := self._ids.number(i)) is not None]
             if not here:
                 return
@@ -122,7 +129,7 @@ class CandidateIndex:
 
     def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
         """Replace the appeal of people (log-odds). Unknown identifiers are ignored."""
-        with self._lock.writing():
+        with self._writing():
             here = [(number, value) for i, value in appeal.items() if (number := self._ids.number(i)) is not None]
             if here:
                 places, which = self._table.places_of_all(np.array([number for number, _ in here]))
@@ -133,31 +140,33 @@ class CandidateIndex:
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Switch to a later version of the vocabulary. Nobody has a new term yet, and nobody has a retired one any more.
 
-        States are kept for the old terms. Pass the grown states to `set_states`.
+        Columns are widened beside the old ones, so readers do not wait. States are kept for the old terms. Pass the grown states
+        to `set_states`.
         """
-        old = self.vocabulary
+        old, tags = self.vocabulary, _coordinates(vocabulary, is_tag=True)
         kept = [name.is_tag for name in vocabulary.terms[: old.dimensions]]
         if vocabulary != old and (vocabulary.version <= old.version or kept != [name.is_tag for name in old.terms]):
             raise InvalidInput("vocabulary", f"version {vocabulary.version} does not continue version {old.version}")
-        other = CandidateIndex(vocabulary, self.learner, prior=self.prior.grown(vocabulary.dimensions), schema=self.schema)
-        with self._lock.writing():
-            view = self._view()
-            everybody = view.all_numbers()
-            candidates, rows = view.filter_columns(everybody), view.rows(everybody)
-            values = np.zeros((len(everybody), vocabulary.dimensions))
-            values[:, : old.dimensions] = view.features(everybody)
-            values[:, [i for i, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
-            other.upsert_columns(candidates, values)
-            places, which = other._table.places_of_all(other._ids.numbers(candidates.ids))
-            mean = np.zeros((vocabulary.dimensions, len(which)), np.int8)
-            mean[: old.dimensions] = rows.mean[:, which]
-            learned = {
-                name: getattr(rows, name)[..., which]
-                for name in ("appeal", "mean_scale", "offset", "appeal_weight", "random_share")
-            }
-            other._table.set_columns(places, {**learned, "mean": mean})
-            for name in ("vocabulary", "prior", "_ids", "_typical_form", "_tag_coordinates", "_feature_coordinates", "_table"):
-                setattr(self, name, getattr(other, name))
+        features = _coordinates(vocabulary, is_tag=False)
+        before_and_after = zip(old.terms, vocabulary.terms, strict=False)
+        gone = [place for place, (was, now) in enumerate(before_and_after) if now.retired and not was.retired]
+        prior, typical = self.prior.grown(vocabulary.dimensions), typical_quadratic_form(self.learner, vocabulary)
+        with self._changing:
+            columns = self._table.widened_columns(len(tags), len(features))
+            if gone:
+                columns = without_terms(columns, np.isin(tags, gone), np.isin(features, gone))
+            with self._lock.writing():
+                self._table.columns, self._table.tags, self._table.features = columns, len(tags), len(features)
+                self._tag_coordinates, self._feature_coordinates = tags, features
+                self.vocabulary, self.prior, self._typical_form = vocabulary, prior, typical
+
+    def relearned(self, learner: Learner, prior: Prior) -> CandidateIndex:
+        """A copy with the same profiles and appeal for another learner or prior, by which everybody is at the start."""
+        other = CandidateIndex(self.vocabulary, learner, prior=prior, schema=self.schema)
+        start = CompactState.of(learner, [learner.start(other.prior)], other._typical_form).columns()
+        with self._changing:  # nothing is written meanwhile, and readers go on
+            other._table, other._ids = self._table.copy(start), self._ids.copy()
+        return other
 
     def save(self, folder: Path | str) -> None:
         """Write the index to a folder, replacing what was there as a whole."""
@@ -207,6 +216,11 @@ class CandidateIndex:
 
 
 _FIRST_LEARNED = IndexColumns._fields.index("appeal")  # columns from here on are learned, not part of the profile
+
+
+def _coordinates(vocabulary: Vocabulary, *, is_tag: bool) -> NDArray[np.int64]:
+    """The coordinates of tags, or of features."""
+    return np.array([place for place, term in enumerate(vocabulary.terms) if term.is_tag is is_tag], np.int64)
 
 
 def _rows(candidates: FilterColumns, features: Matrix, tags: NDArray[np.int64], reals: NDArray[np.int64]) -> IndexColumns:

@@ -108,6 +108,23 @@ class ChunkTable:
         chunk, row = np.divmod(self.home[numbers], CHUNK)
         return IndexColumns(*(np.moveaxis(column[chunk, ..., row], 0, -1) for column in self.columns))
 
+    def widened_columns(self, tags: int, features: int) -> IndexColumns:
+        """The columns with space for more tags and features, which nobody has yet; those that need none are the same arrays."""
+        wider = IndexColumns.empty(0, tags, features)
+        return IndexColumns(*(_widened(old, new.shape[1:]) for old, new in zip(self.columns, wider, strict=True)))
+
+    def copy(self, learned: Mapping[str, Array]) -> ChunkTable:
+        """The same rows, all with these values in their learned columns."""
+        other = ChunkTable(self.tags, self.features)
+        columns = zip(self.columns._fields, self.columns, strict=True)
+        other.columns = IndexColumns(
+            *(_filled(column, learned[name]) if name in learned else column.copy() for name, column in columns)
+        )
+        other.used, other.kind, other.home = self.used.copy(), self.kind.copy(), self.home.copy()
+        other.copies, other.free = self.copies.copy(), self.free.copy()
+        other.begins, other.chunks = [one.copy() for one in self.begins], [one.copy() for one in self.chunks]
+        return other
+
     def _insert(self, kind: int, rows: IndexColumns) -> None:
         begins, chunks = self.begins[kind], self.chunks[kind]
         if not chunks:
@@ -181,3 +198,17 @@ class ChunkTable:
         self.columns = IndexColumns(*(np.concatenate(pair) for pair in zip(self.columns, room, strict=True)))
         self.used, self.kind = (np.append(array, np.zeros(more, np.int32)) for array in (self.used, self.kind))
         self.free.extend(range(old + more - 1, old - 1, -1))
+
+
+def _widened(column: Array, shape: tuple[int, ...]) -> Array:
+    if column.shape[1:] == shape:
+        return column
+    wider = np.zeros((len(column), *shape), column.dtype)
+    wider[:, : column.shape[1]] = column
+    return wider
+
+
+def _filled(column: Array, value: Array) -> Array:
+    filled = np.empty_like(column)
+    filled[...] = value
+    return filled

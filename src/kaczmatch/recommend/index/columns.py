@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
+from kaczmatch.core.intrinsics import popcount
 from kaczmatch.core.vectors import Matrix, Vector
 
 CHUNK = 4096  # rows per chunk: a pass reads one memory page per column at a time, which suits hardware prefetching
@@ -108,3 +109,30 @@ def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> t
         for f in range(len(features)):
             values[j, features[f]] = c.features[chunk, f, i]
     return squared, values, appeal
+
+
+def without_terms(c: IndexColumns, tags: NDArray[np.bool_], features: NDArray[np.bool_]) -> IndexColumns:
+    """The columns without some tags and features: `tags` and `features` say which. Only the columns of profiles are new."""
+    words, reals, norms = c.tags.copy(), c.features.copy(), c.inverse_norm.copy()
+    _clear(words, reals, norms, pack_tags(tags[None])[:, 0], np.flatnonzero(features))
+    return c._replace(tags=words, features=reals, inverse_norm=norms)
+
+
+@compiled
+def _clear(tags: Array, features: Array, inverse_norm: Array, mask: Array, reals: Array) -> None:
+    for chunk in range(tags.shape[0]):
+        for i in range(CHUNK):
+            had = False
+            for w in range(tags.shape[1]):
+                had |= tags[chunk, w, i] & mask[w] != 0
+                tags[chunk, w, i] &= ~mask[w]
+            for f in reals:
+                had |= features[chunk, f, i] != 0.0
+                features[chunk, f, i] = 0.0
+            if had:
+                squared = 0.0
+                for w in range(tags.shape[1]):
+                    squared += popcount(tags[chunk, w, i])
+                for f in range(features.shape[1]):
+                    squared += np.float64(features[chunk, f, i]) ** 2
+                inverse_norm[chunk, i] = 1.0 / np.sqrt(squared) if squared > 0.0 else 0.0

@@ -48,6 +48,11 @@ class IdNumbers:
         self.version += 1
         return number
 
+    def copy(self) -> IdNumbers:
+        other = IdNumbers()
+        other._ids, other._numbers, other._free = self._ids.copy(), self._numbers.copy(), self._free.copy()
+        return other
+
     def number(self, identifier: Hashable) -> int | None:
         return self._numbers.get(identifier)
 

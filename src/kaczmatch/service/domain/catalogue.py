@@ -18,6 +18,7 @@ from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
 from kaczmatch.service.domain.store import Reader, RecordKey
 
+BUILDING, IN_USE, RETIRED = "building", "in use", "retired"  # what a `Model` can be
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 # A setting of a model beside those of its learner. A stored model without it was learned from every answer.
 FIRST_ANSWERS_ONLY: Final = "first_answers_only"

@@ -12,13 +12,21 @@ from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.store import Store
 
 
+def no_rest() -> None:
+    """Nobody is waiting."""
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """Store and rules; the clock and the source of unguessable ids are handed in, so that tests can choose them."""
+    """Store and rules; the clock and the source of unguessable ids are handed in, so that tests can choose them.
+
+    Work that grows with the population goes in small batches and calls `rest` after each, so that requests never wait long.
+    """
 
     store: Store
     config: ServiceConfig
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     catalogue: Catalogue = field(default_factory=Catalogue)
+    rest: Callable[[], None] = no_rest

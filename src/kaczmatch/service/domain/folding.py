@@ -11,8 +11,9 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
 from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.records import Decision, Event, EventKind, StoredState
+from kaczmatch.service.domain.records import ActiveVersions, Decision, Event, EventKind, StoredState
 from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.store import Reader
 
 
 @final
@@ -78,6 +79,20 @@ class ModelFold:
             session_direction=tracked.session_direction,
             stability=tracked.stability,
         )
+
+
+def models_that_learn(reader: Reader, current: ActiveVersions, user: str) -> list[int]:
+    """Whose states an event of this person changes.
+
+    The model in use, and one that a process still deals by. And one that is being built, if it has come to this person; of
+    somebody who has no event yet it knows everything.
+    """
+    models = [current.model, *([current.previous] if current.previous else [])]
+    if current.building and (
+        reader.get(StoredState, current.building, user) is not None or reader.get(StoredState, current.model, user) is None
+    ):
+        models.append(current.building)
+    return models
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Final
 
 MODELS: Final = "~models"  # which model, vocabulary and prior are active
 REFIT: Final = "~refit"  # `LastRefit`: one process fits the prior
-CHANGES: Final = "~changes"  # `LastDroppedChange`: it only rises
+CHANGES: Final = "~changes"  # `LastDroppedChange`, which only rises, and the `ServingProcess` records that hold it back
 FEED: Final = "~feed"  # the numbers of posted messages: they are in the order of their commits
 SCRUB: Final = "~scrub"  # `PendingScrub`: every work that calls `mark_for_scrubbing` names this lock
 

@@ -18,9 +18,14 @@ def packed(values: Vector) -> bytes:
     return entries.tobytes()
 
 
-def unpacked(data: bytes, dimensions: int) -> Vector:
-    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
+def unpacked(data: bytes, dimensions: int, *, later_ones: bool = False) -> Vector:
+    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks.
+
+    With `later_ones`, the vector may have terms beyond these, which are left out.
+    """
     entries = np.frombuffer(data, _ENTRY)
+    if later_ones:
+        entries = entries[entries["place"] < dimensions]
     if len(entries) and int(entries["place"].max()) >= dimensions:
         raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     values = np.zeros(dimensions)

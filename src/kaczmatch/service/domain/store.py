@@ -42,12 +42,20 @@ class Reader(Protocol):
         """Those there are, by key."""
 
     def find(
-        self, kind: type[R], *, after: Sequence[Any] = (), newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[R],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        skip: int = 0,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[R]:
         """Records whose fields equal `equal`, in the order of `kind.listed_by()`, or in the opposite order with `newest`.
 
         People are in the order in which they were first written about. `after` are values of the first fields of that order, or
-        of all: only records beyond them are found. A person among them may have been erased since: none is left out then.
+        of all: only records beyond them are found. A person among them may have been erased since: none is left out then. The
+        first `skip` of what is found are passed over, and not loaded.
         """
 
     def count(self, kind: type[R], **equal: Any) -> int:
@@ -65,6 +73,12 @@ class Transaction(Reader, Protocol):
 
     def drop(self, kind: type[Record], *key: Any) -> None:
         """Delete a record; it need not exist. Lines of a log are deleted only when they are old or their person is erased."""
+
+    def drop_through(self, kind: type[Record], *last: Any) -> None:
+        """Delete all records up to a place in the order of `kind.listed_by()`, and the one there, in one statement.
+
+        `last` are values of the first fields of that order, or of all. A work that does so reads nothing of that kind afterwards.
+        """
 
 
 class Store(Protocol):

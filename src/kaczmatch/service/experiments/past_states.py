@@ -27,7 +27,7 @@ class PastStates:
         self._tracked: dict[str, TrackedState] = {}
         self._answered: dict[str, AnsweredPeople] = defaultdict(AnsweredPeople)
         self._changed: set[str] = set()
-        self._people = IndexedStates(vocabulary, fold.learner, fold.prior, config.schema)
+        self._people = IndexedStates.of(vocabulary, fold.learner, fold.prior, config.schema)
         self.recommender = self._people.recommender(policy, cooldown=config.cooldown, repeats=config.repeats)
 
     def add_people(self, people: Iterable[Person]) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, final
 
@@ -78,14 +78,13 @@ class Profiles:
                 charge(transaction, user, EDITS, self.context.config.edits, now)
             if by_user and known is not None:
                 charge(transaction, user, CHANGES, self.context.config.changes, now)
+            if limited:  # an import is no sign of the person
+                person = replace(person, seen=_day(now))
             _save(transaction, self.context, person)
             if changed:
                 transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
             if known is None:
                 transaction.put(PersonCounters(user=user))
-                if current.building:  # which may have come past this name already
-                    fold = self.context.catalogue.fold(transaction, current.building)
-                    transaction.put(fold.encode(user, fold.start()))
             return person
 
         about_user = [(kind, (user,)) for kind in (Person, PersonCounters, HeldPerson, PendingErasure)]
@@ -140,9 +139,9 @@ def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) ->
     context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (PersonCounters, (user,))]).result()
 
 
-def being_erased(reader: Reader) -> list[str]:
+def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
     """Who was erased, and of whom there are still traces."""
-    return [erasure.user for erasure in reader.find(PendingErasure)]
+    return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
 
 
 def _was_seen(transaction: Transaction, person: Person) -> bool:
@@ -153,9 +152,15 @@ def _was_seen(transaction: Transaction, person: Person) -> bool:
 
 def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
-    after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
+    now = context.clock()
+    seen = person.seen if paused else _day(now)
+    after = replace(person, paused=paused, version=person.version + 1, changed=now, seen=seen)
     _save(transaction, context, after)
     return after
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 def _save(transaction: Transaction, context: Context, person: Person) -> None:
@@ -195,8 +200,9 @@ def new_person(
         paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
+        seen=_day(now) if known is None else known.seen,
     )
-    profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
+    profile, today = profile_of(person, vocabulary, schema), _day(now)
     if about.born is None and schema.age_required:
         raise InvalidInput("born", "is missing; one must say when one was born to take part here")
     if about.born is not None and age_on(about.born, today) > MAX_AGE:
@@ -229,8 +235,8 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
-    """Tags and features as a vector; retired names count no more."""
-    features = sparse.unpacked(person.features, vocabulary.dimensions)
+    """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
+    features = sparse.unpacked(person.features, vocabulary.dimensions, later_ones=True)
     features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
     return features
 

@@ -1,69 +1,61 @@
 """What one process keeps in memory to deal decks from: the candidate index, states, exposure. It follows the store.
 
-Everything here can be read again from the store at any time; a deck checks who may be shown in the store once more.
+Everything here can be read again from the store at any time; a deck checks who may be shown in the store once more. No request
+waits for it: a wider vocabulary is prepared beside and swapped in, and so is another model, a few people at a time.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import final
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import TypeVar, final
 
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
-from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.locks import CHANGES
+from kaczmatch.service.domain.log_follower import LogFollower
 from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
     Event,
-    Impression,
     LogRecord,
     Person,
     PersonCounters,
+    ServingProcess,
     StoredState,
 )
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.recent_exposure import recent_exposure
 
-_AT_ONCE = 1_000
-_FURTHEST = 50_000  # lines at a time; what is missing further back is not waited for: a restored log goes on a million later
-_GIVEN_UP = timedelta(seconds=10)  # a number that has not come by then belongs to a commit that never was
+P = TypeVar("P")
+
+_AT_ONCE = 1_000  # while nobody waits
+_BESIDE = 100  # people at a time, while requests are served
+_PER_TURN = 2_000  # people whom one turn brings to another model or vocabulary
+_SIGN_OF_LIFE = timedelta(seconds=30)
 
 
 @final
-@dataclass(slots=True)
-class _LogFollower:
-    """How far a log has been read. Numbers are given before commits, so one may turn up after a later one: it is waited for."""
+@dataclass(slots=True, eq=False)
+class _Generation:
+    """The people of the index as one model sees them. A second one is built beside the first when the model changes."""
 
-    kind: type[Change] | type[Event]
-    read_to: int = 0
-    missing: dict[int, datetime] | None = None
-
-    @property
-    def next(self) -> int:
-        """The first number that has not come."""
-        return min(self.missing or (), default=self.read_to + 1)
-
-    def new(self, reader: Reader, now: datetime) -> list[Change | Event]:
-        missing = self.missing or {}
-        lines: list[Change | Event] = [*reader.find(self.kind, after=(self.next - 1,), limit=_FURTHEST)]
-        fresh = [line for line in lines if line.number > self.read_to or line.number in missing]
-        seen = {line.number for line in lines}
-        highest = max((line.number for line in fresh), default=self.read_to)
-        since = dict.fromkeys(range(max(self.read_to, highest - _FURTHEST) + 1, highest + 1), now) | missing
-        self.missing = {number: at for number, at in since.items() if number not in seen and now - at < _GIVEN_UP}
-        self.read_to = max(highest, self.read_to)
-        return fresh
+    model: int
+    people: IndexedStates
+    recommender: Recommender
+    reached: str = ""  # whose states have been loaded, in the order of identifiers
 
 
 @final
@@ -72,56 +64,56 @@ class ServingIndex:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self._changes, self._events = _LogFollower(Change), _LogFollower(Event)
+        self._changes, self._events = LogFollower(Change), LogFollower(Event)
         self._following = threading.Lock()
+        self._process = ServingProcess(id=context.new_id(), seen=context.clock(), changes_read=0, model=0)
         self._on_erasure: list[Callable[[], object]] = []
-        self._people: IndexedStates
+        self._day: date  # up to which people who are away were taken out
+        self._model = 0  # that decks are dealt by, or will be once everybody is loaded
+        self._outgrown: list[Hashable] = []  # whose states are still to be grown to the vocabulary
+        self._generation: _Generation
+        self._next: _Generation | None = None
         self.exposure: Exposure
-        self._served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
+        self.served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
     @property
     def current(self) -> ActiveVersions:
-        return self._served[0]
+        return self.served[0]
 
     @property
     def recommender(self) -> Recommender:
-        return self._served[1]
+        return self.served[1]
 
     def load(self) -> None:
         """Everybody, from the store."""
-        with self._following, self.context.store.read() as reader:
-            self._load(reader)
-
-    def _load(self, reader: Reader) -> None:
-        for trail in (self._changes, self._events):
-            last: list[LogRecord] = [*reader.find(trail.kind, newest=True, limit=1)]
-            trail.read_to = max(0, last[0].number - _AT_ONCE) if last else 0  # some before it may not be committed yet
-            trail.missing = None
-        self._changes.read_to = max(self._changes.read_to, last_dropped_change(reader))
-        self.exposure = Exposure(cap=self.context.config.exposure_cap)
-        self._rebuild(reader)
-        self._load_exposure(reader)
+        with self._following:
+            self._load()
 
     def follow(self) -> int:
         """Load what has changed in the store since the last call. Returns how many people that concerned."""
-        with self._following, self.context.store.read() as reader:
-            now = self.context.clock()
-            if last_dropped_change(reader) >= self._changes.next:  # before they were read: this process was away for too long
-                self._load(reader)
+        with self._following:
+            with self.context.store.read() as reader:
+                now = self.context.clock()
+                away = last_dropped_change(reader) >= self._changes.next  # for so long that changes were dropped unread
+                changed = set() if away else {line.user for line in self._changes.new(reader, now)}
+                events = [] if away else [line for line in self._events.new(reader, now) if isinstance(line, Event)]
+                current = self.context.catalogue.current(reader)
+                if not away:
+                    self._adopt(reader, current)
+                    self.remove(newly_away(reader, self.context, self._day))
+                    self._day = today(self.context)
+            if away:
+                self._load()
                 self.erased(())
                 return len(self)
-            changed = {line.user for line in self._changes.new(reader, now)}
-            events = [line for line in self._events.new(reader, now) if isinstance(line, Event)]
             swiped = {event.user for event in events} - changed
             judged = {event.candidate for event in events if event.candidate is not None} - changed
-            if not self._serves(self.context.catalogue.current(reader)):
-                self._rebuild(reader)
-                self.erased([user for user in changed if user not in self.recommender.index])
-            else:
-                self._update_people(reader, sorted(changed))
-                fold = self.context.catalogue.fold(reader, self.current.model)
-                self._update_states(reader, sorted(swiped), fold, self._people)
-                self._update_appeal(reader, sorted(judged), self.recommender.index)
+            self._update_people(sorted(changed))
+            self._update_states(sorted(swiped))
+            self._update_appeal(sorted(judged))
+            self._grow_some()
+            self._build_some()
+            self._give_sign_of_life()
             return len(changed | swiped | judged)
 
     def unread_changes(self, reader: Reader) -> int:
@@ -129,17 +121,15 @@ class ServingIndex:
         newest = reader.find(Change, newest=True, limit=1)
         return max(0, newest[0].number - self._changes.read_to) if newest else 0
 
-    def serving(self, current: ActiveVersions) -> Recommender | None:
-        """The recommender for these versions. It follows first if they are new; None: they are out of date already."""
-        if not self._serves(current):
-            self.follow()
-        served, recommender = self._served
-        return recommender if _same_versions(served, current) else None
+    def close(self) -> None:
+        """Nothing is kept for this process any more."""
+        self.context.store.write(lambda tx: tx.drop(ServingProcess, self._process.id), locks=[CHANGES]).result()
 
     def remove(self, people: Iterable[str]) -> None:
         """Take people out at once, without waiting for the next `follow`."""
         for user in people:
-            self._people.forget(user)
+            for generation in self._generations():
+                generation.people.forget(user)
             self.exposure.forget(user)
 
     def when_erased(self, act: Callable[[], object]) -> None:
@@ -152,74 +142,151 @@ class ServingIndex:
         for act in self._on_erasure:
             act()
 
-    def _serves(self, current: ActiveVersions) -> bool:
-        return _same_versions(self.current, current)
-
     def __len__(self) -> int:
         return len(self.recommender.index)
 
-    def _rebuild(self, reader: Reader) -> None:
-        """A new index for another model or vocabulary; when it is complete it takes the place of the old one."""
-        context, rules = self.context, self.context.config
-        current = context.catalogue.current(reader)
-        fold = context.catalogue.fold(reader, current.model)
-        vocabulary = context.catalogue.vocabulary(reader, current.vocabulary)
-        people = IndexedStates(vocabulary, fold.learner, fold.prior, rules.schema)
-        recommender = people.recommender(rules.policy, cooldown=rules.cooldown, repeats=rules.repeats)
-        last: tuple[str, ...] = ()
-        while page := reader.find(Person, paused=False, after=last, limit=_AT_ONCE):
-            self._add(reader, without_full(reader, page, rules.schema), fold, people)
+    def _generations(self) -> list[_Generation]:
+        return [self._generation, *([] if self._next is None else [self._next])]
+
+    def _load(self) -> None:
+        """Page by page, each as of its own moment: what changes meanwhile is in the logs, and is followed afterwards."""
+        self._day = today(self.context)
+        current, self._process, events_read = self.context.store.write(self._register, locks=[CHANGES]).result()
+        for trail, read_to in ((self._changes, self._process.changes_read), (self._events, events_read)):
+            trail.read_to, trail.missing = read_to, None
+        self._model = current.model
+        with self.context.store.read() as reader:
+            fold = self.context.catalogue.fold(reader, current.model)
+            vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
+        people = IndexedStates.of(vocabulary, fold.learner, fold.prior, self.context.config.schema)
+        new, last = self._generation_of(current.model, people), tuple[str, ...]()
+        while True:
+            with self.context.store.read() as reader:
+                page = reader.find(Person, paused=False, after=last, limit=_AT_ONCE)
+                self._add(reader, in_decks(reader, page, self.context), new)
+            if not page:
+                break
             last = (page[-1].id,)
-        self._served, self._people = (current, recommender), people
+            self._give_sign_of_life()
+        exposure = recent_exposure(self.context, people.index)
+        self.exposure, self._generation, self._next, self._outgrown = exposure, new, None, []
+        self.served = (current, new.recommender)
 
-    def _update_people(self, reader: Reader, people: Sequence[str]) -> None:
-        fold = self.context.catalogue.fold(reader, self.current.model)
+    def _register(self, transaction: Transaction) -> tuple[ActiveVersions, ServingProcess, int]:
+        """From here on, changes are kept for this process. Returns the number to follow events from, too."""
+        current = self.context.catalogue.current(transaction)
+        dropped, last = last_dropped_change(transaction), []
+        for trail in (self._changes, self._events):
+            newest: list[LogRecord] = [*transaction.find(trail.kind, newest=True, limit=1)]
+            last.append(max(0, newest[0].number - _AT_ONCE) if newest else 0)  # some before it may not be committed yet
+        changes, events = max(last[0], dropped), last[1]
+        process = replace(self._process, seen=self.context.clock(), changes_read=changes, model=current.model)
+        transaction.put(process)
+        return current, process, events
+
+    def _give_sign_of_life(self) -> None:
+        """Say how far this process has come. If the store cannot take it now, the next turn says it."""
+        now, said = self.context.clock(), self._process
+        if timedelta(0) <= now - said.seen < _SIGN_OF_LIFE and said.model == self._model:
+            return
+        process = replace(said, seen=now, changes_read=self._changes.next - 1, model=self._model)
+        with suppress(StoreUnavailable):
+            self.context.store.write(lambda tx: tx.put(process), locks=[CHANGES]).result()
+            self._process = process
+
+    def _adopt(self, reader: Reader, current: ActiveVersions) -> None:
+        """Widen what is there for a new vocabulary. Begin another generation for a new model."""
+        catalogue, served = self.context.catalogue, self.current
+        if current.vocabulary != served.vocabulary:
+            vocabulary = catalogue.vocabulary(reader, current.vocabulary)
+            for generation in self._generations():
+                generation.people.set_vocabulary(vocabulary)
+            self.served = (replace(served, vocabulary=current.vocabulary), self.recommender)
+            self._outgrown = self._generation.people.outgrown()
+        if current.model == served.model:
+            self._next = None
+        elif self._next is None or self._next.model != current.model:
+            fold = catalogue.fold(reader, current.model)
+            self._next = self._generation_of(current.model, self._generation.people.relearned(fold.learner, fold.prior))
+
+    def _generation_of(self, model: int, people: IndexedStates) -> _Generation:
+        config = self.context.config
+        return _Generation(model, people, people.recommender(config.policy, cooldown=config.cooldown, repeats=config.repeats))
+
+    def _grow_some(self) -> None:
+        """States over fewer terms than the vocabulary has: decks that need one grow it, and the others grow here."""
+        some, self._outgrown = self._outgrown[:_PER_TURN], self._outgrown[_PER_TURN:]
+        for part in _in_parts(some):
+            self._generation.people.grow(part)
+            self.context.rest()
+
+    def _build_some(self) -> None:
+        """Load the states of some more people under the next model. When all are there, decks are dealt by it."""
+        new = self._next
+        if new is None:
+            return
+        for _ in range(_PER_TURN // _BESIDE):
+            with self.context.store.read() as reader:
+                page = reader.find(StoredState, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
+                self._learn(reader, page, new)
+            if len(page) < _BESIDE:
+                self._generation, self._next, self._model = new, None, new.model
+                self.served = (replace(self.current, model=new.model), new.recommender)
+                self._outgrown = new.people.outgrown()
+                return
+            new.reached = page[-1].user
+            self.context.rest()
+
+    def _update_people(self, people: Sequence[str]) -> None:
         for some in _in_parts(people):
-            found = reader.many(Person, [(user,) for user in some])
-            unpaused = [person for person in found.values() if not person.paused]
-            here = without_full(reader, unpaused, self.context.config.schema)
-            self.remove(set(some) - {person.id for person in here})
-            if len(found) < len(some):
-                self.erased(set(some) - {person.id for person in found.values()})
-            self._add(reader, here, fold, self._people)
+            with self.context.store.read() as reader:
+                found = reader.many(Person, [(user,) for user in some])
+                here = in_decks(reader, found.values(), self.context)
+                self.remove(set(some) - {person.id for person in here})
+                if len(found) < len(some):
+                    self.erased(set(some) - {person.id for person in found.values()})
+                for generation in self._generations():
+                    self._add(reader, here, generation)
+            self.context.rest()
 
-    def _add(self, reader: Reader, new: Sequence[Person], fold: ModelFold, people: IndexedStates) -> None:
-        index, schema, ids = people.index, self.context.config.schema, [person.id for person in new]
-        index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
-        self._update_states(reader, ids, fold, people)
-        self._update_appeal(reader, ids, index)
-
-    def _update_states(self, reader: Reader, users: Sequence[str], fold: ModelFold, people: IndexedStates) -> None:
+    def _update_states(self, users: Sequence[str]) -> None:
         """Load the states of people again."""
         for some in _in_parts(users):
-            stored = reader.many(StoredState, [(fold.model, user) for user in some])
-            people.learn({user: fold.decode(one).state for (_, user), one in stored.items() if user in people.index})
+            with self.context.store.read() as reader:
+                for generation in self._generations():
+                    self._learn(reader, self._states(reader, some, generation), generation)
+            self.context.rest()
 
-    def _update_appeal(self, reader: Reader, people: Sequence[str], index: CandidateIndex) -> None:
+    def _update_appeal(self, people: Sequence[str]) -> None:
         """Load the appeal of people again."""
-        now, how = self.context.clock(), self.context.config.appeal
         for some in _in_parts(people):
-            counters = reader.many(PersonCounters, [(user,) for user in some])
-            index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
+            with self.context.store.read() as reader:
+                for generation in self._generations():
+                    self._set_appeal(reader, some, generation)
+            self.context.rest()
 
-    def _load_exposure(self, reader: Reader) -> None:
-        """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
-        since = self.context.clock() - timedelta(days=14)
-        after: tuple[object, ...] = (since,)
-        while page := reader.find(Impression, after=after, limit=_AT_ONCE):
-            for card in page:
-                if card.candidate in self.recommender.index:
-                    self.exposure.record([card.candidate], card.at)
-            after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
+    def _add(self, reader: Reader, new: Sequence[Person], generation: _Generation) -> None:
+        index, schema, ids = generation.people.index, self.context.config.schema, [person.id for person in new]
+        index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
+        self._learn(reader, self._states(reader, ids, generation), generation)
+        self._set_appeal(reader, ids, generation)
 
+    def _states(self, reader: Reader, users: Sequence[str], generation: _Generation) -> Collection[StoredState]:
+        return reader.many(StoredState, [(generation.model, user) for user in users]).values()
 
-def _same_versions(one: ActiveVersions, other: ActiveVersions) -> bool:
-    return (one.model, one.vocabulary) == (other.model, other.vocabulary)
+    def _learn(self, reader: Reader, states: Collection[StoredState], generation: _Generation) -> None:
+        fold, people = self.context.catalogue.fold(reader, generation.model), generation.people
+        people.learn({one.user: fold.decode(one).state for one in states if one.user in people.index})
+
+    def _set_appeal(self, reader: Reader, people: Sequence[str], generation: _Generation) -> None:
+        now, how = self.context.clock(), self.context.config.appeal
+        counters = reader.many(PersonCounters, [(user,) for user in people])
+        generation.people.index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:
     return state if state.dimensions == vocabulary.dimensions else fold.learner.grow(state, vocabulary.dimensions)
 
 
-def _in_parts(people: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (people[first : first + _AT_ONCE] for first in range(0, len(people), _AT_ONCE))
+def _in_parts(people: Sequence[P]) -> Iterator[Sequence[P]]:
+    return (people[first : first + _BESIDE] for first in range(0, len(people), _BESIDE))

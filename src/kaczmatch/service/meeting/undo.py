@@ -10,6 +10,7 @@ from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
 from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
     ActiveVersions,
@@ -21,7 +22,6 @@ from kaczmatch.service.domain.records import (
     LatestDecision,
     MatchSide,
     PersonCounters,
-    StoredState,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
@@ -134,8 +134,8 @@ class Undo:
 
 
 def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
-    """The states of a person anew from their events: of the model in use, and of one being built that has come to them."""
-    for model in (current.model, current.building):
-        if model == current.model or (model and transaction.get(StoredState, model, user) is not None):
-            fold = context.catalogue.fold(transaction, model)
-            transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))
+    """The states of a person anew from their events, of every model that learns."""
+    known = with_features(transaction, events)
+    for model in models_that_learn(transaction, current, user):
+        fold = context.catalogue.fold(transaction, model)
+        transaction.put(fold.encode(user, fold.replay(known)))

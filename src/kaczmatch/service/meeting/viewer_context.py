@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import Answers
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to
@@ -18,7 +19,8 @@ from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import counters_of, profile_of
+from kaczmatch.service.meeting.presence import in_decks
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 MOST_ADMIRERS: Final = 1_000
@@ -27,7 +29,7 @@ MOST_ADMIRERS: Final = 1_000
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewerState:
-    """A viewer and what was learned about them, under the model and the vocabulary in use."""
+    """A viewer and what was learned about them, under one model and vocabulary."""
 
     person: Person
     versions: ActiveVersions
@@ -48,12 +50,15 @@ class ViewerContext:
     admirers: tuple[str, ...]
 
 
-def load_viewer_state(reader: Reader, context: Context, user: str) -> ViewerState:
-    """Read and decode the state of a person, once for all that a request needs it for."""
+def load_viewer_state(reader: Reader, context: Context, user: str, served: ActiveVersions | None = None) -> ViewerState:
+    """Read and decode the state of a person, once for all that a request needs it for.
+
+    Decks are dealt by the versions that this process has `served` so far; everything else goes by those in use.
+    """
     person = reader.get(Person, user)
     if person is None:
         raise nobody(user)
-    versions = context.catalogue.current(reader)
+    versions = served or context.catalogue.current(reader)
     fold, vocabulary = context.catalogue.fold(reader, versions.model), context.catalogue.vocabulary(reader, versions.vocabulary)
     tracked = fold.decode(reader.get(StoredState, versions.model, user))
     return ViewerState(person, versions, vocabulary, fold, tracked, grown_state(fold, tracked.state, vocabulary))
@@ -84,3 +89,13 @@ def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:
         + [block.other for block in reader.find(Block, user=user)]
         + [block.user for block in reader.find(Block, other=user)]
     )
+
+
+def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
+    """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
+    there, schema = in_decks(reader, reader.many(Person, [(other,) for other in ids]).values(), context), context.config.schema
+    if not there:
+        return {}
+    profile = profile_of(known.person, known.vocabulary, schema)
+    passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
+    return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}

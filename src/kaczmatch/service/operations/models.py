@@ -1,10 +1,9 @@
-"""Which model learns: the first one; another learner or prior, built beside it from the log; and the vocabulary."""
+"""Which model learns first, the prior that people start from, and the vocabulary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -16,7 +15,7 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.samplers.contract import BeliefSampler
-from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, model_learner, model_record, neutral_prior, terms_json
+from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY, IN_USE, model_learner, model_record, neutral_prior, terms_json
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
@@ -27,23 +26,19 @@ from kaczmatch.service.domain.records import (
     ActiveVersions,
     Decision,
     Event,
-    Model,
-    Person,
-    PersonCounters,
     StoredPrior,
     StoredState,
     StoredVocabulary,
 )
-from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.domain.vocabulary_change import change_vocabulary
 
-BUILDING, IN_USE, RETIRED = "building", "in use", "retired"
-_AT_ONCE = 500
+_AT_ONCE = 20  # people
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
 _MOST_FITTED = 2_000  # people; a mean over more is hardly better
 _MOST_SWIPES = 200  # of each: that says what they like
+_MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
 
 
 def check_learner(rule: Learner, config: ServiceConfig) -> None:
@@ -95,11 +90,8 @@ class Models:
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-            swiped = sorted(counters.user for counters in reader.find(PersonCounters) if counters.swipes)
-            sample = swiped[:: -(-len(swiped) // _MOST_FITTED) or 1]  # spread over all
-            once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
-            logs = (swipes_learned_from(reader.find(Event, user=user), first_answers_only=once) for user in sample)
-            found = [with_features(reader, swipes[-_MOST_SWIPES:]) for swipes in logs]
+        once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
+        found = [history for some in self._samples(current.model, once) for history in some]
         histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
         swipes = [(place, event) for place, events in enumerate(histories) for event in events]
         if len(histories) < _ENOUGH_PEOPLE:
@@ -113,103 +105,23 @@ class Models:
         rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
-    def relearn(
-        self,
-        slug: str,
-        settings: Mapping[str, Any],
-        prior: Prior,
-        on_progress: Callable[[int, int], None] | None = None,
-        *,
-        refit: bool = False,
-    ) -> int:
-        """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
-
-        Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
-        """
-
-        check_learner(model_learner(slug, settings), self.context.config)
-
-        def begin(transaction: Transaction) -> int:
-            current = self.context.catalogue.current(transaction)
-            if current.building:
-                raise Conflict(f"model {current.building} is being built already")
-            number = max(model.id for model in transaction.find(Model)) + 1
-            now = self.context.clock()
-            transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(replace(model_record(number, slug, settings, prior, BUILDING, now), refit=refit))
-            transaction.put(replace(current, building=number))
-            return number
-
-        number = self.context.store.write(begin, locks=[MODELS]).result()
-        self._build(number, on_progress)
-        return number
-
-    def resume_relearning(self, on_progress: Callable[[int, int], None] | None = None) -> int:
-        """Finish a relearning that was interrupted. Returns its model, or 0 if there was none."""
+    def _samples(self, model: int, first_answers_only: bool) -> Iterator[list[list[Event]]]:
+        """The last swipes of people who have swiped, spread over all of them, a few people at a time."""
         with self.context.store.read() as reader:
-            building = self.context.catalogue.current(reader).building
-        if building:
-            self._build(building, on_progress)
-        return building
-
-    def _build(self, number: int, on_progress: Callable[[int, int], None] | None) -> None:
-        while self._fold_everybody(number, on_progress):
-            pass  # who has come meanwhile
-        self.context.store.write(lambda tx: self._switch(tx, number), locks=[MODELS]).result()
-        self._drop_retired_states()
-
-    def _fold_everybody(self, number: int, on_progress: Callable[[int, int], None] | None) -> int:
-        """Fold the events of everybody who has no state under a model yet. Returns how many there were."""
-        last: tuple[str, ...] = ()
-        done = taught = 0
-        with self.context.store.read() as reader:
-            total = reader.count(Person)
+            apart = max(1, -(-reader.count(StoredState, model=model) // _MOST_FITTED))
+        last, skip = "", 0
         while True:
+            some = []
             with self.context.store.read() as reader:
-                page = [person.id for person in reader.find(Person, after=last, limit=_AT_ONCE)]
-                known = reader.many(StoredState, [(number, user) for user in page])
-            if not page:
-                return taught
-            for user in page:
-                if (number, user) not in known:
-                    self.context.store.write(partial(self._fold_one, number=number, user=user), locks=[user]).result()
-            last, done, taught = (page[-1],), done + len(page), taught + len(page) - len(known)
-            if on_progress is not None:
-                on_progress(done, total)
-
-    def _fold_one(self, transaction: Transaction, number: int, user: str) -> None:
-        if transaction.get(Person, user) is None:
-            return
-        events = transaction.find(Event, user=user)
-        self.context.catalogue.current(transaction)
-        fold = self.context.catalogue.fold(transaction, number)
-        transaction.put(fold.encode(user, fold.replay(with_features(transaction, events))))
-
-    def _switch(self, transaction: Transaction, number: int) -> None:
-        """All processes use the new model from their next look on."""
-        current = self.context.catalogue.current(transaction)
-        if current.building != number:
-            return  # another process was at it too, and faster
-        retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
-        if retired is not None:
-            transaction.put(replace(retired, status=RETIRED))
-        if used is not None:
-            transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
-        transaction.put(replace(current, model=number, building=0))
-
-    def _drop_retired_states(self) -> None:
-        """Drop the states of models that are not used any more."""
-        with self.context.store.read() as reader:
-            retired = [model.id for model in reader.find(Model) if model.status == RETIRED]
-        for number in retired:
-            while True:
-                with self.context.store.read() as reader:
-                    page = reader.find(StoredState, model=number, limit=_AT_ONCE)
-                if not page:
-                    break
-
-                def work(transaction: Transaction, page: list[StoredState] = page) -> None:
-                    for one in page:
-                        transaction.drop(StoredState, *one.identity())
-
-                self.context.store.write(work).result()
+                for _ in range(_AT_ONCE):
+                    found = reader.find(StoredState, model=model, after=(model, last), skip=skip, limit=1)
+                    if not found:
+                        break
+                    last, skip = found[0].user, apart - 1
+                    events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)[::-1]
+                    swipes = swipes_learned_from(events, first_answers_only=first_answers_only)
+                    some.append(with_features(reader, swipes[-_MOST_SWIPES:]))
+            yield some
+            if len(some) < _AT_ONCE:
+                return
+            self.context.rest()

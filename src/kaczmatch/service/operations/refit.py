@@ -10,9 +10,10 @@ from typing import final
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
-from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, PersonCounters
+from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, StoredState
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 
 
 @final
@@ -30,11 +31,10 @@ class Refit:
         if model is None:
             return None
         settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
-        models = Models(self.context)
-        prior = models.fit_prior(model.learner, settings)
+        prior = Models(self.context).fit_prior(model.learner, settings)
         if prior is None or prior.version == model.prior:
             return None
-        models.relearn(model.learner, settings, prior, refit=True)
+        Relearning(self.context).relearn(model.learner, settings, prior, refit=True)
         return prior.version
 
     def run_if_due(self, *, every: timedelta, min_people: int) -> str | None:
@@ -48,9 +48,9 @@ class Refit:
             return True
 
         with self.context.store.read() as reader:
-            building = self.context.catalogue.current(reader).building
-            # People are counted only while a refit is due: once there are enough of them, it soon is not any more.
-            wanted = not building and self._is_due(reader, every) and people_who_swiped(reader) >= min_people
+            current = self.context.catalogue.current(reader)
+            due = not current.building and self._is_due(reader, every)
+            wanted = due and have_swiped(reader, current.model, min_people)
         return self.run() if wanted and self.context.store.write(claim, locks=[REFIT]).result() else None
 
     def _is_due(self, reader: Reader, every: timedelta) -> bool:
@@ -58,6 +58,6 @@ class Refit:
         return last is None or self.context.clock() - last.at >= every
 
 
-def people_who_swiped(reader: Reader) -> int:
-    """How many people have liked or passed on somebody. The store counts; no record is loaded."""
-    return reader.count(PersonCounters) - reader.count(PersonCounters, swipes=0)
+def have_swiped(reader: Reader, model: int, people: int) -> bool:
+    """Whether so many people have swiped: whoever has, has a state. The store passes over all of them but one."""
+    return people < 1 or bool(reader.find(StoredState, model=model, skip=people - 1, limit=1))

@@ -49,9 +49,9 @@ class OperatorActions:
                 TimelineEntry(at=one.at, kind="matched", other=one.other)
                 for one in reader.find(MatchSide, user=user, newest=True, limit=limit)
             ]
-            made, received = ({"user": user}, "reported", "other"), ({"other": user}, "was reported by", "user")
-            for equal, kind, other in (made, received):
-                found = reader.find(AbuseReport, newest=True, limit=limit, **equal)
+            made = reader.find(AbuseReport, newest=True, limit=limit, user=user)
+            received = reader.find(AbuseReport, newest=True, limit=limit, other=user)
+            for found, kind, other in ((made, "reported", "other"), (received, "was reported by", "user")):
                 entries += [TimelineEntry(at=one.at, kind=kind, other=getattr(one, other), detail=one.reason) for one in found]
             entries += self._model_changes(reader, person)
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)

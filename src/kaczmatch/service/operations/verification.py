@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
+from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import being_erased
@@ -49,7 +51,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                 log = reader.find(Event, user=person.id)
                 events += len(log)
                 stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, fold.replay(with_features(reader, log)))
+                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(with_features(reader, log))))
                 if stored == replayed or (stored is None and not log):
                     identical += 1
                 elif stored is not None and _alike(stored, replayed):
@@ -69,6 +71,14 @@ def _nobodys(reader: Reader, seen: Mapping[type[Record], int]) -> list[str]:
     """Records of people who are not there."""
     more = {kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)}
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]
+
+
+def _grown_like(stored: StoredState | None, fold: ModelFold, replayed: TrackedState) -> TrackedState:
+    """A stored state may have been rewritten over more terms since its last event."""
+    terms = 0 if stored is None else EncodedState.read(stored.state).dimensions
+    if terms <= replayed.state.dimensions:
+        return replayed
+    return replace(replayed, state=fold.learner.grow(replayed.state, terms))
 
 
 def _alike(stored: StoredState, replayed: StoredState) -> bool:

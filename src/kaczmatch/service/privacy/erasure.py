@@ -69,6 +69,7 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
 )
+_AT_ONCE = 100
 _LATER = {
     (FeatureSnapshot, "user"),  # which others' events name as long as they are there
     (Event, "candidate"),
@@ -101,8 +102,8 @@ class Erasure:
     def resume(self) -> int:
         """Finish erasures that were interrupted, and scrub if it is time."""
         with self.context.store.read() as reader:
-            jobs = being_erased(reader)
-            told = [one.user for one in reader.find(ErasedId)]
+            jobs = being_erased(reader, limit=_AT_ONCE)
+            told = [one.user for one in reader.find(ErasedId, limit=_AT_ONCE)]
         for user in jobs:
             self._clean(user)
         for user in told:

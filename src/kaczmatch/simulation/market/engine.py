@@ -96,7 +96,7 @@ class _Market:
     def __init__(self, town: Town, pace: Pace, shared: MarketSettings) -> None:
         self.town, self.pace, self.shared = town, pace, shared
         self.fold = EventFold(shared.learner, neutral_prior(shared.learner, town.vocabulary.dimensions))
-        self.people = IndexedStates(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
+        self.people = IndexedStates.of(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
         self.people.index.upsert(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
         self.appeal = AppealModel().tracker()

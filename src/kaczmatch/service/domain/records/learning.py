@@ -54,6 +54,11 @@ class Event(LogRecord):
     undoes: str | None = None  # the id of a swipe
     imported: bool = False
 
+    @property
+    def outside_deck(self) -> bool:
+        """Whether it is a swipe on somebody whom the app found itself."""
+        return self.kind == EventKind.SWIPED and self.deck is None and not self.imported
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +126,26 @@ class Model(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GrownStates(SingletonRecord):
+    """Every stored state of a model has at least so many dimensions: older ones were rewritten after the vocabulary grew."""
+
+    table = "grown_states"
+
+    model: int
+    dimensions: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveVersions(SingletonRecord):
-    """What is in use: a model, the one that is being built (0: none), and the version of the vocabulary."""
+    """What is in use: a model, the one that is being built (0: none), and the version of the vocabulary.
+
+    `previous` is the model that some process still deals by (0: none): it goes on learning until none does.
+    """
 
     table = "active_versions"
 
     model: int
     building: int
     vocabulary: int
+    previous: int = 0

@@ -35,6 +35,20 @@ class LastDroppedChange(SingletonRecord):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServingProcess(Record):
+    """A process that deals decks. What it has not read yet is kept for it, as long as it gives signs of life."""
+
+    table = "serving_processes"
+    key = ("id",)
+
+    id: str
+    seen: datetime  # the last sign of life
+    changes_read: int  # it needs no change up to this number
+    model: int  # that it deals by
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLease(Record):
     """The right of one process to do a job, until a time."""
 

@@ -41,6 +41,7 @@ def upgrade() -> None:
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("building", sa.BigInteger(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
+        sa.Column("previous", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -64,6 +65,7 @@ def upgrade() -> None:
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("reported", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
         sqlite_with_rowid=False,
     )
@@ -103,7 +105,7 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("eligible", sa.BigInteger(), nullable=False),
-        sa.Column("min_propensity", sa.Double(), nullable=False),
+        sa.Column("min_propensity", sa.Double(), nullable=True),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("experiment", TEXT, nullable=False),
         sa.Column("arm", TEXT, nullable=False),
@@ -186,6 +188,14 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "grown_states",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("dimensions", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "held_people",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("actor", TEXT, nullable=False),
@@ -206,7 +216,7 @@ def upgrade() -> None:
         sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
-        sa.Column("propensity", sa.Double(), nullable=False),
+        sa.Column("propensity", sa.Double(), nullable=True),
         sa.Column("score", sa.Double(), nullable=False),
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("swipe", TEXT, nullable=True),
@@ -365,6 +375,7 @@ def upgrade() -> None:
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
+        sa.Column("seen", TEXT, nullable=False),
         sa.Column("capacity", sa.BigInteger(), nullable=True),
         sa.Column("data", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
@@ -372,6 +383,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
         batch_op.create_index("people_paused_id", ["paused", "id"], unique=False)
+        batch_op.create_index("people_seen_id", ["seen", "id"], unique=False)
 
     op.create_table(
         "person_counters",
@@ -413,6 +425,15 @@ def upgrade() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
         sqlite_with_rowid=True,
+    )
+    op.create_table(
+        "serving_processes",
+        sa.Column("id", TEXT, autoincrement=False, nullable=False),
+        sa.Column("seen", sa.BigInteger(), nullable=False),
+        sa.Column("changes_read", sa.BigInteger(), nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "states",

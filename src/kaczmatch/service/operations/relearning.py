@@ -1,0 +1,219 @@
+"""Another learner or prior: everybody's events are folded under it beside the model in use, and then all processes switch.
+
+And what follows from a switch or a wider vocabulary: states that nobody deals by any more are dropped, and states over fewer
+terms are rewritten once. One process at a time does it, a few people per commit, with a rest after each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, final
+
+from kaczmatch.learners.prior import Prior
+from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, RETIRED, model_learner, model_record
+from kaczmatch.service.domain.changes import live_processes
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.leases import Lease
+from kaczmatch.service.domain.locks import CHANGES, MODELS
+from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Event, GrownStates, Model, StoredPrior, StoredState
+from kaczmatch.service.domain.refusals import Conflict
+from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.operations.models import check_learner
+
+_PEOPLE = 20  # whose events are folded together
+_STATES = 100  # that are rewritten or dropped together
+
+Progress = Callable[[int, int], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Relearning:
+    """The use cases of changing the model."""
+
+    context: Context
+    _lease: Lease = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_lease", Lease(self.context, "relearning"))
+
+    def relearn(
+        self,
+        slug: str,
+        settings: Mapping[str, Any],
+        prior: Prior,
+        on_progress: Progress | None = None,
+        *,
+        refit: bool = False,
+    ) -> int:
+        """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
+
+        Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
+        """
+        check_learner(model_learner(slug, settings), self.context.config)
+
+        def begin(transaction: Transaction) -> int:
+            current = self.context.catalogue.current(transaction)
+            if current.building:
+                raise Conflict(f"model {current.building} is being built already")
+            number = max(model.id for model in transaction.find(Model)) + 1
+            transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
+            new = model_record(number, slug, settings, prior, BUILDING, self.context.clock())
+            transaction.put(replace(new, refit=refit))
+            transaction.put(replace(current, building=number))
+            return number
+
+        if not self._lease.take():
+            raise Conflict("another process is at work on the models; try again in a minute")
+        try:
+            number = self.context.store.write(begin, locks=[MODELS]).result()
+            self._build(number, on_progress)
+            self._drop_unused_states()
+            return number
+        finally:
+            self._lease.let_go()
+
+    def resume(self, on_progress: Progress | None = None) -> int:
+        """Finish what was interrupted or could not be done yet. Returns the model that was being built, or 0."""
+        with self.context.store.read() as reader:
+            current = self.context.catalogue.current(reader)
+            left = current.building or current.previous or self._unused_models(reader) or self._states_to_grow(reader, current)
+        if not left or not self._lease.take():
+            return 0
+        try:
+            if current.building:
+                self._build(current.building, on_progress)
+            self._drop_unused_states()
+            self._grow_states()
+        finally:
+            self._lease.let_go()
+        return current.building
+
+    def _build(self, number: int, on_progress: Progress | None) -> None:
+        while self._fold_everybody(number, on_progress):
+            pass  # who has swiped meanwhile
+        if self._lease.take():
+            self.context.store.write(partial(self._switch, number), locks=[MODELS, CHANGES]).result()
+
+    def _fold_everybody(self, number: int, on_progress: Progress | None) -> int:
+        """Fold the events of everybody who has swiped and has no state under a model yet. Returns how many there were.
+
+        Who has not swiped has no state under any model: they are at the start.
+        """
+        last, done, found = "", 0, 0
+        with self.context.store.read() as reader:
+            model = self.context.catalogue.current(reader).model
+            total = reader.count(StoredState, model=model)
+        while self._lease.take():
+            with self.context.store.read() as reader:
+                page = reader.find(StoredState, model=model, after=(model, last), limit=_PEOPLE)
+                known = reader.many(StoredState, [(number, one.user) for one in page])
+                new = [one for one in page if (number, one.user) not in known]
+                self.context.catalogue.current(reader)  # events were folded under every vocabulary there was
+                fold = self.context.catalogue.fold(reader, number)
+                folded = [
+                    fold.encode(one.user, fold.replay(with_features(reader, reader.find(Event, user=one.user)))) for one in new
+                ]
+            self._replace(new, folded)
+            done, found = done + len(page), found + len(new)
+            if on_progress is not None:
+                on_progress(done, max(done, total))
+            if len(page) < _PEOPLE:
+                break
+            last = page[-1].user
+            self.context.rest()
+        return found
+
+    def _replace(self, read: Sequence[StoredState], made: Sequence[StoredState]) -> None:
+        """Keep the states that were made of what was read, but of nobody whose state has changed since."""
+
+        def work(transaction: Transaction) -> None:
+            now = transaction.many(StoredState, keys)
+            for key, before, after in zip(keys, read, made, strict=True):
+                if now.get(key) == before:
+                    transaction.put(after)
+
+        keys = [one.identity() for one in read]
+        if read:
+            locks = [one.user for one in read]
+            self.context.store.write(work, locks=locks, prefetch=[(StoredState, key) for key in keys]).result()
+
+    def _switch(self, number: int, transaction: Transaction) -> None:
+        """All processes begin to use the new model. As long as one still deals by the old one, that goes on learning."""
+        current = self.context.catalogue.current(transaction)
+        if current.building != number:
+            return  # another process was at it too, and faster
+        behind = any(process.model == current.model for process in live_processes(transaction, self.context.clock()))
+        retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
+        if retired is not None:
+            transaction.put(replace(retired, status=RETIRED))
+        if used is not None:
+            transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
+        transaction.put(replace(current, model=number, building=0, previous=current.model if behind else 0))
+
+    def _unused_models(self, reader: Reader) -> list[int]:
+        """Retired models that have states left, and that no live process deals by, nor by an earlier one."""
+        used = [process.model for process in live_processes(reader, self.context.clock())]
+        retired = [
+            model.id for model in reader.find(Model) if model.status == RETIRED and model.id < min(used, default=model.id + 1)
+        ]
+        return [model for model in retired if reader.find(StoredState, model=model, limit=1)]
+
+    def _drop_unused_states(self) -> None:
+        def stop_learning(transaction: Transaction) -> None:
+            used = {process.model for process in live_processes(transaction, self.context.clock())}
+            current = self.context.catalogue.current(transaction)
+            if current.previous and current.previous not in used:
+                transaction.put(replace(current, previous=0))
+
+        self.context.store.write(stop_learning, locks=[MODELS, CHANGES]).result()
+        with self.context.store.read() as reader:
+            unused = self._unused_models(reader)
+        for model in unused:
+            while self._lease.take():
+                with self.context.store.read() as reader:
+                    edge = reader.find(StoredState, model=model, skip=_STATES - 1, limit=1)
+                    last = edge or reader.find(StoredState, model=model, newest=True, limit=1)
+                if not last:
+                    break
+                self.context.store.write(partial(_drop_through, last[0])).result()
+                self.context.rest()
+
+    def _states_to_grow(self, reader: Reader, current: ActiveVersions) -> GrownStates | None:
+        """What will be true of the stored states when it is done; None: it is."""
+        terms = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
+        wanted = GrownStates(model=current.model, dimensions=terms)
+        starts_over = self.context.catalogue.fold(reader, current.model).prior.dimensions
+        return None if starts_over == terms or reader.get(GrownStates, SINGLE_ROW) == wanted else wanted
+
+    def _grow_states(self) -> None:
+        """Rewrite stored states that are over fewer terms than the vocabulary, once, so that no start has to grow them."""
+        with self.context.store.read() as reader:
+            wanted = self._states_to_grow(reader, self.context.catalogue.current(reader))
+        last = ""
+        while wanted is not None and self._lease.take():
+            model, terms = wanted.model, wanted.dimensions
+            with self.context.store.read() as reader:
+                page = reader.find(StoredState, model=model, after=(model, last), limit=_STATES)
+                fold = self.context.catalogue.fold(reader, model)
+            tracked = [(one, fold.decode(one)) for one in page]
+            old = [(one, known) for one, known in tracked if known.state.dimensions < terms]
+            grown = [fold.encode(one.user, replace(known, state=fold.learner.grow(known.state, terms))) for one, known in old]
+            self._replace([one for one, _ in old], grown)
+            if len(page) < _STATES:
+                self.context.store.write(partial(_put, wanted)).result()
+                return
+            last = page[-1].user
+            self.context.rest()
+
+
+def _put(record: GrownStates, transaction: Transaction) -> None:
+    transaction.put(record)
+
+
+def _drop_through(last: StoredState, transaction: Transaction) -> None:
+    """All up to here are of unused models."""
+    transaction.drop_through(StoredState, *last.identity())
