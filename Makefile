@@ -31,6 +31,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/availability.py
 
 results: $(ENVIRONMENT) # the tables of the pages, from docs/results; docs/record.py writes those
 	$(BIN)/python docs/render.py
