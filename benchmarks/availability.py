@@ -165,7 +165,7 @@ class Client:
             if not deck["cards"]:
                 continue
             began, card = time.perf_counter(), deck["cards"][0]
-            about = {"candidate": card["user"], "decision": "pass" if turn % 3 else "like", "deck": deck["id"]}
+            about = {"candidate": card["id"], "decision": "pass" if turn % 3 else "like", "deck": deck["id"]}
             status, _ = await send("PUT", f"/v1/people/{user}/swipes/s{turn}", about)
             self.seen.swipes.append((began, time.perf_counter() - began))
             if status not in (200, 201, 404):  # whoever was on the card may have been erased
@@ -282,13 +282,12 @@ def memory_of(process: int) -> float:
 
 
 def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str, Any]]:
-    port = service.free_port()
     url = f"sqlite:///{folder}/service.db"
     environment = {
         "KACZMATCH_DATABASE": url,
         "KACZMATCH_DATA": str(folder),
-        "KACZMATCH_PORT": str(port),
         "KACZMATCH_REFIT": "false",
+        "KACZMATCH_LOG_LEVEL": "error",
         "OPENBLAS_NUM_THREADS": "1",
         "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
     }
@@ -298,8 +297,8 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
     with closing(SqlStore(url)) as store:
         fill(context_of(read(), store), people)
     print(f"  {people:,} people, filled in {time.perf_counter() - began:.0f} s", flush=True)
-    program = str(Path(sys.executable).with_name("kaczmatch"))
-    rows = []
+    program, port, rows = str(Path(sys.executable).with_name("kaczmatch")), service.free_port(), []
+    environment["KACZMATCH_PORT"] = str(port)
     with running(environment, port) as process:
         command(process, "tidy")
         client = Client(port, key, people, people // SWIPES, rate)

@@ -24,8 +24,8 @@ from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
 
-_PEOPLE = 20  # whose states are committed together
-_FOLDED = 5  # people: after so many it rests
+_PEOPLE = 60  # whose states are committed together
+_FOLDED = 6  # people: after so many it rests
 _STATES = 100  # that are rewritten or dropped together
 
 Progress = Callable[[int, int], None]
@@ -116,12 +116,11 @@ class Relearning:
                 new = [one for one in page if (number, one.user) not in known]
                 self.context.catalogue.current(reader)  # events were folded under every vocabulary there was
                 fold = self.context.catalogue.fold(reader, number)
-                logs = [reader.find(Event, user=one.user) for one in new]
-                with_features(reader, chain.from_iterable(logs))  # of all of them together
-            folded = []
-            for one, log in zip(new, logs, strict=True):
-                folded.append(fold.encode(one.user, fold.replay(log)))
-                if len(folded) % _FOLDED == 0:
+                folded = []
+                for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
+                    logs = [reader.find(Event, user=one.user) for one in some]
+                    with_features(reader, chain.from_iterable(logs))  # of all of them together
+                    folded += [fold.encode(one.user, fold.replay(log)) for one, log in zip(some, logs, strict=True)]
                     self.context.rest()
             self._replace(new, folded)
             done, found = done + len(page), found + len(new)
