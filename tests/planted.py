@@ -94,8 +94,8 @@ FAULTS = (
     Fault(
         "that only shown people can be swiped on",
         "service/meeting/swipes.py",
-        "            card is None\n            or them is None",
-        "            them is None",
+        "was_shown = card is not None or not swipe.deck",
+        "was_shown = True",
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
@@ -178,6 +178,13 @@ FAULTS = (
         "            self._timer = loop.call_later(SWEEP_SECONDS, self._tick, loop)\n        return True",
         "            pass\n        return True",
         f"{STALLED} -k slowly",
+    ),
+    Fault(
+        "turns for requests while many connections are closed",
+        "app/connections.py",
+        "_AT_ONCE, _PAUSE_SECONDS = 100, 0.005",
+        "_AT_ONCE, _PAUSE_SECONDS = 100_000, 0.005",
+        "tests/unit/app/test_connections.py",
     ),
     Fault(
         "the time limit for heads",
@@ -395,6 +402,62 @@ FAULTS = (
         "        return now < lease.until <= now + 2 * self.life",
         "        return False",
         "tests/contract/test_beside.py -k memory",
+    ),
+    Fault(
+        "that people who were answered are not dealt as new",
+        "recommend/decks/eligible.py",
+        "        excluded = np.concatenate([never, cooling, repeats])",
+        "        excluded = np.concatenate([never, cooling, repeats[:0]])",
+        "tests/unit/service/test_deck_order.py",
+    ),
+    Fault(
+        "that an open like does not come back",
+        "recommend/decks/eligible.py",
+        "{profile.id, *blocked, *answers.liked}",
+        "{profile.id, *blocked}",
+        "tests/unit/service/test_deck_order.py",
+    ),
+    Fault(
+        "that a second answer teaches nothing",
+        "learners/logs/event_fold.py",
+        "if repeated and self.first_answers_only:",
+        "if False:",
+        "tests/unit/service/test_counted_once.py",
+    ),
+    Fault(
+        "that users swipe on cards of decks alone",
+        "api/routes/swipes.py",
+        "if asked.deck is None and caller.is_user:",
+        "if False:",
+        "tests/functional/api/test_outside_decks.py",
+    ),
+    Fault(
+        "that likes are not listed unless an operator wants it",
+        "service/meeting/preferences.py",
+        "if not self.context.config.admirers_listed:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "that a reported person stays blocked",
+        "service/meeting/safety.py",
+        "if block is not None and block.reported:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "leaving cards that were not drawn out of estimates",
+        "service/experiments/report.py",
+        "if deck.min_propensity is None:",
+        "if False:",
+        "tests/unit/service/test_outside_decks.py",
+    ),
+    Fault(
+        "that people who are away are in no deck",
+        "service/domain/records/people.py",
+        "return days is not None and (today - self.seen).days > days",
+        "return False",
+        "tests/unit/service/test_away.py",
     ),
 )
 

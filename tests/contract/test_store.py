@@ -73,7 +73,7 @@ def held_by(store: Store) -> dict[str, str]:
 PERSON = Person(
     id="ann", version=3, name="Ännchen 🙂 \u202e", i_am=("woman",), i_look_for=("man", "woman"), born=date(2000, 2, 29),
     youngest=18, oldest=99, row=-3, column=None, within_km=0.1, features=bytes(range(256)), features_version=2,
-    paused=True, created=NOW, changed=NOW,
+    paused=True, created=NOW, changed=NOW, seen=date(2026, 11, 15),
 )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ class Town:
     ) -> None:
         self.clock = clock or (Clock() if before is None else before.clock)
         self.numbers = count(1) if before is None else before.numbers
-        rules = {"deck_size": 4} | rules
+        rules = {"deck_size": 4, "away_days": None} | rules
         self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
         self.models, self.relearning = Models(self.context), Relearning(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
@@ -132,6 +132,10 @@ class Town:
         identifier = id or f"s{next(self.numbers)}"
         swipe = Swipe(user=user, id=identifier, candidate=candidate, decision=decision, deck=deck)
         return self.swiping.swipe(swipe).result()
+
+    def swipe_outside(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
+        """On somebody whom the app found itself."""
+        return self.swipe(user, candidate, decision, id=id, deck="")
 
     def import_swipe(self, user: str, candidate: str, decision: str = "like", *, id: str = "") -> RecordedSwipe:
         """A swipe of before: nobody is told what comes of it."""

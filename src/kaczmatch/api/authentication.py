@@ -76,16 +76,17 @@ def is_local(request: Request) -> bool:
 
 async def acting_user(request: Request, user: UserPath) -> str:
     """The user in the path, if the caller is that user or an app. For any other user there is no such person."""
-    return _allowed(await authenticate(request), user)
+    return allowed_user(await authenticate(request), user)
 
 
 async def acting_user_or_operator(request: Request, user: UserPath) -> str:
     """The same, and operators may too."""
     caller = await authenticate(request)
-    return user if OPERATOR in caller.scopes else _allowed(caller, user)
+    return user if OPERATOR in caller.scopes else allowed_user(caller, user)
 
 
-def _allowed(caller: Caller, user: str) -> str:
+def allowed_user(caller: Caller, user: str) -> str:
+    """The user, if the caller may act for them."""
     if caller.may_act_for(user):
         return user
     if caller.user is None:

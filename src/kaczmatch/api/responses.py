@@ -54,6 +54,8 @@ def own_event(event: Event) -> preferences.Event:
         decision=event.decision,
         match=event.match,
         undoes=event.undoes,
+        deck=event.deck,
+        imported=event.imported,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from kaczmatch.client.call import Call, given, mapping, model, nothing, path
 from kaczmatch.schemas.decks import Deck, RankingResult
 from kaczmatch.schemas.matches import MatchOutcomes, MatchPage
-from kaczmatch.schemas.preferences import CandidateExplanation, EventPage, LikePage, Preference, PreferenceHistory
+from kaczmatch.schemas.preferences import AdmirerPage, CandidateExplanation, EventPage, LikePage, Preference, PreferenceHistory
 from kaczmatch.schemas.profiles import Profile
 from kaczmatch.schemas.safety import BlockPage, ReportReceipt
 from kaczmatch.schemas.swipes import SessionEnd, SwipeResult
@@ -78,15 +78,17 @@ def create_deck(user: str, *, size: int | None = None) -> Call[Deck]:
     return Call("POST", path("/people/{user}/deck", user=user), model(Deck), json=given(size=size))
 
 
-def rank_candidates(user: str, candidates: Iterable[str]) -> Call[RankingResult]:
-    """Order candidates from the app's own search."""
-    body = {"candidates": list(candidates)}
+def rank_candidates(user: str, candidates: Iterable[str], *, open_deck: bool | None = None) -> Call[RankingResult]:
+    """Order candidates from the app's own search, and open a deck of the best of them."""
+    body = {"candidates": list(candidates), **given(open_deck=open_deck)}
     return Call("POST", path("/people/{user}/rank", user=user), model(RankingResult), json=body)
 
 
-def record_swipe(user: str, candidate: str, decision: str, *, deck: str, id: str | None = None) -> Call[SwipeResult]:
+def record_swipe(
+    user: str, candidate: str, decision: str, *, deck: str | None = None, id: str | None = None
+) -> Call[SwipeResult]:
     """Decide on a card: like, pass or skip. All attempts share one id, so the swipe has one effect however often it is sent."""
-    body = {"candidate": candidate, "decision": decision, "deck": deck}
+    body = {"candidate": candidate, "decision": decision, **given(deck=deck)}
     route = path("/people/{user}/swipes/{swipe}", user=user, swipe=id or secrets.token_hex(16))
     return Call("PUT", route, model(SwipeResult), json=body)
 
@@ -141,6 +143,11 @@ def create_report(user: str, other: str, reason: str, text: str = "") -> Call[Re
 def list_likes(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[LikePage]:
     """The candidates whom the user likes, the newest first."""
     return Call("GET", path("/people/{user}/likes", user=user), model(LikePage), given(limit=limit, cursor=cursor))
+
+
+def list_admirers(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[AdmirerPage]:
+    """Who likes the user without a match so far, where the setting `admirers_listed` is on."""
+    return Call("GET", path("/people/{user}/admirers", user=user), model(AdmirerPage), given(limit=limit, cursor=cursor))
 
 
 def list_events(user: str, *, limit: int | None = None, cursor: str | None = None) -> Call[EventPage]:

@@ -25,6 +25,7 @@ from kaczmatch.evaluation.peers.population import BPR
 from kaczmatch.evaluation.protocol.contenders import Contender, contenders
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
 
@@ -59,6 +60,7 @@ class EvaluationResult:
     crossover: Crossover | None  # where implicit's BPR is among the peers
     matches: MatchScores | None  # where candidates swipe too
     shuffled: ShuffledCheck
+    answered: float  # the share of swipes whose candidate has swiped on their user, too
 
     @property
     def sound(self) -> bool:
@@ -75,16 +77,20 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     times = _times(trial, choices)
     learners = list(dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners]))
 
-    def contend(one: Trial) -> list[Contender]:
-        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance())
+    def contend(one: Trial, traits: int | None = None) -> list[Contender]:
+        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits)
 
     progress.stage("population", len(learners))
     compared = contend(trial)
+    selected = next((each.learner.traits for each in compared if isinstance(each.learner, ProbitTraits) and each.traits), 0)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
     ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance)
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
     if scores.users < 2:
-        raise InvalidInput("at", f"only {scores.users} users can be tested after all of {times} swipes; name fewer with --at")
+        counts = ", ".join(f"{len(trial.testable(t)):,} after {t}" for t in times)
+        raise InvalidInput(
+            "at", f"only {scores.users} users can be tested after each of {times} swipes ({counts}); name fewer with --at"
+        )
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
     forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance)
     probabilities = probability_scores(forecasts, _rng(trial, 11))
@@ -93,9 +99,12 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     crossing = None if peers is None or bpr is None else crossover(trial, peers, bpr, progress, clock)
     matches = _matches(trial, compared, times, choices.side, progress) if both_ways else None
     progress.stage("shuffled decisions", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
-    shuffled = shuffled_check(shuffled_ranking(trial, contend, times, advance=progress.advance), _rng(trial, 12))
+    shuffled = shuffled_check(
+        shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance), _rng(trial, 12)
+    )
+    recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
-        trial, compared, recommend(scores, compared), scores, probabilities, peers, crossing, matches, shuffled
+        trial, compared, recommendation, scores, probabilities, peers, crossing, matches, shuffled, mutual.answered
     )
 
 

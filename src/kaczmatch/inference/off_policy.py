@@ -49,6 +49,23 @@ class LoggedCards:
     like: Vector
     weight: Vector
     predicted: Vector
+    not_drawn: int = 0  # cards and swipes that were left out, because they were not drawn
+
+    def supported(self) -> LoggedCards:
+        """Without decks in which somebody eligible had no chance. That does not depend on any answer."""
+        keep = self.min_propensity > 0.0
+        rows, cards = np.cumsum(keep) - 1, keep[self.deck]
+        return LoggedCards(
+            user=self.user[keep],
+            size=self.size[keep],
+            min_propensity=self.min_propensity[keep],
+            expected_likes=self.expected_likes[keep],
+            deck=rows[self.deck[cards]],
+            like=self.like[cards],
+            weight=self.weight[cards],
+            predicted=self.predicted[cards],
+            not_drawn=self.not_drawn,
+        )
 
 
 @final
@@ -66,21 +83,23 @@ class OffPolicyEstimate:
     cards: int
     effective_cards: float  # Kish's effective sample size
     effective_people: float
+    unsupported_decks: int  # left out, because they gave somebody eligible no chance
+    not_drawn: int  # cards and swipes left out, because they were not drawn
 
 
 def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
-    """The estimates. Raises :class:`InvalidInput` where the log does not support them."""
-    decks, cards = len(logged.size), len(logged.like)
-    unsupported = int(np.count_nonzero(logged.min_propensity <= 0.0))
-    if not cards:
+    """The estimates, from decks that support them. Raises :class:`InvalidInput` where the log does not have enough of those."""
+    if not len(logged.like):
         raise InvalidInput("support", "no deck that was answered is in the log yet (imported swipes have none): deal some first")
-    if unsupported:
-        raise InvalidInput(
-            "support",
-            f"{unsupported:,} of {decks:,} decks were dealt in a way that gives some people no chance at all, so what another "
-            "policy would earn with those people is not in the log; deal with a uniform floor (policy_settings: "
-            "uniform_floor), or judge by later decks",
-        )
+    dealt, logged = len(logged.size), logged.supported()
+    decks, cards = len(logged.size), len(logged.like)
+    unsupported = (
+        f"{dealt - decks:,} of {dealt:,} decks were dealt in a way that gives some people no chance at all, so what another "
+        "policy would earn with those people is not in the log; deal with a uniform floor (policy_settings: uniform_floor), or "
+        "judge by later decks"
+    )
+    if not decks:
+        raise InvalidInput("support", unsupported)
     _, person = np.unique(logged.user, return_inverse=True)
 
     def by_person(values: Vector, of_cards: bool = True) -> Vector:
@@ -93,7 +112,8 @@ def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
             "support",
             f"what this policy would show was hardly shown: {cards:,} cards of {len(sizes):,} people say as much about it as "
             f"{effective_cards:.0f} cards of {effective_people:.0f} people (needed: {MIN_EFFECTIVE_CARDS} of "
-            f"{MIN_EFFECTIVE_PEOPLE}); judge by more decks, or deal with a larger floor",
+            f"{MIN_EFFECTIVE_PEOPLE}); judge by more decks, or deal with a larger floor"
+            + (f". {unsupported}" if decks < dealt else ""),
         )
     mean_weight = clustered_ratio(weights, sizes)
     confident = clustered_ratio(weights, sizes, level=_WEIGHT_CONFIDENCE)
@@ -116,6 +136,8 @@ def estimate_off_policy(logged: LoggedCards) -> OffPolicyEstimate:
         cards=cards,
         effective_cards=effective_cards,
         effective_people=effective_people,
+        unsupported_decks=dealt - decks,
+        not_drawn=logged.not_drawn,
     )
 
 

@@ -31,7 +31,7 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="Which sentence `why` is: liked-tags, with the tags in `fits`; early; passed-before; met-before."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
     )
     fits: tuple[str, ...]
 
@@ -56,7 +56,7 @@ class Deck(ResponseModel):
     cards: tuple[Card, ...]
     empty: str
     empty_code: str = Field(
-        description="Which sentence `empty` is: nobody-here, nobody-fits, all-answered, too-young or still-loading."
+        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, none-of-these or still-loading."
     )
     hints: tuple[Hint, ...]
     next_at: datetime | None
@@ -64,9 +64,10 @@ class Deck(ResponseModel):
 
 @final
 class RankRequest(RequestModel):
-    """The candidates to order."""
+    """The candidates to order, and whether to open a deck of the best of them."""
 
     candidates: tuple[Id, ...] = Field(min_length=1, max_length=MOST_RANKED)
+    open_deck: bool = False
 
 
 @final
@@ -91,3 +92,4 @@ class RankingResult(ResponseModel):
 
     ranked: tuple[RankedCandidate, ...]
     excluded: tuple[ExcludedCandidate, ...]
+    deck: Deck | None = Field(description="Of up to 100 ranked people, where one was asked for. Its cards were not drawn.")

@@ -71,4 +71,5 @@ class ExperimentReport(ResponseModel):
     balance: float | None = Field(
         description="The probability of unit counts at least as uneven as these, if assignment works as it should."
     )
+    not_drawn: int = Field(description="Cards that were not drawn: the app brought them itself. They are left out.")
     strays: int = Field(description="Decks of this name that other settings assigned. They are left out.")

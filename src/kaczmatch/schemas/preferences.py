@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import final
 
+from pydantic import Field
+
 from kaczmatch.schemas.base import ResponseModel
 
 
@@ -25,6 +27,22 @@ class LikePage(ResponseModel):
 
 
 @final
+class Admirer(ResponseModel):
+    """Somebody who likes the user."""
+
+    user: str
+    at: datetime
+
+
+@final
+class AdmirerPage(ResponseModel):
+    """Admirers who can be shown to the user, the newest first. A page may have fewer than the limit, or none, before the last."""
+
+    items: tuple[Admirer, ...]
+    next: str | None
+
+
+@final
 class Event(ResponseModel):
     """One line of the user's log."""
 
@@ -35,6 +53,8 @@ class Event(ResponseModel):
     decision: str | None
     match: str | None
     undoes: str | None
+    deck: str | None = Field(description="Null for a swipe outside a deck.")
+    imported: bool
 
 
 @final

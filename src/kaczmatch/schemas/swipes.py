@@ -12,11 +12,11 @@ from kaczmatch.schemas.base import Id, RequestModel, ResponseModel
 
 @final
 class SwipeRequest(RequestModel):
-    """A decision about a card."""
+    """A decision about a card, or about somebody whom the app found itself."""
 
     candidate: Id
     decision: Literal["like", "pass", "skip"]
-    deck: Id = Field(description="The deck with the card.")
+    deck: Id | None = Field(default=None, description="The deck with the card. Only back ends may swipe without one.")
 
 
 @final

@@ -114,6 +114,7 @@ class Settings(BaseSettings):
     )
     learner: str = Field(default="probit-diag", description="How the first model of a new store learns.")
     learner_settings: dict[str, Any] = Field(default={"appeal": True}, description="Settings of that learner, as JSON.")
+    appeal_half_life_days: float = Field(default=1825.0, gt=0.0, description="The age at which a decision counts half in appeal.")
     policy: Literal["mutual", "paper"] = Field(default="mutual", description="How decks are drawn.")
     policy_settings: dict[str, Any] = Field(default={}, description="Settings of that policy, as JSON.")
     refit: bool = Field(default=True, description="Learn where newcomers start from what people like, once enough have swiped.")
@@ -129,6 +130,10 @@ class Settings(BaseSettings):
     repeats: bool = Field(
         default=False, description="Show people who were passed again after the cooldown, when nobody new is left."
     )
+    away_days: Annotated[int | None, Field(ge=1, le=36_500)] = Field(
+        default=30, description="Days without a deck, swipe or edit after which somebody leaves decks; none: never."
+    )
+    admirers_listed: bool = Field(default=False, description="Tell back ends who likes a user before there is a match.")
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 
     # An experiment

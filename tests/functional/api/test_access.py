@@ -20,7 +20,7 @@ OF_DATA = {
     "/v1/feed/ack",
     *(f"/v1/{way}/{table}" for way in ("import", "export") for table in ("profiles", "swipes")),
 }
-OF_BACK_ENDS = {"/v1/tokens", "/v1/people/{user}/rank", *OF_DATA}
+OF_BACK_ENDS = {"/v1/tokens", "/v1/people/{user}/rank", "/v1/people/{user}/admirers", *OF_DATA}
 OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}")}
 ANYBODY = {("GET", "/v1/vocabulary")}
 

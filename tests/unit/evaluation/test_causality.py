@@ -29,7 +29,7 @@ def trial_of(table: SwipeTable, **protocol: Any) -> Trial:
 
 
 def compared(trial: Trial) -> list[Contender]:
-    return contenders(trial, ["tk", "probit-diag"], tick=lambda _: None)
+    return contenders(trial, ["tk", "probit-diag", "probit-traits"], tick=lambda _: None, traits=2)
 
 
 def scores(trial: Trial, among: list[Contender], t: int) -> dict[int, np.ndarray]:
@@ -60,6 +60,23 @@ def test_answers_at_or_after_the_split_change_no_score(way: dict[str, str], seed
         after = scores(other, among, T)
         if user in after:
             assert np.array_equal(before[user], after[user])
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 10_000))
+def test_forward_nothing_that_was_fitted_depends_on_what_comes_after_the_fit(seed: int) -> None:
+    """Priors, what tags say of traits, and the fit's sites."""
+    table = small_table(seed)
+    begins = np.arange(len(table.users)) % 4 * 10_000_000  # so that some begin late
+    table = replace(table, at=table.at + begins[table.user])
+    trial = trial_of(table, knowledge="forward")
+    later = trial.clock >= trial.fitted_at
+    assert not trial.fit_rows[later].any()
+    other = trial_of(relabelled(table, later, np.random.default_rng(seed)), knowledge="forward")
+    for one, again in zip(compared(trial), compared(other), strict=True):
+        assert one.prior.fingerprint == again.prior.fingerprint
+        if one.traits is not None and again.traits is not None:
+            assert np.array_equal(one.traits.sites.sites, again.traits.sites.sites)
 
 
 @settings(max_examples=15)

@@ -128,10 +128,30 @@ def test_people_count_not_cards() -> None:
     assert (together.people, alone.people) == (120, 360)
 
 
+def test_decks_that_give_somebody_no_chance_are_left_out_and_counted() -> None:
+    """They do not spoil the report, and what the others say stays what it is."""
+    dealt, _ = study(np.random.default_rng(2))
+    unsupported = np.arange(360) % 7 == 3
+    others = ~unsupported[dealt.deck]
+    alone = LoggedCards(
+        dealt.user[~unsupported],
+        dealt.size[~unsupported],
+        dealt.min_propensity[~unsupported],
+        dealt.expected_likes[~unsupported],
+        np.searchsorted(np.flatnonzero(~unsupported), dealt.deck[others]),
+        dealt.like[others],
+        dealt.weight[others],
+        dealt.predicted[others],
+    )
+    found = estimate_off_policy(replace(dealt, min_propensity=np.where(unsupported, 0.0, dealt.min_propensity), not_drawn=5))
+    assert (found.unsupported_decks, found.not_drawn) == (unsupported.sum(), 5)
+    assert replace(found, unsupported_decks=0, not_drawn=0) == estimate_off_policy(alone)
+
+
 def test_a_log_that_cannot_tell_is_refused() -> None:
     dealt, _ = study(np.random.default_rng(2))
-    with pytest.raises(InvalidInput, match=r"1 of 360 decks were dealt .* no chance at all"):
-        estimate_off_policy(replace(dealt, min_propensity=np.append(0.0, dealt.min_propensity[1:])))
+    with pytest.raises(InvalidInput, match=r"360 of 360 decks were dealt .* no chance at all"):
+        estimate_off_policy(replace(dealt, min_propensity=np.zeros(360)))
     with pytest.raises(InvalidInput, match="hardly shown"):
         estimate_off_policy(replace(dealt, weight=np.where(np.arange(len(dealt.weight)) < 40, dealt.weight, 1e-9)))
     with pytest.raises(InvalidInput, match="hardly shown"):

@@ -27,7 +27,7 @@ def test_traits_that_no_tag_tells_are_found_the_same_each_time() -> None:
     found = fit_population(log, choices=(0, 4))
     assert found.traits == 4
     assert found.sites is not None
-    assert len(found.fitted) == found.people == 60
+    assert len(found.fitted) == len(found.names) == 60
     first, again = (fit_population(log, choices=(1,)) for _ in range(2))
     assert first.prior.version == again.prior.version
     assert first.sites is not None

@@ -21,6 +21,7 @@ from kaczmatch.schemas.decks import (
     RankRequest,
 )
 from kaczmatch.service.access.credentials import APP, Caller
+from kaczmatch.service.meeting.decks import OpenDeck
 from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people/{user}", tags=["decks"])
@@ -42,16 +43,21 @@ def rank_candidates(
     """Order candidates from the app's own search by how likely both sides are to like each other."""
     del caller
     ranking = cases.ranking.rank(user, body.candidates)
+    deck = _shown(cases, cases.decks.open_ranked(user, ranking)) if body.open_deck else None
     return RankingResult(
         ranked=tuple(RankedCandidate(candidate=str(candidate), score=score) for candidate, score in ranking.ranked),
         excluded=tuple(
             ExcludedCandidate(candidate=str(candidate), reasons=tuple(reasons)) for candidate, reasons in ranking.left_out
         ),
+        deck=deck,
     )
 
 
 def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
-    opened = cases.decks.deck(user, size)
+    return _shown(cases, cases.decks.deck(user, size))
+
+
+def _shown(cases: UseCases, opened: OpenDeck) -> Deck:
     today = cases.context.clock().astimezone(UTC).date()
     return Deck(
         id=None if opened.deck is None else opened.deck.id,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from kaczmatch.api.authentication import ActingUser, AnyCaller, Cases
+from kaczmatch.api.authentication import ActingUser, AnyCaller, Cases, UserPath, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_event
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.preferences import (
+    Admirer,
+    AdmirerPage,
     CandidateExplanation,
     EventPage,
     Like,
@@ -24,6 +26,7 @@ from kaczmatch.schemas.preferences import (
     SwipeContribution,
     TermContribution,
 )
+from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Event
 from kaczmatch.service.use_cases import UseCases
 
@@ -37,6 +40,21 @@ def list_likes(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor
     """List the candidates whom the user likes by the last decision about each, the newest first."""
     page = cases.preferences.likes(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
     return LikePage(items=tuple(Like(candidate=like.candidate, at=like.at) for like in page), next=cursor_after(page, limit))
+
+
+@router.get("/admirers")
+def list_admirers(
+    user: UserPath,
+    cases: Cases,
+    caller: Annotated[Caller, Depends(scoped(APP))],
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> AdmirerPage:
+    """List who likes the user without a match so far, the newest first. Off unless the setting `admirers_listed` is on."""
+    del caller
+    page, shown = cases.preferences.admirers(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
+    items = tuple(Admirer(user=like.user, at=like.at) for like in page if like.user in shown)
+    return AdmirerPage(items=items, next=cursor_after(page, limit))
 
 
 @router.get("/events")

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 
-from kaczmatch.api.authentication import ActingUser, Cases, acting_user
+from kaczmatch.api.authentication import ActingUser, Cases, allowed_user, authenticate
 from kaczmatch.api.dependencies import use_cases
+from kaczmatch.api.problems import Forbidden
 from kaczmatch.api.store_futures import result_of
 from kaczmatch.formats.columns import time_text
 from kaczmatch.schemas.base import ID_PATTERN, Id
@@ -35,9 +36,12 @@ async def record_swipe(request: Request) -> Response:
 async def swipe_response(request: Request, body: bytes) -> bytes:
     """The JSON of a `SwipeResult`."""
     path = request.path_params
-    user = await acting_user(request, path["user"])
+    caller = await authenticate(request)
+    user = allowed_user(caller, path["user"])
     asked = SwipeRequest.model_validate_json(body)
-    swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck)
+    if asked.deck is None and caller.is_user:
+        raise Forbidden("a user answers cards of a deck; a swipe without a deck needs a key with the scope 'app'")
+    swipe = Swipe(user=user, id=path["swipe"], candidate=asked.candidate, decision=asked.decision, deck=asked.deck or "")
     event = (await result_of(use_cases(request).swipes.swipe(swipe))).event
     return json.dumps({"id": event.id, "at": time_text(event.at), "match": event.match}).encode()
 

@@ -74,6 +74,8 @@ def _words(report: ExperimentReport) -> list[str]:
             f"{report.strays:,} decks of this name were assigned by other settings than those of now and are left out. A change "
             "that moves units between arms spoils a comparison: give an experiment that changes a new name."
         )
+    if report.not_drawn:
+        words.append(f"{report.not_drawn:,} cards were not drawn, because the app brought them itself. They are left out.")
     if report.assigned == "user":
         words.append("Where people meet each other across arms, differences between users are biased: see docs/experiments.md.")
     return words

@@ -39,7 +39,18 @@ def run(config: Path | None, policy: Named, learner: Named | None, since: dateti
         f"{found.effective_cards:,.0f} of its own cards for {found.effective_people:,.0f} people. Weights are "
         f"{found.mean_weight.value:.2f} on average; they should be 1. Intervals are of 95 % and take people for independent."
     )
-    show_parts([ReportPart("off-policy", "What this policy would have earned", [words], [table])])
+    show_parts([ReportPart("off-policy", "What this policy would have earned", [words, *_left_out(found)], [table])])
+
+
+def _left_out(found: OffPolicyEstimate) -> list[str]:
+    words = []
+    if found.not_drawn:
+        words.append(
+            f"{found.not_drawn:,} cards and swipes were not drawn, because the app brought the people. They are left out."
+        )
+    if found.unsupported_decks:
+        words.append(f"{found.unsupported_decks:,} decks gave some people no chance at all. They are left out.")
+    return words
 
 
 def _rows(found: OffPolicyEstimate) -> list[dict[str, Any]]:

@@ -44,6 +44,12 @@ class AppealMoment(StrEnum):
     FIRST = "first"
 
 
+class KnownWhen(StrEnum):
+    STRICT = "strict"
+    MATURE = "mature"
+    FORWARD = "forward"
+
+
 class PopulationName(StrEnum):
     PAPER = "paper"
     ARCHETYPES = "archetypes"
@@ -92,6 +98,9 @@ def evaluate(
     appeal_at: Annotated[
         AppealMoment, typer.Option(help="Appeal as known at the split, or at the first swipe.")
     ] = AppealMoment.SPLIT,
+    protocol: Annotated[
+        KnownWhen, typer.Option(help="Others' decisions: those before, all of them, or a fit before and tested people after.")
+    ] = KnownWhen.STRICT,
     learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; repeatable; usually all.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
     both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
@@ -106,9 +115,9 @@ def evaluate(
     """Find out which learner to use on your own swipe log, with the figures that show it."""
     from kaczmatch.cli.research.evaluate import LogRequest, run
 
-    protocol = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
-    protocol |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value}
-    request = LogRequest(swipes, candidates, column or [], protocol, at, ignore or [])
+    tested = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
+    tested |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value, "knowledge": protocol.value}
+    request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [])
     run(request, learner or [], config, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json)
 
 

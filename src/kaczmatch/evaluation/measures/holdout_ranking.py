@@ -37,6 +37,7 @@ class HoldoutRanking:
     users: Places
     auc: Matrix  # times x users x contenders
     ndcg: Matrix
+    unknown_auc: Matrix  # of the candidates alone of whom nobody else had decided yet
 
     def testable(self, place: int) -> NDArray[np.bool_]:
         """Who can be tested after times[place] swipes."""
@@ -54,10 +55,13 @@ def holdout_ranking(
     """Every contender and the baselines on the same users and candidates."""
     names = [*(each.name for each in contenders), *BASELINES]
     shape = (len(times), len(users), len(names))
-    found = HoldoutRanking(names, times, users, np.full(shape, np.nan), np.full(shape, np.nan))
+    found = HoldoutRanking(names, times, users, *(np.full(shape, np.nan) for _ in range(3)))
     for place, one in ranked_holdouts(trial, contenders, times, users, advance=advance):
-        column = int(np.searchsorted(users, one.user))
-        found.auc[place, column], found.ndcg[place, column] = _judged(rounded(one.scores), trial.table.like[one.rows])
+        column, scores, like = int(np.searchsorted(users, one.user)), rounded(one.scores), trial.table.like[one.rows]
+        found.auc[place, column], found.ndcg[place, column] = _judged(scores, like)
+        unknown = ~trial.known_by_others(one.rows, times[place])
+        if like[unknown].any() and not like[unknown].all():
+            found.unknown_auc[place, column], _ = _judged(np.ascontiguousarray(scores[:, unknown]), like[unknown])
     return found
 
 
@@ -84,9 +88,8 @@ def ranked_holdouts(
         for place, t in enumerate(times):
             rows = trial.rows(batch, done, t)
             if len(rows):
-                log = trial.log.select(rows)
                 learning = [
-                    replay(each.learner, log, prior=each.prior, states=states)
+                    replay(each.learner, each.log(trial).select(rows), prior=each.prior, states=states)
                     for each, states in zip(contenders, learning, strict=True)
                 ]
             done = t
@@ -105,17 +108,19 @@ def _ranked(
 ) -> Iterator[RankedHoldout]:
     table = trial.table
     starts = [each.learner.start(each.prior) for each in contenders]
-    appeals = trial.appeal_when_ranked(trial.holdout_rows(users, t), t)
+    ranked = trial.holdout_rows(users, t)
+    appeals = trial.appeal_when_ranked(ranked, t)
+    heard = [appeals if each.traits is None else each.heard_when_ranked(trial, ranked, t) for each in contenders]
     begin = 0
     for user in users.tolist():
         rest = np.arange(trial.begin[user] + t, trial.begin[user + 1])
-        features, appeal = table.features[table.candidate[rest]], appeals[begin : begin + len(rest)]
+        features, part = table.features[table.candidate[rest]], slice(begin, begin + len(rest))
         begin += len(rest)
         scores = np.empty((len(contenders) + len(BASELINES), len(rest)))
-        for row, (each, states, start) in enumerate(zip(contenders, learned, starts, strict=True)):
+        for row, (each, states, start, said) in enumerate(zip(contenders, learned, starts, heard, strict=True)):
             state = start if states is None or user not in states else states[user]
-            scores[row] = each.learner.score(state, features, appeal)
-        scores[-3], scores[-2], scores[-1] = appeal, 0.0, rng.random(len(rest))
+            scores[row] = each.learner.score(state, features, said[part])
+        scores[-3], scores[-2], scores[-1] = appeals[part], 0.0, rng.random(len(rest))
         yield RankedHoldout(user, rest, scores)
 
 
@@ -141,6 +146,11 @@ def usable_times(trial: Trial, least: int) -> list[int]:
         raise InvalidInput(
             "at",
             f"fewer than {least} test users have {trial.protocol.rest} swipes, likes and passes, after any of "
-            f"{', '.join(map(str, trial.protocol.times))} (the longest history has {swipes} swipes); lower --at, --rest or --at-least",
+            f"{', '.join(map(str, trial.protocol.times))} (the longest history has {swipes} swipes; {_counts(trial)}); lower --at, "
+            "--rest or --at-least",
         )
     return times
+
+
+def _counts(trial: Trial) -> str:
+    return ", ".join(f"{len(trial.testable(t)):,} users can be tested after {t}" for t in trial.protocol.times)

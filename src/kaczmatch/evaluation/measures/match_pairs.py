@@ -25,7 +25,7 @@ from kaczmatch.learners.logs.replay import replay
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
 _VIEWERS_AT_ONCE = 25
-_MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
+MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
 
 
 @final
@@ -63,8 +63,13 @@ class MutualSwipes:
         return np.where((there >= 0) & (back >= 0) & (keys[found] == wanted), found, -1)
 
     @property
+    def answered(self) -> float:
+        """The share of swipes whose candidate decided about their user, too."""
+        return float((self.answer >= 0).mean()) if len(self.answer) else 0.0
+
+    @property
     def both_sides_swipe(self) -> bool:
-        return len(self.answer) > 0 and float((self.answer >= 0).mean()) >= _MUTUAL_SHARE
+        return self.answered >= MUTUAL_SHARE
 
 
 @final
@@ -121,11 +126,8 @@ def _batch(
     rows, moment, answer = rows[undecided], moment[undecided], answer[undecided]
     viewer, viewed = table.user[rows], pairs.user_of[table.candidate[rows]]
     known = np.array([_before(clock[begin[v] : begin[v + 1]], now) for v, now in zip(viewed, moment, strict=True)], np.int64)
-    forward = _Side(
-        trial, viewer, np.full(len(rows), t), table.candidate[rows], trial.appeals(viewer, table.candidate[rows], moment)
-    )
-    own = pairs.candidate_of[viewer]
-    backward = _Side(trial, viewed, known, own, trial.appeals(viewed, own, moment))
+    forward = _Side(trial, viewer, np.full(len(rows), t), table.candidate[rows], moment)
+    backward = _Side(trial, viewed, known, pairs.candidate_of[viewer], moment)
     rng = np.random.default_rng([trial.protocol.seed, 2, int(viewers[0]), t])
     chance = rng.random((2, len(rows)))
     there = [*(forward.scores(each) for each in contenders), forward.usual(), chance[0]]
@@ -139,10 +141,11 @@ def _before(times: Places, now: int) -> int:
 
 @final
 class _Side:
-    """One side's view of each pair: `user` after `swipes` of their own, looking at `candidate`."""
+    """One side's view of each pair: `user` after `swipes` of their own, looking at `candidate` at a moment."""
 
-    def __init__(self, trial: Trial, user: Places, swipes: Places, candidate: Places, appeal: Vector) -> None:
-        self.trial, self.candidate, self.appeal = trial, candidate, appeal
+    def __init__(self, trial: Trial, user: Places, swipes: Places, candidate: Places, moment: Places) -> None:
+        self.trial, self.viewer, self.candidate, self.moment = trial, user, candidate, moment
+        self.appeal = trial.appeals(user, candidate, moment)
         stages, self.stage = np.unique(np.stack([user, swipes]), axis=1, return_inverse=True)
         self.user, self.swipes = stages
         self.order = np.argsort(self.stage, kind="stable")
@@ -151,21 +154,22 @@ class _Side:
     def scores(self, contender: Contender) -> Vector:
         """Probabilities, or for rules that say none, the score by which they order."""
         learner = contender.learner
-        states = replay(learner, self._log, prior=contender.prior)
+        states = replay(learner, self._log(contender), prior=contender.prior)
+        heard = self.appeal
+        if contender.traits is not None:
+            heard = contender.heard_at(self.trial, self.viewer, self.candidate, self.moment)
         start = learner.start(contender.prior)
         found = np.empty(len(self.candidate))
         for stage in range(len(self.user)):
             pairs = self.order[self.bounds[stage] : self.bounds[stage + 1]]
             state = states.get(stage, start)
-            features, appeal = self.trial.table.features[self.candidate[pairs]], self.appeal[pairs]
             tell = learner.probability if isinstance(learner, ProbabilisticLearner) else learner.score
-            found[pairs] = tell(state, features, appeal)
+            found[pairs] = tell(state, self.trial.table.features[self.candidate[pairs]], heard[pairs])
         return found
 
-    @cached_property
-    def _log(self) -> SwipeLog:
+    def _log(self, contender: Contender) -> SwipeLog:
         """What each stage has swiped so far, as if stages were users."""
-        log = self.trial.log.select(self.trial.rows(self.user, 0, self.swipes))
+        log = contender.log(self.trial).select(self.trial.rows(self.user, 0, self.swipes))
         log.user = np.repeat(np.arange(len(self.swipes)), self.swipes)
         return log
 

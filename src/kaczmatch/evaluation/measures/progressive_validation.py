@@ -70,12 +70,11 @@ def progressive_forecasts(
 ) -> ProgressiveForecasts:
     """Every contender that predicts probabilities, the user's own like rate so far, and that rate moved by appeal."""
     rows = trial.holdout_rows(users, 0)
-    log = trial.log.select(rows)
     number = rows - trial.begin[trial.table.user[rows]]
     found: dict[str, Vector] = {}
     for each in contenders:
         if isinstance(each.learner, ProbabilisticLearner):
-            found[each.name] = progressive_predictions(each.learner, log, prior=each.prior)
+            found[each.name] = progressive_predictions(each.learner, each.log(trial).select(rows), prior=each.prior)
             advance()
     likes = np.concatenate([[0], np.cumsum(trial.table.like)])
     rate = (likes[rows] - likes[rows - number] + 1.0) / (number + 2.0)

@@ -17,14 +17,14 @@ from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking
 from kaczmatch.evaluation.peers.contract import Clock, Peer, PeerResult
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.own import as_peer
+from kaczmatch.evaluation.peers.population import fits_at_each
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.progress import Progress
-from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 
 ALONE, WITH_APPEAL, DEFAULT = "probit-diag", "probit-diag + appeal", "probit-diag + population + appeal"
-OURS = (DEFAULT, WITH_APPEAL, ALONE)
 MARGIN = 0.005  # an AUC lower by less is not worse
 
 
@@ -52,8 +52,9 @@ class PeerComparison:
         return self.scores.times
 
     def differences(self, name: str, other: str) -> list[Interval]:
-        """One minus the other at each number of swipes."""
-        return [self.scores.difference_at(place, name, other) for place in range(len(self.times))]
+        """One minus the other at each number of swipes; simultaneous over all others and numbers of swipes."""
+        behind = (self.scores.difference_at(place, other, name) for place in range(len(self.times)))
+        return [Interval(-gap.mean, -gap.high, -gap.low) for gap in behind]
 
     def better_from(self, name: str, other: str) -> int | None:
         """The number of swipes from which on it is better at every one; None where there is none."""
@@ -76,20 +77,22 @@ def compare_peers(
     """Every peer on the users and candidates that ours were tested on. Ours are timed as the peers are, by live swipes."""
     ours = _ours(contenders)
     times, users = ranking.times, ranking.users
-    progress.stage("peers", (len(ours) + len(peers)) * len(times) * len(users))
+    seconds = estimated_seconds(trial, peers, times, users, clock)
+    progress.stage(f"peers, about {max(1, round(seconds / 60))} min", (len(ours) + len(peers)) * len(times) * len(users))
     results: dict[str, PeerResult] = {
         peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
     }
-    log = trial.log.select(trial.rows(users, 0, times[-1]))
+    rows = trial.rows(users, 0, times[-1])
     forecasts: dict[str, Vector] = {
-        each.name: progressive_predictions(each.learner, log, prior=each.prior)
+        each.name: progressive_predictions(each.learner, each.log(trial).select(rows), prior=each.prior)
         for each in ours
         if isinstance(each.learner, ProbabilisticLearner)
     }
     forecasts |= {name: np.asarray(expit(each.log_odds)) for name, each in results.items() if each.log_odds is not None}
-    names = [*OURS, APPEAL, *(peer.name for peer in peers)]
+    names = [*(each.name for each in ours), APPEAL, *(peer.name for peer in peers)]
     areas = np.stack([_areas(ranking, name) if name in ranking.names else results[name].auc for name in names], axis=2)
-    together = HoldoutRanking(names, times, users, areas, np.full_like(areas, np.nan))  # peers are not compared by nDCG
+    nothing = np.full_like(areas, np.nan)  # peers are not compared by nDCG, nor on candidates without history
+    together = HoldoutRanking(names, times, users, areas, nothing, nothing)
     return PeerComparison(
         BootstrapScores.of(together, np.random.default_rng([trial.protocol.seed, 13])),
         peers,
@@ -98,10 +101,23 @@ def compare_peers(
     )
 
 
+def estimated_seconds(trial: Trial, peers: Sequence[Peer], times: Sequence[int], users: Places, clock: Clock) -> float:
+    """How long the peers will take: individual ones by one user's time, the others by that of one fit."""
+    tested = np.intersect1d(users, trial.testable(times[-1]))
+    one = tested[len(tested) // 2 : len(tested) // 2 + 1]
+    total = 0.0
+    for peer in peers:
+        begun = clock()
+        peer.run(trial, times if peer.individual else times[-1:], one, clock=clock, advance=lambda _: None)
+        total += (clock() - begun) * (len(users) if peer.individual else len(times) * fits_at_each(trial))
+    return total
+
+
 def _ours(contenders: Sequence[Contender]) -> list[Contender]:
-    """The default, and the same learner with no more than an individual peer has."""
+    """Traits where they were selected, the default, and the same learner with no more than an individual peer has."""
     default, alone = (next(each for each in contenders if each.name == name) for name in (DEFAULT, ALONE))
-    return [default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
+    traits = [each for each in contenders if each.traits is not None]
+    return [*traits, default, Contender(WITH_APPEAL, default.learner, alone.prior), alone]
 
 
 def _areas(ranking: HoldoutRanking, name: str) -> Matrix:

@@ -19,22 +19,24 @@ class OwnModel:
 
     predicts_probabilities = False  # its scores are not log-odds
 
-    def __init__(self, contender: Contender, appeal: bool) -> None:
+    def __init__(self, contender: Contender, said: int) -> None:
         self._learner = contender.learner
         self._state = contender.learner.start(contender.prior)
-        self._appeal = appeal
+        self._said = said  # columns after the tags: none, one of appeal, or traits and their doubts
 
     def encode(self, features: Vector) -> ShownCandidate:
-        return ShownCandidate(features[:-1], float(features[-1])) if self._appeal else ShownCandidate(features)
+        tags, said = features[: len(features) - self._said], features[len(features) - self._said :]
+        return ShownCandidate(tags, said if self._said > 1 else float(said.sum()))
 
     def learn(self, candidate: ShownCandidate, like: bool) -> None:
         self._state = self._learner.swipe(self._state, candidate, 1 if like else -1)
 
     def scores(self, features: Matrix) -> Vector:
-        tags, appeal = (features[:, :-1], features[:, -1]) if self._appeal else (features, 0.0)
-        return np.asarray(self._learner.score(self._state, tags, appeal))
+        tags, said = features[:, : features.shape[1] - self._said], features[:, features.shape[1] - self._said :]
+        return np.asarray(self._learner.score(self._state, tags, said if self._said > 1 else said.sum(axis=1)))
 
 
 def as_peer(contender: Contender) -> IndividualPeer:
     appeal = isinstance(contender.learner, GaussianLearner) and contender.learner.appeal
-    return IndividualPeer(contender.name, lambda _: OwnModel(contender, appeal), appeal=appeal)
+    said = int(appeal) if contender.traits is None else 2 * contender.traits.model.learner.traits
+    return IndividualPeer(contender.name, lambda _: OwnModel(contender, said), appeal=appeal, traits=contender.traits)

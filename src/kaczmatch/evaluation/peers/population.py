@@ -1,58 +1,83 @@
 """Peers that filter collaboratively: one model of everybody, fitted anew after each number of swipes.
 
-The model gets all swipes of the users in the fit group and the first t of everybody who is tested, whenever they happened. Where the log
-has times, that is more than anybody could have known at the moment of ranking.
+The model hears what the protocol allows. Where other people's future is past, that is all swipes of the fit group and the first t of
+everybody tested, in one fit. Otherwise tested users are taken in groups by the moment at which they are ranked, and a group's model
+is fitted on what everybody had decided before the first of these moments. A user's own first t swipes are known in any case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from kaczmatch.core.ranking_metrics import auc
-from kaczmatch.core.vectors import Matrix
+from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.measures.holdout_ranking import rounded
 from kaczmatch.evaluation.peers.contract import Advance, Clock, PeerResult
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 
 BPR = "implicit BPR"
+_GROUPS = 8  # of tested users, each with a fit of its own
 
-Factors = tuple[Matrix, Matrix]  # of users, of candidates
+
+class FittedPeer(Protocol):
+    """One model of everybody."""
+
+    def scores(self, user: int, own: csr_array) -> Vector:
+        """Of every candidate to a user with these decisions (1 x candidates: 1 like, -1 pass, empty for a newcomer)."""
+        ...
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class PopulationPeer:
-    """Factors of users and candidates."""
+    """A model of users and candidates."""
 
     name: str
-    fit: Callable[[csr_array, int], Factors]  # users x candidates: 1 like, -1 pass; a seed
+    fit: Callable[[csr_array, int], FittedPeer]  # users x candidates: 1 like, -1 pass; a seed
     individual: bool = False
 
     def run(self, trial: Trial, times: Sequence[int], users: Places, *, clock: Clock, advance: Advance) -> PeerResult:
         areas = np.full((len(times), len(users)), np.nan)
         seconds, swipes = 0.0, 0
         for place, t in enumerate(times):
-            rows = np.concatenate([trial.holdout_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
-            matrix = _matrix(trial, rows)
-            begun = clock()
-            user_factors, candidate_factors = self.fit(matrix, trial.protocol.seed)
-            seconds += clock() - begun
-            swipes += len(rows)
-            user_factors = _with_newcomers(user_factors, _likes(trial, rows))
-            testable = set(trial.testable(t).tolist())
-            for column, user in enumerate(users.tolist()):
-                if user in testable:
+            for group, rows in _groups(trial, users, t):
+                if not len(rows):  # nobody has decided anything yet
+                    areas[place, np.searchsorted(users, group)] = 0.5
+                    continue
+                begun = clock()
+                model = self.fit(_matrix(trial, rows), trial.protocol.seed)
+                seconds += clock() - begun
+                swipes += len(rows)
+                own = _matrix(trial, trial.rows(group, 0, t))
+                for user in group.tolist():
                     rest = trial.holdout_rows(np.array([user]), t)
-                    scores = candidate_factors[trial.table.candidate[rest]] @ user_factors[user]
-                    areas[place, column] = auc(rounded(scores.astype(np.float64)), trial.table.like[rest])
+                    scores = np.asarray(model.scores(user, own[[user]]), np.float64)[trial.table.candidate[rest]]
+                    areas[place, np.searchsorted(users, user)] = auc(rounded(scores), trial.table.like[rest])
             advance(len(users))
         return PeerResult(areas, None, seconds / max(swipes, 1))
+
+
+def fits_at_each(trial: Trial) -> int:
+    """The most fits at one number of swipes."""
+    return 1 if trial.protocol.knowledge == "mature" else _GROUPS
+
+
+def _groups(trial: Trial, users: Places, t: int) -> Iterator[tuple[Places, Places]]:
+    """Testable users, and the rows that their model hears."""
+    testable = np.intersect1d(users, trial.testable(t))
+    if trial.protocol.knowledge == "mature":
+        yield testable, np.concatenate([trial.holdout_rows(np.flatnonzero(trial.fit), 0), trial.rows(trial.tested, 0, t)])
+        return
+    moments = trial.clock[trial.begin[testable] + t]
+    for group in np.array_split(np.argsort(moments, kind="stable"), min(_GROUPS, max(len(testable), 1))):
+        if len(group):
+            heard = trial.counts | np.isin(trial.table.user, testable[group])
+            yield np.sort(testable[group]), np.flatnonzero((trial.clock < moments[group].min()) & heard)
 
 
 def _matrix(trial: Trial, rows: Places) -> csr_array:
@@ -62,14 +87,3 @@ def _matrix(trial: Trial, rows: Places) -> csr_array:
     places = np.array(list(last), np.int32).reshape(-1, 2).T
     shape = (len(table.users), len(table.candidates))
     return csr_array((np.array(list(last.values()), np.float32), (places[0], places[1])), shape=shape)
-
-
-def _likes(trial: Trial, rows: Places) -> NDArray[np.bool_]:
-    """Whether each user has liked anybody yet."""
-    return np.bincount(trial.table.user[rows], trial.table.like[rows], len(trial.table.users)) > 0
-
-
-def _with_newcomers(user_factors: Matrix, known: NDArray[np.bool_]) -> Matrix:
-    """A user who has liked nobody yet gets the average of those who have."""
-    average = user_factors[known].mean(axis=0) if known.any() else np.zeros(user_factors.shape[1])
-    return np.where(known[:, None], user_factors, average)

@@ -10,7 +10,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.evaluation.peers.contract import Peer
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 
-LIBRARIES = ("river", "vowpal_wabbit", "scikit_learn", "mabwiser", "implicit")
+LIBRARIES = ("river", "vowpal_wabbit", "scikit_learn", "mabwiser", "implicit", "ease")
 
 
 def all_peers() -> list[Peer]:

@@ -9,17 +9,22 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.evaluation.protocol.trial import Trial, at_most
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.evaluation.protocol.traits_heard import FittedTraits
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
+from kaczmatch.learners.population.population_fit import CHOICES, fit_population, people_with_history
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.threshold import calibrated_hinge
+from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.hinge import HingeLearner
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more
+TRAITS = "probit-traits + population"
 
 Tick = Callable[[str], None]
 
@@ -32,6 +37,20 @@ class Contender:
     name: str
     learner: Learner
     prior: Prior
+    traits: FittedTraits | None = None  # heard in place of appeal
+
+    def log(self, trial: Trial) -> SwipeLog:
+        """All swipes, with what was heard of each candidate."""
+        return trial.log if self.traits is None else self.traits.heard_in(trial).log
+
+    def heard_when_ranked(self, trial: Trial, rows: Places, t: int) -> Vector | Matrix:
+        """What was heard of candidates that are ranked after t swipes."""
+        return trial.appeal_when_ranked(rows, t) if self.traits is None else self.traits.heard_in(trial).when_ranked(rows, t)
+
+    def heard_at(self, trial: Trial, viewer: Places, candidate: Places, moments: Places) -> Vector | Matrix:
+        """What viewers had heard of candidates at given moments."""
+        heard = trial.appeals if self.traits is None else self.traits.heard_in(trial).at_moments
+        return heard(viewer, candidate, moments)
 
     @property
     def bytes_per_user(self) -> int:
@@ -49,8 +68,12 @@ def contenders(
     settings: Mapping[str, Mapping[str, object]] | None = None,
     *,
     tick: Tick,
+    traits: int | None = None,
 ) -> list[Contender]:
-    """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it."""
+    """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it.
+
+    Traits are as many as the population selects, unless `traits` says how many.
+    """
     dimensions = trial.table.features.shape[1]
     fit = fit_log(trial)
     common: Prior | None = None  # the hinge rules start from one and the same
@@ -64,7 +87,9 @@ def contenders(
             common = common or fit_prior(one, fit, neutral=neutral)
             calibrated = replace(one, hinge=calibrated_hinge(fit, common))
             found.append(Contender(f"{slug} + population", calibrated, common))
-        elif isinstance(one, ProbabilisticLearner) and not isinstance(one, ProbitTraits):
+        elif isinstance(one, ProbitTraits):
+            found += _with_traits(trial, one, traits)
+        elif isinstance(one, ProbabilisticLearner):
             found.append(Contender(f"{slug} + population", one, fit_prior(one, fit, neutral=neutral)))
         if isinstance(one, GaussianLearner):
             weighing = replace(one, appeal=True)
@@ -72,8 +97,27 @@ def contenders(
     return found
 
 
+def _with_traits(trial: Trial, one: ProbitTraits, traits: int | None) -> list[Contender]:
+    """The population's traits, as many as it selects; nobody where it selects none."""
+    rows = np.flatnonzero(trial.fit_rows)
+    choices = CHOICES if traits is None else (traits,)
+    population = fit_population(trial.timed.select(rows), choices=choices, full=one.full, seed=trial.protocol.seed)
+    if not isinstance(population.learner, ProbitTraits) or population.sites is None:
+        return []
+    learner = replace(one, traits=population.traits)
+    model = TraitModel(
+        learner=learner,
+        prior=population.prior,
+        half_life_days=trial.protocol.appeal.half_life_days,
+        reference=trial.fitted_at,
+    )
+    numbers = np.array(population.names)  # the log's users go by their number in the trial
+    fitted = replace(population.sites, rater=numbers[population.sites.rater])
+    return [Contender(TRAITS, learner, population.prior, FittedTraits(model, fitted))]
+
+
 def fit_log(trial: Trial, most: int = MOST_FIT_USERS) -> SwipeLog:
-    """Swipes of the fitted users, of so many at most, with appeal as they saw it."""
-    users = np.flatnonzero(trial.fit & (np.diff(trial.begin) > 0))
-    chosen = at_most(most, users)
-    return trial.log.select(trial.holdout_rows(chosen, 0))
+    """Swipes of the fitted users, of so many at most and rather of those with a history, with appeal as they saw it."""
+    swipes = np.bincount(trial.table.user[trial.fit_rows], minlength=len(trial.table.users))
+    chosen = people_with_history(swipes, most)
+    return trial.log.select(np.flatnonzero(trial.fit_rows & np.isin(trial.table.user, chosen)))

@@ -18,6 +18,8 @@ from kaczmatch.learners.population.appeal import AppealModel
 
 AppealFrom = Literal["others", "fit"]
 AppealAt = Literal["split", "first"]
+Knowledge = Literal["strict", "mature", "forward"]
+BEGUN = 0.8  # forward: the share of users who had begun when the fit was made
 TIMES = (0, 5, 10, 20, 50, 100, 200)
 
 Places = NDArray[np.int64]
@@ -32,6 +34,10 @@ class Protocol:
     ``at_least``: test users with so many swipes in all. ``appeal_from``: count the decisions of all ``others``, or only of the
     users in the ``fit`` group. ``appeal_at``: as known at the ``split`` (just before the first swipe that is ranked), or at the
     user's ``first`` swipe.
+
+    ``knowledge``: what is known when. ``strict``: of others, what they had decided before; the population is fitted on other users
+    at all times. ``mature``: other people's future is past, as in a service that has run for long. ``forward``: the population is
+    fitted on what was decided before a moment, and only users who began after it are tested.
     """
 
     times: tuple[int, ...] = TIMES
@@ -40,6 +46,7 @@ class Protocol:
     split: str = BY_USER
     appeal_from: AppealFrom = "others"
     appeal_at: AppealAt = "split"
+    knowledge: Knowledge = "strict"
     appeal: AppealModel = AppealModel()
     seed: int = 0
 
@@ -51,7 +58,8 @@ class Protocol:
         object.__setattr__(self, "times", tuple(sorted(set(self.times))))
         check_integer("rest", self.rest, low=2, high=10**9)
         check_integer("at_least", self.at_least, low=0, high=10**9)
-        for name, known in (("appeal_from", get_args(AppealFrom)), ("appeal_at", get_args(AppealAt))):
+        choices = {"appeal_from": AppealFrom, "appeal_at": AppealAt, "knowledge": Knowledge}
+        for name, known in ((name, get_args(values)) for name, values in choices.items()):
             if getattr(self, name) not in known:
                 value = str(getattr(self, name))
                 raise InvalidInput(name, f"must be {' or '.join(known)}, got {value!r}; {did_you_mean(value, known)}")
@@ -68,7 +76,30 @@ class Trial:
     @cached_property
     def fit(self) -> NDArray[np.bool_]:
         """Which users the population is learned from."""
+        if self.protocol.knowledge == "forward":
+            begun: NDArray[np.bool_] = self.clock[self.begin[:-1]] < self.fitted_at
+            return begun
         return fit_users(self.table, self.protocol.split)
+
+    @cached_property
+    def fitted_at(self) -> int:
+        """The moment before which the population is fitted: when four fifths of all users had begun, or after the last swipe."""
+        if self.protocol.knowledge != "forward":
+            return int(self.clock.max(initial=0)) + 1
+        first = np.sort(self.clock[self.begin[:-1]])
+        moment = int(first[int(BEGUN * len(first))])
+        if moment == first[0]:
+            raise InvalidInput("knowledge", "nobody begins later than the others, so nobody can be tested forward")
+        return moment
+
+    @cached_property
+    def fit_rows(self) -> NDArray[np.bool_]:
+        """Which swipes the population is fitted on."""
+        return np.asarray(self.fit[self.table.user] & (self.clock < self.fitted_at))
+
+    def known_at(self, moments: Places) -> Places:
+        """The moment up to which somebody hears of others: after everything where other people's future is past."""
+        return np.full_like(moments, self.fitted_at) if self.protocol.knowledge == "mature" else moments
 
     @cached_property
     def begin(self) -> Places:
@@ -91,27 +122,56 @@ class Trial:
     @cached_property
     def appeal_when_swiped(self) -> Vector:
         """Each swipe's candidate's appeal as that user could know it when swiping; at the first swipe where the protocol says so."""
-        first = self.begin[:-1][self.table.user]
-        moments = self.clock[first] if self.protocol.appeal_at == "first" else self.clock
-        return self.appeals(self.table.user, self.table.candidate, moments)
+        return self.appeals(self.table.user, self.table.candidate, self.moments_when_swiped)
+
+    @cached_property
+    def moments_when_swiped(self) -> Places:
+        """When each swipe's user heard of others."""
+        return self.clock[self.begin[:-1][self.table.user]] if self.protocol.appeal_at == "first" else self.clock
+
+    def moments_when_ranked(self, rows: Places, t: int) -> Places:
+        """When the users of rows had done their first t swipes; their first swipe where the protocol says so."""
+        after = 0 if self.protocol.appeal_at == "first" else t
+        return np.asarray(self.clock[self.begin[self.table.user[rows]] + after])
 
     def appeal_when_ranked(self, rows: Places, t: int) -> Vector:
         """The appeal of what is ranked, as known when each user's first t swipes were done."""
-        if self.protocol.appeal_at == "first":
-            return self.appeal_when_swiped[rows]
-        users = self.table.user[rows]
-        return self.appeals(users, self.table.candidate[rows], self.clock[self.begin[users] + t])
+        return self.appeals(self.table.user[rows], self.table.candidate[rows], self.moments_when_ranked(rows, t))
 
     def appeals(self, viewer: Places, candidate: Places, moments: Places) -> Vector:
         """What viewers could know of candidates at given moments."""
         return self.protocol.appeal.at_moments(
-            self._decisions, viewer=viewer, candidate=candidate, at=moments.astype("datetime64[us]")
+            self._decisions, viewer=viewer, candidate=candidate, at=self.known_at(moments).astype("datetime64[us]")
         )
 
     @cached_property
     def log(self) -> SwipeLog:
         """All swipes, with appeal as seen."""
         return self._plain.with_appeal(self.appeal_when_swiped)
+
+    def known_by_others(self, rows: Places, t: int) -> NDArray[np.bool_]:
+        """Whether anybody else had decided about what is ranked after t swipes."""
+        moments = self.known_at(self.moments_when_ranked(rows, t))
+        first, rater, second = self._first_decisions
+        candidate = self.table.candidate[rows]
+        mine = rater[candidate] == self.table.user[rows]
+        return np.asarray(np.where(mine, second[candidate], first[candidate]) < moments)
+
+    @cached_property
+    def _first_decisions(self) -> tuple[Places, Places, Places]:
+        """Of each candidate the moment of the first decision, whose it was, and the moment of the first by anybody else."""
+        table, never = self.table, np.iinfo(np.int64).max
+        first, second = (np.full(len(table.candidates), never) for _ in range(2))
+        rater = np.full(len(table.candidates), -1)
+        rows = np.flatnonzero(self.counts)
+        rows = rows[np.argsort(self.clock[rows], kind="stable")[::-1]]
+        first[table.candidate[rows]], rater[table.candidate[rows]] = (
+            self.clock[rows],
+            table.user[rows],
+        )  # the earliest is written last
+        others = rows[table.user[rows] != rater[table.candidate[rows]]]
+        second[table.candidate[others]] = self.clock[others]
+        return first, rater, second
 
     def rows(self, users: Places, after: int | Places, upto: int | Places) -> Places:
         """Rows of each user's swipes number after + 1 to upto, as far as there are any."""
@@ -142,17 +202,26 @@ class Trial:
         )
 
     @cached_property
+    def counts(self) -> NDArray[np.bool_]:
+        """Which swipes others hear of."""
+        return self.fit[self.table.user] if self.protocol.appeal_from == "fit" else np.ones(len(self.table), np.bool_)
+
+    @cached_property
+    def timed(self) -> SwipeLog:
+        """All swipes by candidate, with a moment each even where the log has none."""
+        table = self.table
+        return SwipeLog(
+            user=table.user,
+            candidate=table.candidate,
+            candidates=table.features,
+            label=np.where(table.like, 1, -1),
+            at=self.clock.astype("datetime64[us]"),
+        )
+
+    @cached_property
     def _decisions(self) -> SwipeLog:
         """What appeal is counted from."""
-        table = self.table
-        rows = self.fit[table.user] if self.protocol.appeal_from == "fit" else np.ones(len(table), np.bool_)
-        return SwipeLog(
-            user=table.user[rows],
-            candidate=table.candidate[rows],
-            candidates=table.features,
-            label=np.where(table.like[rows], 1, -1),
-            at=self.clock[rows].astype("datetime64[us]"),
-        )
+        return self.timed.select(self.counts)
 
 
 def at_most(most: int, users: Places) -> Places:

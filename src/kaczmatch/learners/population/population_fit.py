@@ -7,7 +7,7 @@ standard error of the best log-loss are taken, and fitted on everybody.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Integers, Vector
+from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
@@ -26,7 +26,7 @@ from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_fit import ROUNDS, fit_traits
-from kaczmatch.learners.population.trait_log import SiteLog, follow_traits
+from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 
@@ -58,8 +58,8 @@ class FittedPopulation:
     learner: GaussianLearner | ProbitTraits
     prior: Prior
     sites: SiteLog | None  # of the fitted people, by their numbers; None without traits
-    fitted: Sequence[object]  # the people whom it was fitted on; numbers are places among all people of the log
-    people: int  # of the log
+    names: Sequence[Hashable]  # of all people of the log; a rater's number is a place among them
+    fitted: Sequence[Hashable]  # the people whom it was fitted on
     choices: Sequence[TraitChoice]
 
     @property
@@ -92,10 +92,10 @@ def fit_population(
     traits = selected(found) if found else tried[0]
     fitted = [names[each] for each in chosen.tolist()]
     if not traits:
-        return FittedPopulation(ProbitDiagonal(appeal=True), _prior_with_appeal(mine), None, fitted, len(names), found)
+        return FittedPopulation(ProbitDiagonal(appeal=True), _prior_with_appeal(mine), None, names, fitted, found)
     learner = ProbitTraits(traits=traits, full=full)
     fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance)
-    return FittedPopulation(learner, fit.prior, fit.sites, fitted, len(names), found)
+    return FittedPopulation(learner, fit.prior, fit.sites, names, fitted, found)
 
 
 def people_with_history(swipes: Integers, most: int) -> Integers:
@@ -137,20 +137,21 @@ def _compared(
 def _loss_of_held_out(
     log: SwipeLog, user: Integers, held: NDArray[np.bool_], traits: int, full: bool, seed: int, advance: Advance
 ) -> Vector:
-    """Each held-out person's mean log-loss, every swipe predicted from what was known before it.
-
-    What the fitted people did is all known by then, as it is to whoever comes after a fit.
-    """
+    """Each held-out person's mean log-loss, every swipe predicted from what the fitted people had decided before it."""
     learner: ProbabilisticLearner
     fitting, trying = log.select(~held), log.select(held)
+    candidate, at = np.asarray(trying.candidate_row), np.asarray(trying.at)
+    said: Vector | Matrix
     if traits:
         one = ProbitTraits(traits=traits, full=full)
         fit = fit_traits(one, fitting, user[~held], seed=seed, advance=advance)
-        traits_then = TraitModel(learner=one, prior=fit.prior, reference=_last(log))
-        learner, prior, said = one, fit.prior, follow_traits(traits_then, trying, user[held], fit.sites).said
+        model = TraitModel(learner=one, prior=fit.prior, reference=int(np.asarray(log.at).max()))
+        viewer = np.full(len(trying), -1)  # nobody held out has given a site
+        said = fit.sites.traits_at(model, model.expected(log.features), viewer=viewer, candidate=candidate, at=at)
+        learner, prior = one, fit.prior
     else:
         learner, prior = ProbitDiagonal(appeal=True), _prior_with_appeal(fitting)
-        said = _appeal_after(log, held)
+        said = AppealModel().at_moments(fitting, viewer=trying.user, candidate=candidate, at=at.astype("datetime64[us]"))
     p = np.clip(progressive_predictions(learner, trying.with_appeal(said), prior=prior), 1e-9, 1.0 - 1e-9)
     lost = -np.log(np.where(trying.label > 0.0, p, 1.0 - p))
     _, place = np.unique(user[held], return_inverse=True)
@@ -160,21 +161,3 @@ def _loss_of_held_out(
 def _prior_with_appeal(log: SwipeLog) -> Prior:
     seen = log.with_appeal(AppealModel().before_swipes(log))
     return fit_prior(ProbitDiagonal(appeal=True), seen, neutral=np.zeros(log.dimensions))
-
-
-def _appeal_after(log: SwipeLog, held: NDArray[np.bool_]) -> Vector:
-    """The appeal that held-out people saw, had everybody else swiped before them."""
-    at = np.zeros(0, np.int64) if log.at is None else log.at
-    after = at + np.where(held, at.max() - at.min() + 1, 0)
-    moved = SwipeLog(
-        user=log.user,
-        candidate=np.zeros(0) if log.candidate_row is None else log.candidate_row,
-        candidates=log.features,
-        label=log.label,
-        at=after.astype("datetime64[us]"),
-    )
-    return AppealModel().before_swipes(moved)[held]
-
-
-def _last(log: SwipeLog) -> int:
-    return 0 if log.at is None or not len(log.at) else int(log.at.max())

@@ -27,7 +27,7 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
-from kaczmatch.learners.population.trait_log import FROM_THE_START, SiteLog
+from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, guard_site
 from kaczmatch.learners.prior import Prior
 
@@ -47,7 +47,7 @@ class TraitFit:
     """What was fitted."""
 
     prior: Prior
-    sites: SiteLog  # of the fitted users, by their numbers
+    sites: SiteLog  # of the fitted users, by their numbers, at the time of each swipe
     users: int
 
 
@@ -206,7 +206,7 @@ class _Fit:
         _guard_rows(np.ascontiguousarray(diagonal), shift, np.ascontiguousarray(self.x @ self.trait_map), self.candidate, sites)
         _, backwards = np.unique((self.place * len(self.x) + self.candidate)[::-1], return_index=True)
         last = np.sort(len(self.label) - 1 - backwards)
-        at = np.full(len(last), FROM_THE_START)
+        at = np.zeros(len(last), np.int64) if self.log.at is None else self.log.at[last]
         return SiteLog(self.user[last].astype(np.int64), self.candidate[last].astype(np.int64), at, sites[last])
 
 

@@ -17,7 +17,7 @@ from kaczmatch.learners.belief.probit_traits import forget, swipe
 from kaczmatch.learners.kernels import TASTE_CHANGED, decay_factor
 from kaczmatch.learners.population.traits import Sites, Sums, TraitModel, age_factor, read_traits, write_site
 
-FROM_THE_START: Final = -(2**62)  # the moment of sites that a fit wrote
+_NEVER: Final = -(2**62)
 
 
 @final
@@ -110,7 +110,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
         own,
         np.repeat(begin[None], users, axis=0),
         begin,
-        np.full(users, FROM_THE_START),
+        np.full(users, _NEVER),
         learner.half_life,
         learner.parameters,
         model.half_life,
@@ -170,7 +170,7 @@ def _follow(
         for place in range(first, end):
             i = order[place]
             u = user[i]
-            if learner_half_life < math.inf and last[u] > -(2**62) and now > last[u]:
+            if learner_half_life < math.inf and last[u] > _NEVER and now > last[u]:
                 forget(work[u], start, decay_factor(now - last[u], learner_half_life))
             last[u] = now
             write_site(work[u], features[candidate[i]], expected[candidate[i]], label[i], parameters, size, sites[i])

@@ -18,6 +18,7 @@ class Reason(StrEnum):
     SAMPLED = "sampled"  # chosen by the sampler
     EXPLORED = "explored"  # drawn uniformly, so that everybody is shown to somebody
     REPEAT = "repeat"  # passed before, longer ago than the cooldown; nobody new was left
+    RANKED = "ranked"  # not drawn: the app found them itself
     RELAXED = "relaxed"  # in cooldown, but too few others were left
 
 

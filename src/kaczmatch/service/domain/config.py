@@ -45,6 +45,8 @@ class ServiceConfig:
     reports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
     exports: QuotaLimit = QuotaLimit(20, timedelta(days=1))
     histories: QuotaLimit = QuotaLimit(200, timedelta(days=1))  # of a preference
+    away_days: int | None = 30  # after which somebody is in no deck, until they come again
+    admirers_listed: bool = False  # to back ends
     experiment: Experiment | None = None
     keep_impressions: timedelta = timedelta(days=180)
     keep_audit: timedelta = timedelta(days=365)

@@ -1,15 +1,16 @@
 """The past as decks met it: every deck that was dealt, with what was known and who was there at that moment.
 
 It is read from the log. States are folds of the events until then, so they are those of the time; the same events can be folded
-by another learner too. What the log does not keep is taken as it is now: profiles and vocabulary.
+by another learner too. What the log does not keep is taken as it is now: profiles and vocabulary. Whether somebody was away is
+told by their swipes and decks, and by the decks that they were in.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import final
 
 from kaczmatch.learners.contract import Learner
@@ -73,6 +74,7 @@ class Hindsight:
         self._people = {person.id: person for person in reader.find(Person)}
         by_arrival = sorted(self._people.values(), key=lambda person: person.created)
         self._coming, self._here = deque(by_arrival), dict[str, Person]()
+        self._away, self._seen = dict[str, Person](), {person.id: person.created for person in by_arrival}
         self._leaving = deque(sorted((one for one in by_arrival if one.paused), key=lambda person: person.changed))
         self._matched_or_blocked: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
         for match in reader.find(MatchSide):
@@ -81,6 +83,7 @@ class Hindsight:
             self._matched_or_blocked[block.user].append((block.at, block.other))
             self._matched_or_blocked[block.other].append((block.at, block.user))
         self._past: list[Event] = []
+        self.swipes_outside_decks: list[datetime] = []  # when they were made, known once `past_decks` has begun
         self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
@@ -92,11 +95,13 @@ class Hindsight:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
         decks = self._reader.find(StoredDeck)
         events = deque(with_features(self._reader, without_undone(self._reader.find(Event))))
+        self.swipes_outside_decks = [event.at for event in events if event.outside_deck]
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:
                 self._apply(events.popleft())
             cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
+            self._seen[deck.user] = deck.at
             if cards and deck.user in self._people:
                 yield self._past_deck(deck, cards)
             self._exposure.record([card.candidate for card in cards], deck.at)
@@ -104,7 +109,7 @@ class Hindsight:
                 watch(number + 1, len(decks))
 
     def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
-        states, user, rules = self._states_at(deck), deck.user, self._context.config
+        states, user, rules = self._states_at(deck, {card.candidate for card in cards}), deck.user, self._context.config
         profile = profile_of(self._people[user], self._vocabulary, rules.schema)
         tracked = states.tracked_state(user)
         return PastDeck(
@@ -119,8 +124,8 @@ class Hindsight:
             self._exposure,
         )
 
-    def _states_at(self, deck: StoredDeck) -> PastStates:
-        """Everybody's state at the moment of a deck."""
+    def _states_at(self, deck: StoredDeck, shown: Collection[str]) -> PastStates:
+        """Everybody's state at the moment of a deck in which these people were shown."""
         states = self._past_states
         if states is None or (self._other is None and states.fold.model != deck.model):
             fold = self._other or self._context.catalogue.fold(self._reader, deck.model)
@@ -133,18 +138,33 @@ class Hindsight:
             _until(self._coming, lambda one: one.created, deck.at),
             _until(self._leaving, lambda one: one.changed, deck.at),
         )
+        back, away = self._back_and_away(deck.at, shown)
+        come, gone = come + back, gone + away
         self._here.update((person.id, person) for person in come)
         self._appeal_changed.update(person.id for person in come)
         for person in gone:
             self._here.pop(person.id, None)
+        self._away.update((person.id, person) for person in away)
         states.add_people(come)
         states.remove_people(gone)
         states.update_index({user: self._appeal(user, deck.at) for user in self._appeal_changed})
         self._appeal_changed.clear()
         return states
 
+    def _back_and_away(self, at: datetime, shown: Collection[str]) -> tuple[list[Person], list[Person]]:
+        """Who came back since the last deck, and who has been away for too long by now."""
+        days = self._context.config.away_days
+        if days is None:
+            return [], []
+        first = (at.astimezone(UTC) - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+        back = [self._away.pop(one) for one in [*self._away] if one in shown or self._seen[one] >= first]
+        away = [one for one in self._here.values() if self._seen[one.id] < first and one.id not in shown]
+        return back, away
+
     def _apply(self, event: Event) -> None:
         self._past.append(event)
+        if not event.imported:
+            self._seen[event.user] = event.at
         if self._past_states is not None:
             self._past_states.apply_event(event)
         if event.kind != EventKind.SWIPED or event.candidate is None or event.decision is None:

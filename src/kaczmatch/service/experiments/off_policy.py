@@ -58,10 +58,12 @@ class OffPolicyEvaluation:
         """The cards that were dealt, with what `evaluate` needs to know about each."""
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
-            for past in Hindsight(self.context, reader, target.policy, target.learner).past_decks(watch):
+            hindsight = Hindsight(self.context, reader, target.policy, target.learner)
+            for past in hindsight.past_decks(watch):
                 open_still = past.deck.expires > now and any(card.swipe is None for card in past.cards)
                 if not open_still and (since is None or past.deck.at >= since):
                     rows.add(past, rng)
+            rows.not_drawn += sum(since is None or at >= since for at in hindsight.swipes_outside_decks)
         return rows.logged_cards()
 
 
@@ -72,10 +74,14 @@ class _Rows:
     def __init__(self) -> None:
         self._decks: list[tuple[str, int, float, float]] = []
         self._cards: list[tuple[int, bool, float, float]] = []
+        self.not_drawn = 0
 
     def add(self, past: PastDeck, rng: np.random.Generator) -> None:
         deck, cards = past.deck, past.cards
         asked = [card.candidate for card in cards]
+        if deck.min_propensity is None:
+            self.not_drawn += len(cards)
+            return
         knows = isinstance(past.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
         for _ in range(DEALS):
@@ -98,6 +104,8 @@ class _Rows:
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
+            if card.propensity is None:
+                raise RuntimeError(f"deck {deck.id!r} was drawn, and its card of {card.candidate!r} has no propensity")
             self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
 
     def logged_cards(self) -> DealtDecks:
@@ -111,6 +119,7 @@ class _Rows:
             like=cards[1].astype(np.float64),
             weight=cards[2].astype(np.float64),
             predicted=cards[3].astype(np.float64),
+            not_drawn=self.not_drawn,
         )
 
 

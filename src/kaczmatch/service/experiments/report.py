@@ -47,9 +47,9 @@ class ExperimentReports:
         """Of the experiment in the settings; without a name where there is none. However often one looks, the intervals hold."""
         experiment, now = self.context.config.experiment, self.context.clock()
         if experiment is None:
-            return ExperimentReport(name="", assigned="", arms=(), contrasts=(), balance=None, strays=0)
+            return ExperimentReport(name="", assigned="", arms=(), contrasts=(), balance=None, strays=0, not_drawn=0)
         with self.context.store.read() as reader:
-            units, strays = self._units(reader, experiment, watch)
+            units, strays, not_drawn = self._units(reader, experiment, watch)
         closed = now - self.context.config.deck_life  # until then the last deck of a unit could be answered
         # In the order of their first decks, which does not depend on what came of them.
         done = sorted((one for one in units if one.over <= closed), key=lambda one: one.first)
@@ -67,13 +67,19 @@ class ExperimentReports:
             contrasts=contrasts,
             balance=_balance(experiment.arms, units),
             strays=strays,
+            not_drawn=not_drawn,
         )
 
-    def _units(self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None) -> tuple[list[_Unit], int]:
+    def _units(
+        self, reader: Reader, experiment: Experiment, watch: Callable[[int, int], None] | None
+    ) -> tuple[list[_Unit], int, int]:
         units: dict[str, _Unit] = {}
-        total, seen, strays = reader.count(StoredDeck, experiment=experiment.name), 0, 0
+        total, seen, strays, not_drawn = reader.count(StoredDeck, experiment=experiment.name), 0, 0, 0
         for decks in _pages(reader, experiment.name):
             for deck in decks:
+                if deck.min_propensity is None:
+                    not_drawn += deck.eligible
+                    continue
                 if not experiment.dealt(deck):
                     strays += 1
                     continue
@@ -86,7 +92,7 @@ class ExperimentReports:
             seen += len(decks)
             if watch is not None:
                 watch(seen, total)
-        return list(units.values()), strays
+        return list(units.values()), strays, not_drawn
 
     def _arm(self, arm: Arm, done: Sequence[_Unit], units: Sequence[_Unit]) -> ArmReport:
         assigned = [unit for unit in units if unit.arm == arm.name]

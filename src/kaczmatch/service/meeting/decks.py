@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final, final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.recommend.decks.deck import Deck, FilterHint
+from kaczmatch.recommend.decks.deck import Deck, FilterHint, Reason
 from kaczmatch.recommend.decks.policy import Experience
+from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.experiment import Assignment
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person, tags_of
+from kaczmatch.service.meeting.presence import note_presence, today
+from kaczmatch.service.meeting.profiles import counters_of, require_person, tags_of
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -31,6 +31,7 @@ from kaczmatch.service.meeting.viewer_context import (
     load_viewer_context,
     load_viewer_state,
     matched_or_blocked,
+    who_fits,
 )
 
 _TRIES: Final = 5
@@ -84,9 +85,10 @@ class Decks:
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         caught_up = False
         for _ in range(_TRIES):
-            deck = self._open_or_new(user, wanted)
+            person, deck = self._open_or_new(user, wanted)
             if deck is None:
                 continue
+            self._note_presence(person)
             if deck.cards or caught_up:
                 return deck
             with self.context.store.read() as reader:
@@ -99,7 +101,15 @@ class Decks:
             caught_up = True
         raise Conflict(f"the deck of {user!r} was overtaken by other changes {_TRIES} times in a row; try again in a moment")
 
-    def _open_or_new(self, user: str, size: int) -> OpenDeck | None:
+    def _note_presence(self, person: Person) -> None:
+        if person.seen < today(self.context):
+
+            def work(transaction: Transaction) -> None:
+                note_presence(transaction, self.context, require_person(transaction, person.id))
+
+            self.context.store.write(work, locks=[person.id], prefetch=[(Person, (person.id,))]).result()
+
+    def _open_or_new(self, user: str, size: int) -> tuple[Person, OpenDeck | None]:
         """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
         versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
@@ -110,7 +120,7 @@ class Decks:
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
-                return still_open
+                return known.person, still_open
             experiment = self.context.config.experiment
             assignment = None if experiment is None else experiment.assign(known.person, now)
             if assignment is not None:
@@ -119,11 +129,41 @@ class Decks:
                 drawn, people = self._draw(reader, recommender, known, size, now)
             except InvalidInput as problem:
                 if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
-                    return None
+                    return known.person, None
                 raise
         if not drawn.cards:
-            return OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
-        return self._store(known, last, drawn, people, now, assignment)
+            return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
+        deck = replace(
+            self._new_deck(known, now, len(drawn.cards)),
+            policy=drawn.policy,
+            sampler=drawn.plan.sampler.slug,
+            reason=drawn.plan.reason,
+            eligible=drawn.eligible,
+            min_propensity=drawn.min_propensity,
+            arm="" if assignment is None else assignment.arm.name,
+            unit="" if assignment is None else assignment.unit,
+        )
+        cards = [
+            _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
+        ]
+        return known.person, self._store(known, deck, cards, people, instead_of=last)
+
+    def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
+        """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
+
+        The user's other deck stays open beside it.
+        """
+        with self.context.store.read() as reader:
+            now = self.context.clock()
+            known = load_viewer_state(reader, self.context, user)
+            if known.person.paused:
+                raise Conflict("a paused person sees nobody; resume first")
+            people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
+        best = [(str(other), score) for other, score in ranking.ranked if other in people]
+        deck = self._new_deck(known, now, len(best))
+        cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
+        opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
+        return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
@@ -139,7 +179,9 @@ class Decks:
         hidden = matched_or_blocked(reader, user) | {
             pair.candidate for pair in decided if pair.decision == Decision.LIKE or pair.at >= deck.at
         }
-        people = self._who_fits(reader, known, [card.candidate for card in unanswered if card.candidate not in hidden], now)
+        people = who_fits(
+            reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
+        )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
         return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
 
@@ -162,84 +204,73 @@ class Decks:
                 exposure=self.serving_index.exposure,
             )
             ids = [str(card.id) for card in deck.cards]
-            people = self._who_fits(reader, known, ids, now)
+            people = who_fits(reader, self.context, known, ids, now)
             if len(people) == len(ids):
                 return deck, people
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
 
-    def _who_fits(self, reader: Reader, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
-        """Who of these is there, not paused, and passes all filters by what the store knows now."""
-        there = [person for person in reader.many(Person, [(other,) for other in ids]).values() if not person.paused]
-        if not there:
-            return {}
-        schema = self.context.config.schema
-        profile = profile_of(known.person, known.vocabulary, schema)
-        passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
-        return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
+    def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
+        """A deck that is not drawn."""
+        config = self.context.config
+        return StoredDeck(
+            user=known.person.id,
+            id=self.context.new_id(),
+            at=now,
+            expires=now + config.deck_life,
+            policy=str(Reason.RANKED),
+            sampler="",
+            reason="the app found these people itself",
+            model=known.versions.model,
+            eligible=size,
+            min_propensity=None,
+            experiment="" if config.experiment is None else config.experiment.name,
+        )
 
     def _store(
-        self,
-        known: ViewerState,
-        before: str | None,
-        drawn: Deck,
-        people: dict[str, Person],
-        now: datetime,
-        assignment: Assignment | None,
+        self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
-        user, identifier, config = known.person.id, self.context.new_id(), self.context.config
+        user, config = deck.user, self.context.config
+        drawn = deck.min_propensity is not None
 
         def work(transaction: Transaction) -> list[Impression]:
             require_person(transaction, user)
             counters = counters_of(transaction, user)
-            if counters.last_deck != before:
+            if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
             kept = [card for card in cards if transaction.get(Person, card.candidate) is not None]
             if kept:
-                spent = spend(counters, DECKS, config.decks, now)
-                transaction.put(replace(counters, last_deck=identifier, quota_use=spent))
+                spent = spend(counters, DECKS, config.decks, deck.at)
+                transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
                 transaction.put(deck)
                 for card in kept:
                     transaction.put(card)
             return kept
 
-        deck = StoredDeck(
-            user=user,
-            id=identifier,
-            at=now,
-            expires=now + config.deck_life,
-            policy=drawn.policy,
-            sampler=drawn.plan.sampler.slug,
-            reason=drawn.plan.reason,
-            model=known.versions.model,
-            eligible=drawn.eligible,
-            min_propensity=drawn.min_propensity,
-            experiment="" if config.experiment is None else config.experiment.name,
-            arm="" if assignment is None else assignment.arm.name,
-            unit="" if assignment is None else assignment.unit,
-        )
-        cards = [
-            Impression(
-                user=user,
-                deck=identifier,
-                candidate=str(card.id),
-                at=now,
-                position=position,
-                propensity=card.propensity,
-                score=card.score,
-                reason=str(card.reason),
-            )
-            for position, card in enumerate(drawn.cards)
-        ]
         candidates = [card.candidate for card in cards]
         prefetch = [*((Person, (one,)) for one in (user, *candidates)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
         kept = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch).result()
         if not kept:
             return None
-        self.serving_index.exposure.record([card.candidate for card in kept], now)
+        self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
         return OpenDeck(deck, _with_reasons(known, kept, people))
+
+
+def _impression(
+    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
+) -> Impression:
+    return Impression(
+        user=deck.user,
+        deck=deck.id,
+        candidate=str(candidate),
+        at=deck.at,
+        position=position,
+        propensity=propensity,
+        score=score,
+        reason=str(reason),
+    )
 
 
 def _with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:

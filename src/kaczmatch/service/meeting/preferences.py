@@ -20,11 +20,11 @@ from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
-from kaczmatch.service.domain.refusals import nobody
+from kaczmatch.service.domain.refusals import NotFound, nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
-from kaczmatch.service.meeting.viewer_context import load_viewer_state
+from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
 
 R = TypeVar("R", LatestDecision, Event)
 
@@ -75,6 +75,17 @@ class Preferences:
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
         """Whom somebody likes, as of their last decision on each, the newest first."""
         return self._listed(LatestDecision, user, after, limit, decision=Decision.LIKE)
+
+    def admirers(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> tuple[list[LatestDecision], list[str]]:
+        """Whose like of the user is open, the newest first: a page of all likes, and who of them can be shown to the user."""
+        if not self.context.config.admirers_listed:
+            raise NotFound("nobody is told about a like before a match: the setting admirers_listed is off")
+        with self.context.store.read() as reader:
+            known, now = load_viewer_state(reader, self.context, user), self.context.clock()
+            page = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, after=after, newest=True, limit=limit)
+            hidden = matched_or_blocked(reader, user)
+            people = who_fits(reader, self.context, known, [like.user for like in page if like.user not in hidden], now)
+        return page, [like.user for like in page if like.user in people]
 
     def history(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[Event]:
         """Everything somebody did, the newest first."""

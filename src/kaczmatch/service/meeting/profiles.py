@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import final
 
@@ -84,6 +84,8 @@ class Profiles:
                 charge(transaction, user, EDITS, self.context.config.edits, now)
             if by_user and known is not None:
                 charge(transaction, user, CHANGES, self.context.config.changes, now)
+            if limited:  # an import is no sign of the person
+                person = replace(person, seen=_day(now))
             _save(transaction, self.context, person)
             if changed:
                 transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
@@ -156,9 +158,15 @@ def _was_seen(transaction: Transaction, person: Person) -> bool:
 
 def set_paused(transaction: Transaction, context: Context, person: Person, *, paused: bool) -> Person:
     """Shown and seeing, or not."""
-    after = replace(person, paused=paused, version=person.version + 1, changed=context.clock())
+    now = context.clock()
+    seen = person.seen if paused else _day(now)
+    after = replace(person, paused=paused, version=person.version + 1, changed=now, seen=seen)
     _save(transaction, context, after)
     return after
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 def _save(transaction: Transaction, context: Context, person: Person) -> None:
@@ -196,8 +204,9 @@ def new_person(
         paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
+        seen=_day(now) if known is None else known.seen,
     )
-    profile, today = profile_of(person, vocabulary, schema), now.astimezone(UTC).date()
+    profile, today = profile_of(person, vocabulary, schema), _day(now)
     if age_on(about.born, today) > MAX_AGE:
         raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):

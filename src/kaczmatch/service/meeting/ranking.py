@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import final
 
 import numpy as np
@@ -54,7 +55,9 @@ class CandidateRanking:
             around = load_viewer_context(reader, self.context, known, now)
             keys = [(other,) for other in dict.fromkeys(candidates)]
             found = reader.many(Person, keys)
-            people = [person for person in found.values() if not person.paused]
+            days, today = self.context.config.away_days, now.astimezone(UTC).date()
+            away = {person.id for person in found.values() if person.away(days, today)} - around.matched_or_blocked
+            people = [person for person in found.values() if not person.paused and not person.away(days, today)]
             model = known.versions.model
             learned = reader.many(StoredState, [(model, person.id) for person in people])
             counters = reader.many(PersonCounters, [(person.id,) for person in people])
@@ -74,9 +77,10 @@ class CandidateRanking:
             cooldown=self.context.config.cooldown,
         )
         # Blocked people look like people who never were.
-        gone = {other for (other,) in keys} - {person.id for person in people}
+        gone = {other for (other,) in keys} - {person.id for person in people} - away
         gone |= {str(other) for other, reasons in ranking.left_out if "blocked" in reasons}
         left_out = [(other, reasons) for other, reasons in ranking.left_out if other not in gone]
+        left_out += [(other, ("away",)) for other in sorted(away)]
         return RankedCandidates(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
 
     def why(self, user: str, other: str) -> ExplainedCandidate:

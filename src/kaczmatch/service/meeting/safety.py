@@ -28,7 +28,7 @@ from kaczmatch.service.domain.records import (
     Person,
     PersonCounters,
 )
-from kaczmatch.service.domain.refusals import NotFound
+from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import require_person
 
@@ -60,6 +60,9 @@ class Safety:
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
+            block = transaction.get(Block, user, other)
+            if block is not None and block.reported:
+                raise Conflict(f"{user!r} has reported {other!r}, who therefore stays blocked")
             transaction.drop(Block, user, other)
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
@@ -82,7 +85,7 @@ class Safety:
             if by_user:
                 charge(transaction, user, REPORTS, self.context.config.reports, now)
             report = AbuseReport(id=self.context.new_id(), user=user, other=other, reason=reason, text=text, at=now, met=met)
-            if self._block(transaction, user, other, now):
+            if self._block(transaction, user, other, now, reported=True):
                 transaction.put(report)
                 announce(transaction, self.context, "report.created", user, {"report": report.id, "met": met}, other=other)
             return report
@@ -112,15 +115,16 @@ class Safety:
         both = [] if known is None else [known.user, known.other]  # erased meanwhile, neither may come back
         return self.context.store.write(work, locks=both, prefetch=[(AbuseReport, (report,))])
 
-    def _block(self, transaction: Transaction, user: str, other: str, now: datetime) -> bool:
+    def _block(self, transaction: Transaction, user: str, other: str, now: datetime, *, reported: bool = False) -> bool:
         """Whether it was noted. It looks the same where it was not: nothing new is written about somebody who was just erased."""
         if user == other:
             raise InvalidInput("other", "nobody blocks themselves")
         if transaction.get(Person, other) is None and self.erased_tokens.was_erased_in(transaction, other):
             return False
         # Somebody whom the other side has blocked may block in turn: to them nothing looks different.
-        if transaction.get(Block, user, other) is None:
-            transaction.put(Block(user=user, other=other, at=now))
+        known = transaction.get(Block, user, other)
+        if known is None or reported:
+            transaction.put(Block(user=user, other=other, at=now if known is None else known.at, reported=reported))
         for mine, theirs in ((user, other), (other, user)):
             match = transaction.get(MatchSide, mine, theirs)
             if match is not None and match.ended is None:

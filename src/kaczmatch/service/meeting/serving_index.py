@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TypeVar, final
 
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
@@ -29,7 +28,6 @@ from kaczmatch.service.domain.records import (
     ActiveVersions,
     Change,
     Event,
-    Impression,
     LogRecord,
     Person,
     PersonCounters,
@@ -37,7 +35,9 @@ from kaczmatch.service.domain.records import (
     StoredState,
 )
 from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.recent_exposure import recent_exposure
 
 P = TypeVar("P")
 
@@ -68,6 +68,7 @@ class ServingIndex:
         self._following = threading.Lock()
         self._process = ServingProcess(id=context.new_id(), seen=context.clock(), changes_read=0, model=0)
         self._on_erasure: list[Callable[[], object]] = []
+        self._day: date  # up to which people who are away were taken out
         self._model = 0  # that decks are dealt by, or will be once everybody is loaded
         self._outgrown: list[Hashable] = []  # whose states are still to be grown to the vocabulary
         self._generation: _Generation
@@ -99,6 +100,8 @@ class ServingIndex:
                 current = self.context.catalogue.current(reader)
                 if not away:
                     self._adopt(reader, current)
+                    self.remove(newly_away(reader, self.context, self._day))
+                    self._day = today(self.context)
             if away:
                 self._load()
                 self.erased(())
@@ -147,6 +150,7 @@ class ServingIndex:
 
     def _load(self) -> None:
         """Page by page, each as of its own moment: what changes meanwhile is in the logs, and is followed afterwards."""
+        self._day = today(self.context)
         current, self._process, events_read = self.context.store.write(self._register, locks=[CHANGES]).result()
         for trail, read_to in ((self._changes, self._process.changes_read), (self._events, events_read)):
             trail.read_to, trail.missing = read_to, None
@@ -159,12 +163,12 @@ class ServingIndex:
         while True:
             with self.context.store.read() as reader:
                 page = reader.find(Person, paused=False, after=last, limit=_AT_ONCE)
-                self._add(reader, page, new)
+                self._add(reader, in_decks(page, self.context), new)
             if not page:
                 break
             last = (page[-1].id,)
             self._give_sign_of_life()
-        exposure = self._loaded_exposure(people.index)
+        exposure = recent_exposure(self.context, people.index)
         self.exposure, self._generation, self._next, self._outgrown = exposure, new, None, []
         self.served = (current, new.recommender)
 
@@ -237,7 +241,7 @@ class ServingIndex:
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 found = reader.many(Person, [(user,) for user in some])
-                here = [person for person in found.values() if not person.paused]
+                here = in_decks(found.values(), self.context)
                 self.remove(set(some) - {person.id for person in here})
                 if len(found) < len(some):
                     self.erased(set(some) - {person.id for person in found.values()})
@@ -278,20 +282,6 @@ class ServingIndex:
         now, how = self.context.clock(), self.context.config.appeal
         counters = reader.many(PersonCounters, [(user,) for user in people])
         generation.people.index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
-
-    def _loaded_exposure(self, index: CandidateIndex) -> Exposure:
-        """How often people were shown of late; a process counts the decks it deals, which are a fair sample of all."""
-        exposure = Exposure(cap=self.context.config.exposure_cap)
-        after: tuple[object, ...] = (self.context.clock() - timedelta(days=14),)
-        while True:
-            with self.context.store.read() as reader:
-                page = reader.find(Impression, after=after, limit=_AT_ONCE)
-            if not page:
-                return exposure
-            for card in page:
-                if card.candidate in index:
-                    exposure.record([card.candidate], card.at)
-            after = tuple(getattr(page[-1], name) for name in Impression.listed_by())
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:

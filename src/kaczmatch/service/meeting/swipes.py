@@ -32,6 +32,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
+from kaczmatch.service.meeting.presence import note_presence
 from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
 
 
@@ -44,7 +45,7 @@ class Swipe:
     id: str
     candidate: str
     decision: str  # a `Decision`, or its value
-    deck: str
+    deck: str  # empty: on somebody whom the app found itself
 
 
 @final
@@ -68,7 +69,7 @@ class Swipes:
     context: Context
 
     def swipe(self, swipe: Swipe) -> Future[RecordedSwipe]:
-        """Learn from a swipe on a card of a deck. It is done when it is on disk."""
+        """Learn from a swipe on a card of a deck, or outside a deck. It is done when it is on disk."""
         _check(swipe)
         return self.context.store.write(
             lambda tx: self._swipe(tx, swipe), locks=(swipe.user, swipe.candidate), prefetch=self._reads(swipe)
@@ -114,22 +115,28 @@ class Swipes:
         now, me = self.context.clock(), require_person(transaction, swipe.user)
         card = transaction.get(Impression, swipe.user, swipe.deck, swipe.candidate)
         them = transaction.get(Person, swipe.candidate)
+        was_shown = card is not None or not swipe.deck
         if (
-            card is None
+            not was_shown
             or them is None
             or self._blocked(transaction, swipe)
             or not self._compatible(transaction, me, them, card, now)
         ):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
-            raise NotFound(f"there is no card of {swipe.candidate!r} in deck {swipe.deck!r}")
+            missing = (
+                f"no card of {swipe.candidate!r} in deck {swipe.deck!r}" if swipe.deck else f"nobody {swipe.candidate!r} to meet"
+            )
+            raise NotFound(f"there is {missing}")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
         if self._matched(transaction, swipe):
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
-        if card.swipe is not None:
+        if card is not None and card.swipe is not None:
             raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
         spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
-        transaction.put(card.answered(swipe.id, Decision(swipe.decision)))
+        note_presence(transaction, self.context, me)
+        if card is not None:
+            transaction.put(card.answered(swipe.id, Decision(swipe.decision)))
         return self._learn(transaction, swipe, them, spent, now, imported=False)
 
     def _learn(
@@ -231,14 +238,14 @@ class Swipes:
         user, other = swipe.user, swipe.candidate
         return transaction.get(Block, user, other) is not None or transaction.get(Block, other, user) is not None
 
-    def _compatible(self, transaction: Transaction, me: Person, them: Person, card: Impression, now: datetime) -> bool:
+    def _compatible(self, transaction: Transaction, me: Person, them: Person, card: Impression | None, now: datetime) -> bool:
         """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
 
-        Who has paused themselves may still be answered; whom an operator holds back not.
+        Whoever paused after they were shown may still be answered; whom an operator holds back not.
         """
-        if them.paused and transaction.get(HeldPerson, them.id) is not None:
+        if them.paused and (card is None or transaction.get(HeldPerson, them.id) is not None):
             return False
-        if max(me.changed, them.changed) <= card.at and card.at.astimezone(UTC).date() == now.astimezone(UTC).date():
+        if card is not None and max(me.changed, them.changed) <= card.at and card.at.date() == now.date():
             return True
         version = self.context.catalogue.current(transaction).vocabulary
         vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema

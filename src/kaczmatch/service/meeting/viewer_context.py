@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, final
 
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import Answers
+from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to
@@ -18,7 +19,8 @@ from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import counters_of, profile_of
+from kaczmatch.service.meeting.presence import in_decks
+from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 MOST_ADMIRERS: Final = 1_000
@@ -87,3 +89,13 @@ def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:
         + [block.other for block in reader.find(Block, user=user)]
         + [block.user for block in reader.find(Block, other=user)]
     )
+
+
+def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
+    """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
+    there, schema = in_decks(reader.many(Person, [(other,) for other in ids]).values(), context), context.config.schema
+    if not there:
+        return {}
+    profile = profile_of(known.person, known.vocabulary, schema)
+    passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
+    return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}

@@ -54,6 +54,11 @@ class Event(LogRecord):
     undoes: str | None = None  # the id of a swipe
     imported: bool = False
 
+    @property
+    def outside_deck(self) -> bool:
+        """Whether it is a swipe on somebody whom the app found itself."""
+        return self.kind == EventKind.SWIPED and self.deck is None and not self.imported
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ class StoredDeck(Record):
     reason: str
     model: int
     eligible: int
-    min_propensity: float  # the smallest that anybody eligible had
+    min_propensity: float | None  # the smallest that anybody eligible had; None: the deck was not drawn
     experiment: str = ""
     arm: str = ""
     unit: str = ""  # what was assigned to the arm; empty: the user
@@ -59,7 +59,7 @@ class StoredDeck(Record):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impression(Record):
-    """One card of a deck, the probability it had of being there, and the swipe that answered it."""
+    """One card of a deck, the probability it had of being there (None: it was not drawn), and the swipe that answered it."""
 
     table = "impressions"
     key = ("user", "deck", "candidate")
@@ -71,7 +71,7 @@ class Impression(Record):
     candidate: PersonId
     at: datetime
     position: int
-    propensity: float
+    propensity: float | None
     score: float
     reason: str
     swipe: str | None = None  # the id of the swipe
@@ -123,6 +123,7 @@ class Block(Record):
     user: PersonId
     other: PersonId
     at: datetime
+    reported: bool = False  # then it cannot be taken back
 
 
 @final

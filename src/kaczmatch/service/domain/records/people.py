@@ -53,7 +53,7 @@ class Person(Record):
 
     table = "people"
     key = ("id",)
-    indexes = (("paused", "id"),)
+    indexes = (("paused", "id"), ("seen", "id"))
 
     id: PersonId
     version: int  # rises with every change: the ETag
@@ -71,6 +71,11 @@ class Person(Record):
     paused: bool
     created: datetime
     changed: datetime
+    seen: date  # the last day on which they asked for a deck, swiped or changed their profile
+
+    def away(self, days: int | None, today: date) -> bool:
+        """Whether they have not been there for more than so many days."""
+        return days is not None and (today - self.seen).days > days
 
 
 @final

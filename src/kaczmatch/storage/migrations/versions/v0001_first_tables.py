@@ -65,6 +65,7 @@ def upgrade() -> None:
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("other", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("reported", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("user", "other"),
         sqlite_with_rowid=False,
     )
@@ -104,7 +105,7 @@ def upgrade() -> None:
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("model", sa.BigInteger(), nullable=False),
         sa.Column("eligible", sa.BigInteger(), nullable=False),
-        sa.Column("min_propensity", sa.Double(), nullable=False),
+        sa.Column("min_propensity", sa.Double(), nullable=True),
         sa.Column("experiment", TEXT, nullable=False),
         sa.Column("arm", TEXT, nullable=False),
         sa.Column("unit", TEXT, nullable=False),
@@ -214,7 +215,7 @@ def upgrade() -> None:
         sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
-        sa.Column("propensity", sa.Double(), nullable=False),
+        sa.Column("propensity", sa.Double(), nullable=True),
         sa.Column("score", sa.Double(), nullable=False),
         sa.Column("reason", TEXT, nullable=False),
         sa.Column("swipe", TEXT, nullable=True),
@@ -373,11 +374,13 @@ def upgrade() -> None:
         sa.Column("paused", sa.Boolean(), nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("changed", sa.BigInteger(), nullable=False),
+        sa.Column("seen", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
         batch_op.create_index("people_paused_id", ["paused", "id"], unique=False)
+        batch_op.create_index("people_seen_id", ["seen", "id"], unique=False)
 
     op.create_table(
         "person_counters",

@@ -27,7 +27,8 @@ export async function redrawn() {
 function words(report) {
   const uneven = report.balance !== null && report.balance < UNEVEN ? " The arms have numbers of units that chance would hardly give: find out why before you believe a difference." : "";
   const strays = report.strays ? ` ${report.strays.toLocaleString()} decks of this name were assigned by other settings and are left out: give an experiment that changes a new name.` : "";
-  return `Arms are assigned to ${UNITS[report.assigned]}; each counts once, when it has been watched long enough. Intervals hold at all looks together.${uneven}${strays}`;
+  const notDrawn = report.not_drawn ? ` ${report.not_drawn.toLocaleString()} cards were not drawn, because the app brought them itself; they are left out.` : "";
+  return `Arms are assigned to ${UNITS[report.assigned]}; each counts once, when it has been watched long enough. Intervals hold at all looks together.${uneven}${strays}${notDrawn}`;
 }
 
 function row(arm, report) {
