@@ -18,6 +18,7 @@ from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
 from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.access.credentials import Credentials
@@ -74,6 +75,7 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         session_silence=timedelta(minutes=settings.session_minutes),
         policy=policy_of(settings.policy, settings.policy_settings),
         exposure_cap=settings.exposure_cap,
+        appeal=AppealModel(half_life_days=settings.appeal_half_life_days),
         experiment=experiment_of(settings),
         swipes=QuotaLimit(settings.swipes_a_day, DAY),
         decks=QuotaLimit(settings.decks_a_day, DAY),

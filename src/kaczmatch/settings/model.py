@@ -129,6 +129,7 @@ class Settings(BaseSettings):
     )
     learner: str = Field(default="probit-diag", description="How the first model of a new store learns.")
     learner_settings: dict[str, Any] = Field(default={"appeal": True}, description="Settings of that learner, as JSON.")
+    appeal_half_life_days: float = Field(default=1825.0, gt=0.0, description="The age at which a decision counts half in appeal.")
     policy: Literal["mutual", "paper"] = Field(default="mutual", description="How decks are drawn.")
     policy_settings: dict[str, Any] = Field(default={}, description="Settings of that policy, as JSON.")
     refit: bool = Field(default=True, description="Learn where newcomers start from what people like, once enough have swiped.")
