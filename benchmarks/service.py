@@ -150,18 +150,29 @@ def serving(command: Sequence[str], port: int, environment: dict[str, str]) -> I
     with Path(os.devnull).open("wb") as nowhere:
         process = subprocess.Popen(command, env=os.environ | environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
         try:
-            for _ in range(1_200):
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/health/ready", timeout=5).close()
-                    break
-                except OSError:
-                    if process.poll() is not None:
-                        raise SystemExit(f"the server ended: {' '.join(map(str, command))}") from None
-                    time.sleep(0.1)
+            wait_ready(process, port, command)
             yield process.pid
         finally:
             process.terminate()
             process.wait(60)
+
+
+def wait_ready(process: subprocess.Popen[Any], port: int, command: Sequence[str]) -> None:
+    while True:
+        try:
+            request("GET", port, "/v1/health/ready")
+            return
+        except OSError:
+            if process.poll() is not None:
+                raise SystemExit(f"the server ended: {' '.join(map(str, command))}") from None
+            time.sleep(0.1)
+
+
+def request(method: str, port: int, path: str, key: str = "") -> None:
+    """One request that has to succeed."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    address = f"http://127.0.0.1:{port}{path}"
+    urllib.request.urlopen(urllib.request.Request(address, method=method, headers=headers), timeout=60).close()
 
 
 def cpu_seconds(process: int) -> float:
