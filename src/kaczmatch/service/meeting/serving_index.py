@@ -169,7 +169,7 @@ class ServingIndex:
         while True:
             with self.context.store.read() as reader:
                 page = reader.find(Person, paused=False, after=last, limit=_AT_ONCE)
-                self._add(reader, in_decks(page, self.context), new)
+                self._add(reader, in_decks(reader, page, self.context), new)
             if not page:
                 break
             last = (page[-1].id,)
@@ -249,7 +249,7 @@ class ServingIndex:
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 found = reader.many(Person, [(user,) for user in some])
-                here = in_decks(found.values(), self.context)
+                here = in_decks(reader, found.values(), self.context)
                 self.remove(set(some) - {person.id for person in here})
                 if len(found) < len(some):
                     self.erased(set(some) - {person.id for person in found.values()})
