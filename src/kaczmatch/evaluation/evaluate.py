@@ -87,7 +87,10 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance)
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
     if scores.users < 2:
-        raise InvalidInput("at", f"only {scores.users} users can be tested after all of {times} swipes; name fewer with --at")
+        counts = ", ".join(f"{len(trial.testable(t)):,} after {t}" for t in times)
+        raise InvalidInput(
+            "at", f"only {scores.users} users can be tested after each of {times} swipes ({counts}); name fewer with --at"
+        )
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
     forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance)
     probabilities = probability_scores(forecasts, _rng(trial, 11))

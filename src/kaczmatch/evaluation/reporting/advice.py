@@ -5,11 +5,30 @@ from __future__ import annotations
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, APPEAL, OWN_RATE
+from kaczmatch.evaluation.peers.comparison import DEFAULT
 from kaczmatch.evaluation.reporting.words import listed, signed
 
 
 def advice_words(result: EvaluationResult) -> list[str]:
-    """What to use, then why."""
+    """What to use, then why; first of all a peer that is better than what is ours."""
+    return [*_better_peer(result), *_own_advice(result)]
+
+
+def _better_peer(result: EvaluationResult) -> list[str]:
+    """The best peer that is ahead of what would be recommended, over all numbers of swipes."""
+    if result.peers is None:
+        return []
+    scores, peers = result.peers.scores, [peer.name for peer in result.peers.peers]
+    chosen = result.recommendation.chosen if result.recommendation.chosen in scores.names else DEFAULT
+    ahead = [name for name in peers if scores.surely_better(name, chosen)]
+    if not ahead:
+        return []
+    best = max(ahead, key=lambda name: scores.mean_auc(name).mean)
+    gap = signed(scores.mean_difference(best, chosen))
+    return [f"Use {best}, of another library: it ranks better than {chosen} here, by {gap}. Of ours:"]
+
+
+def _own_advice(result: EvaluationResult) -> list[str]:
     scores, found = result.scores, result.recommendation
     if not found.proven:
         return _nothing_learned(scores, found.best)
