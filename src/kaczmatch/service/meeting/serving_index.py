@@ -73,6 +73,7 @@ class ServingIndex:
         self._outgrown: list[Hashable] = []  # whose states are still to be grown to the vocabulary
         self._generation: _Generation
         self._next: _Generation | None = None
+        self.rebuilds = 0  # for another model or vocabulary, that were begun
         self.exposure: Exposure
         self.served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
@@ -83,6 +84,11 @@ class ServingIndex:
     @property
     def recommender(self) -> Recommender:
         return self.served[1]
+
+    @property
+    def rebuilding(self) -> bool:
+        """Whether people are being brought to another model or vocabulary, beside the decks that are dealt."""
+        return self._next is not None or bool(self._outgrown)
 
     def load(self) -> None:
         """Everybody, from the store."""
@@ -198,6 +204,7 @@ class ServingIndex:
         """Widen what is there for a new vocabulary. Begin another generation for a new model."""
         catalogue, served = self.context.catalogue, self.current
         if current.vocabulary != served.vocabulary:
+            self.rebuilds += 1
             vocabulary = catalogue.vocabulary(reader, current.vocabulary)
             for generation in self._generations():
                 generation.people.set_vocabulary(vocabulary)
@@ -206,6 +213,7 @@ class ServingIndex:
         if current.model == served.model:
             self._next = None
         elif self._next is None or self._next.model != current.model:
+            self.rebuilds += 1
             fold = catalogue.fold(reader, current.model)
             self._next = self._generation_of(current.model, self._generation.people.relearned(fold.learner, fold.prior))
 
