@@ -180,6 +180,13 @@ FAULTS = (
         f"{STALLED} -k slowly",
     ),
     Fault(
+        "turns for requests while many connections are closed",
+        "app/connections.py",
+        "_AT_ONCE, _PAUSE_SECONDS = 100, 0.005",
+        "_AT_ONCE, _PAUSE_SECONDS = 100_000, 0.005",
+        "tests/unit/app/test_connections.py",
+    ),
+    Fault(
         "the time limit for heads",
         "app/connections.py",
         "                return self.head_seconds",

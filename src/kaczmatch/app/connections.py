@@ -15,6 +15,7 @@ from kaczmatch.api.address_shares import address_key
 
 LINGER_SECONDS: Final = 2.0  # for a client to read a refusal; closing at once would take it away from a client that still sends
 SWEEP_SECONDS: Final = 1.0
+_AT_ONCE, _PAUSE_SECONDS = 100, 0.005  # connections that are looked at without a pause
 _LOOKS: Final = 128  # at connections, to find one that makes room
 
 log = structlog.stdlib.get_logger("kaczmatch")
@@ -99,6 +100,7 @@ class Connections:
         self._since: OrderedDict[Connection, tuple[object, float]] = OrderedDict()  # what it waits for, since when
         self._of_address: dict[str, OrderedDict[Connection, None]] = {}
         self._closed: Counter[str] = Counter()
+        self._unseen: list[Connection] = []  # of this sweep
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -113,7 +115,7 @@ class Connections:
         else:
             admitted = len(self._since) < limits.connections or self._make_room(self._since)
         if not admitted:
-            self._closed["refused"] += 1
+            self.note("refused")
             return False
         self._since[connection] = (None, loop.time())
         self._of_address.setdefault(address, own)[connection] = None
@@ -130,19 +132,21 @@ class Connections:
         if not own:
             del self._of_address[address]
 
-    def sweep(self, now: float) -> None:
-        """Close what has kept us waiting for too long."""
-        for connection, (before, since) in list(self._since.items()):
-            awaited = connection.awaits()
-            waits = None if awaited is None else (awaited, connection.progress())
-            if awaited is None or waits != before:
-                self._since[connection] = (waits, now)
-            elif now - since >= self.limits.seconds(awaited):
-                self._closed[awaited.name.lower()] += awaited in (Awaited.HEAD, Awaited.BODY, Awaited.READING)
-                connection.time_out()
-        if closed := +self._closed:
-            log.warning("connections closed", **closed)
-            self._closed.clear()
+    def note(self, why: str) -> None:
+        """Count something that is closed, for the log."""
+        self._closed[why] += 1
+
+    def look_at(self, connection: Connection, now: float) -> None:
+        """Close it if it has kept us waiting for too long."""
+        if connection not in self._since:
+            return
+        before, since = self._since[connection]
+        awaited = connection.awaits()
+        waits = None if awaited is None else (awaited, connection.progress())
+        if awaited is None or waits != before:
+            self._since[connection] = (waits, now)
+        elif now - since >= self.limits.seconds(awaited):
+            connection.time_out()
 
     def _make_room(self, order: OrderedDict[Connection, None] | OrderedDict[Connection, tuple[object, float]]) -> bool:
         """Close one that waits for its client; preferably not one that has sent a request since the last sweep."""
@@ -159,11 +163,20 @@ class Connections:
                 break
         if found is None:
             return False
-        self._closed["made_room"] += 1
+        self.note("made_room")
         self.discard(found)
         found.abort()
         return True
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.sweep(loop.time())
+        """Look at some of them. Requests get their turn in between, though all may have to be closed at once."""
+        now, self._unseen = loop.time(), self._unseen or list(self._since)
+        for _ in range(min(_AT_ONCE, len(self._unseen))):
+            self.look_at(self._unseen.pop(), now)
+        if self._unseen:
+            self._timer = loop.call_later(_PAUSE_SECONDS, self._tick, loop)
+            return
+        if self._closed:
+            log.warning("connections closed", **self._closed)
+            self._closed.clear()
         self._timer = loop.call_later(SWEEP_SECONDS, self._tick, loop) if self._since else None

@@ -113,6 +113,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         elif awaited is Awaited.BODY and not self.cycle.response_complete:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "timeout", "the body of the request did not arrive in time")
         else:
+            if awaited is Awaited.READING:
+                self._all.note("unread")
             self.abort()
 
     def abort(self) -> None:
@@ -126,6 +128,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if self._refused or self.transport.is_closing():
             return
         self._refused = True
+        self._all.note(code)
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             if self.pipeline or cycle.response_started or not cycle.more_body:  # another answer is on its way

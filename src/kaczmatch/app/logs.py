@@ -88,4 +88,5 @@ def set_up_logs(level: str = "info", to: TextIO | None = None) -> LogWriter:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a line for each bad request would be written by the event loop
     return lines

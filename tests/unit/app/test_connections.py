@@ -69,10 +69,10 @@ def test_each_thing_is_waited_for_only_so_long(loop: asyncio.AbstractEventLoop, 
     connections, client = limited(), Client(waits=awaited)
     assert connections.add(client, loop)
     now = loop.time()
-    connections.sweep(now)
-    connections.sweep(now + seconds - 0.1)
+    connections.look_at(client, now)
+    connections.look_at(client, now + seconds - 0.1)
     assert not client.closed
-    connections.sweep(now + seconds)
+    connections.look_at(client, now + seconds)
     assert client.closed == "timed out"
 
 
@@ -82,12 +82,14 @@ def test_progress_buys_time_and_work_on_a_request_is_never_cut_off(loop: asyncio
     assert connections.add(busy, loop)
     now = loop.time()
     for turn in range(10):
-        connections.sweep(now + 15.0 * turn)
+        for client in (slow, busy):
+            connections.look_at(client, now + 15.0 * turn)
         slow.step += 1
     assert not slow.closed
     assert not busy.closed
-    connections.sweep(now + 150.0)
-    connections.sweep(now + 170.0)
+    for client in (slow, busy):
+        connections.look_at(client, now + 150.0)
+        connections.look_at(client, now + 170.0)
     assert slow.closed == "timed out"
     assert not busy.closed
 
@@ -117,12 +119,14 @@ def test_where_all_of_an_address_are_at_work_its_newcomer_is_refused(loop: async
 def test_who_sends_requests_outlives_who_only_stays(loop: asyncio.AbstractEventLoop) -> None:
     connections = limited()
     used, silent = (Client(waits=Awaited.NEXT_REQUEST) for _ in range(2))
-    for client in (used, silent, Client(waits=None), Client(waits=None)):
-        assert connections.add(client, loop)
+    clients = [used, silent, Client(waits=None), Client(waits=None)]
+    assert all(connections.add(client, loop) for client in clients)
     for turn in range(5):  # each newcomer takes a place; `used` has sent another request before each
-        connections.sweep(loop.time() + turn)
+        for client in clients:
+            connections.look_at(client, loop.time() + turn)
         used.step += 1
-        assert connections.add(Client(waits=Awaited.NEXT_REQUEST), loop)
+        clients.append(Client(waits=Awaited.NEXT_REQUEST))
+        assert connections.add(clients[-1], loop)
     assert silent.closed == "aborted"
     assert not used.closed
 
@@ -140,6 +144,30 @@ def test_the_whole_limit_holds_for_many_addresses(loop: asyncio.AbstractEventLoo
     assert all(connections.add(client, loop) for client in clients)
     assert len(connections) == 8
     assert [bool(client.closed) for client in clients] == [True] * 12 + [False] * 8
+
+
+def test_many_that_have_to_be_closed_at_once_leave_turns_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.app.connections.SWEEP_SECONDS", 0.01)
+    connections, clients = limited(2_000, 1.0), [Client() for _ in range(1_000)]
+    limits = connections.limits
+    closed_in_a_turn: list[int] = []
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        for client in clients:
+            assert connections.add(client, loop)
+            connections.look_at(client, loop.time() - limits.body_seconds)
+        before = 0
+        while before < len(clients):
+            await asyncio.sleep(0)
+            closed = sum(client.closed == "timed out" for client in clients)
+            closed_in_a_turn.append(closed - before)
+            before = closed
+        for client in clients:
+            connections.discard(client)
+
+    asyncio.run(run())
+    assert max(closed_in_a_turn) <= 100
 
 
 def test_an_ipv6_network_is_one_address(loop: asyncio.AbstractEventLoop) -> None:
