@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
+from structlog.testing import capture_logs
 
 from kaczmatch.app.asgi import app_of
 from kaczmatch.app.system import System, compose
@@ -133,13 +135,19 @@ async def play(town: Town) -> list[Player]:
     return players
 
 
+def played(town: Town) -> list[Player]:
+    with capture_logs():  # a line per request is half of the time
+        return asyncio.run(play(town))
+
+
 def test_a_town_of_64_sees_everybody_once_and_then_nobody(tmp_path: Path) -> None:
-    players = asyncio.run(play(Town(tmp_path)))
+    players = played(Town(tmp_path))
     assert {player.swipes for player in players} == {63}
 
 
+@pytest.mark.slow  # 25,600 swipes
 def test_a_town_of_64_repeats_only_passes_where_the_app_allows_it(tmp_path: Path) -> None:
-    players = asyncio.run(play(Town(tmp_path, repeats=True)))
+    players = played(Town(tmp_path, repeats=True))
     assert {player.swipes for player in players} == {SWIPES}
     for player in players:
         learned = player.town.system.use_cases.preferences.of(player.me)
