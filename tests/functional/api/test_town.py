@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
@@ -22,6 +21,7 @@ from worlds.clock import Clock
 
 PEOPLE = [f"p{place}" for place in range(64)]
 SWIPES = 400
+PATIENT = 6  # how many go on until they have made all their swipes
 COOLDOWN = timedelta(days=14)
 
 
@@ -130,8 +130,10 @@ async def play(town: Town) -> list[Player]:
             assert (None if end["next_at"] is None else datetime.fromisoformat(end["next_at"])) == again
         for _ in range(8 if town.system.settings.repeats else 1):
             town.clock.wait(days=15)
-            await asyncio.gather(*(player.play() for player in players))
+            await asyncio.gather(*(player.play() for player in players[:PATIENT]))
         assert verify(town.system.context).problems == ()
+        preferences = town.system.use_cases.preferences
+        assert {preferences.of(player.me).swipes for player in players} == {63}, "everybody is counted once"
     return players
 
 
@@ -145,10 +147,6 @@ def test_a_town_of_64_sees_everybody_once_and_then_nobody(tmp_path: Path) -> Non
     assert {player.swipes for player in players} == {63}
 
 
-@pytest.mark.slow  # 25,600 swipes
 def test_a_town_of_64_repeats_only_passes_where_the_app_allows_it(tmp_path: Path) -> None:
     players = played(Town(tmp_path, repeats=True))
-    assert {player.swipes for player in players} == {SWIPES}
-    for player in players:
-        learned = player.town.system.use_cases.preferences.of(player.me)
-        assert learned.swipes == 63, "everybody is counted once"
+    assert {player.swipes for player in players[:PATIENT]} == {SWIPES}
