@@ -5,7 +5,7 @@ BIN := .venv/bin
 ENVIRONMENT := .venv/.installed
 PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
 
-.PHONY: serve quick test check rooms bench results migration docs clean
+.PHONY: serve quick test check rooms bench endure results migration docs clean
 
 serve: $(ENVIRONMENT)
 	$(BIN)/kaczmatch serve --demo
@@ -31,6 +31,10 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/availability.py
+
+endure: $(ENVIRONMENT) # hours of kills, crashes, power cuts, broken disks and races; goes on where it was stopped
+	. tests/prepare.sh && $(BIN)/python tests/endure.py
 
 results: $(ENVIRONMENT) # the tables of the pages, from docs/results; docs/record.py writes those
 	$(BIN)/python docs/render.py

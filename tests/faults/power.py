@@ -94,10 +94,12 @@ class Disk:
 
     files: dict[str, File]
     acknowledged: set[int] = field(default_factory=set)
+    said: list[str] = field(default_factory=list)  # everything that was written to no file of the database
 
     def take(self, step: Step) -> None:
         if step.call == "write":
             words = step.data.split()
+            self.said.append(step.data.decode(errors="replace"))
             if len(words) == 2 and words[0] == b"kept":
                 self.acknowledged.add(int(words[1]))
         elif step.call in ("pwrite64", "ftruncate"):

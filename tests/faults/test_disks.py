@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kaczmatch.storage import SqlStore
-
-from .processes import finished, kept, strace, verify
+from processes import finished, kept, strace, verify
 
 
 @pytest.mark.parametrize(

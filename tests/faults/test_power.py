@@ -11,14 +11,13 @@ import pytest
 
 from kaczmatch.service.domain.records import Event, PersonCounters
 from kaczmatch.storage import SqlStore
-
-from .power import CALLS, Disk, File, recorded
-from .processes import finished, strace
+from power import CALLS, Disk, File, recorded
+from processes import finished, strace
 
 CUTS = 120
 
 
-def lost_in_cuts(tmp_path: Path, synchronous: str) -> tuple[int, int]:
+def lost_in_cuts(tmp_path: Path, synchronous: str, number: int = CUTS, seed: int = 6) -> tuple[int, int]:
     """How many acknowledged rows were lost in all cuts, and how many there were to lose."""
     database, trace = tmp_path / "store.db", tmp_path / "trace"
     SqlStore(f"sqlite:///{database}").close()
@@ -28,8 +27,8 @@ def lost_in_cuts(tmp_path: Path, synchronous: str) -> tuple[int, int]:
     steps = list(recorded(trace))
     calls = [step.call for step in steps if step.file == str(database)]
     assert calls.count("pwrite64") > 50, "the log was never moved into the database"
-    rng = Random(6)  # noqa: S311
-    cuts = set(rng.sample(range(len(steps)), CUTS))
+    rng = Random(seed)  # noqa: S311
+    cuts = set(rng.sample(range(len(steps)), number))
     disk = Disk({str(database): File(bytearray(before))})
     lost = at_stake = 0
     for moment, step in enumerate(steps):

@@ -14,8 +14,7 @@ import pytest
 from kaczmatch.service.domain.records import HeldPerson
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage import SqlStore
-
-from .processes import kept, verify, writer
+from processes import kept, verify, writer
 
 KILLS = 50
 

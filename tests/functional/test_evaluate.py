@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 
 import kaczmatch
 from kaczmatch.cli.app import app
-from kaczmatch.formats.configuration import read_configuration
+from kaczmatch.evaluation.tune import TuningResult
+from kaczmatch.formats.configuration import Configuration, read_configuration
 from kaczmatch.formats.tables import ENDINGS, write_table
 
 FEW = ["--learner", "tk", "--learner", "probit-diag"]
@@ -138,6 +140,59 @@ def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path
     done = command("evaluate", *files(log), "--config", tmp_path / "kaczmatch.toml", "--one-way", "--json", "--at", "5")
     assert done.exit_code == 0, done.output
     assert "probit-diag + population + appeal" in done.stdout
+
+
+def relearned(said: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    """The commands that a recommendation ends with, on a store with people."""
+    monkeypatch.setenv("KACZMATCH_DATA", str(folder / "data"))
+    monkeypatch.setenv("KACZMATCH_CONFIG", "")  # which the commands set, and which other tests must not see
+    (start,) = re.findall(r"kaczmatch serve --config (\S+)", said)
+    checked = command("config", "check", "--config", start)
+    assert checked.exit_code == 0, checked.output
+    (folder / "people.csv").write_text(
+        "id,name,born,i_am,i_look_for,tags\na,Ann,1990-01-01,woman,man,jazz\nb,Bo,1990-01-01,man,woman,jazz\n"
+    )
+    (folder / "swipes.csv").write_text("user,candidate,decision,at\na,b,like,2026-01-01T00:00:00Z\n")
+    for what, file in (("profiles", "people.csv"), ("swipes", "swipes.csv")):
+        imported = command("import", what, folder / file, "--config", start)
+        assert imported.exit_code == 0, imported.output
+    (line,) = re.findall(r"kaczmatch (relearn .*)", said)
+    done = command(*shlex.split(line))
+    assert done.exit_code == 0, done.output
+    assert command("verify", "--config", start).exit_code == 0
+    return done
+
+
+def test_what_evaluate_recommends_a_service_takes(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = command("evaluate", *files(log), "--learner", "probit-diag", "--at", "5", "--one-way", "--out", tmp_path / "report")
+    assert done.exit_code == 0, done.output
+    assert "Matches are not tested, because --one-way says so, although" in done.stdout
+    assert "model 2 is in use: probit-diag" in relearned(done.stdout, tmp_path, monkeypatch).stdout
+    assert "kaczmatch relearn probit-diag" in (tmp_path / "report" / "report.html").read_text()
+
+
+def test_what_tune_recommends_a_service_takes_appeal_and_all(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.evaluation.tune.GRID", {"appeal_half_life_days": (1825.0, 9.0), "alpha": (0.02, 0.05)})
+    monkeypatch.setattr("kaczmatch.evaluation.reporting.tuning.GRID", {"appeal_half_life_days": (), "alpha": ()})
+    monkeypatch.setattr(TuningResult, "configuration", Configuration("probit", {"alpha": 0.05, "appeal": True}, 9.0))
+    done = command("tune", *files(log), "--out", tmp_path / "tuned")
+    assert done.exit_code == 0, done.output
+    assert "appeal_half_life_days = 9.0" in (tmp_path / "tuned" / "kaczmatch.toml").read_text()
+    assert "model 2 is in use: probit" in relearned(done.stdout, tmp_path, monkeypatch).stdout
+
+
+def test_columns_that_are_no_tags_are_ignored_when_told_to_and_the_report_says_so(log: Path, tmp_path: Path) -> None:
+    table = pl.read_csv(log / "candidates.csv").with_columns(city=pl.lit("Köln"), bio=pl.lit("hello"), name=pl.lit("Ann"))
+    table.write_csv(tmp_path / "people.csv", separator=";")
+    usual = ["evaluate", "--swipes", log / "swipes.csv", "--candidates", tmp_path / "people.csv", "--learner", "tk", "--at", "5"]
+    refused = command(*usual)
+    assert refused.exit_code == 2
+    assert "city: must be numbers in people.csv, got String; if it is no tag: --ignore city --ignore bio" in refused.stderr
+    done = command(*usual, "--ignore", "city", "--ignore", "bio", "--one-way")
+    assert done.exit_code == 0, done.output
+    assert "Columns of a profile that are neither tags nor features are left out: name." in done.stdout
+    assert "Left out because --ignore says so: city, bio." in done.stdout
+    assert "did you mean 'city'" in command(*usual, "--ignore", "citty").stderr
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,20 @@ class Server:
         """SIGINT lets clients go; SIGQUIT is the immediate stop, after which it has to recover."""
         self.process.send_signal(how)
         self.process.wait(timeout=60)
+        self.log.close()
+
+    def crash(self) -> None:
+        """Kill every process of the server at once, as when the machine stops."""
+        family = [
+            self.process.pid,
+            *map(int, Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()),
+        ]
+        for process in family:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self.process.wait(timeout=60)
+        while any(Path(f"/proc/{process}").exists() for process in family):  # memory that they share must be free again
+            time.sleep(0.01)
         self.log.close()
 
     def remove(self) -> None:

@@ -60,6 +60,7 @@ class EvaluationResult:
     crossover: Crossover | None  # where implicit's BPR is among the peers
     matches: MatchScores | None  # where candidates swipe too
     shuffled: ShuffledCheck
+    answered: float  # the share of swipes whose candidate has swiped on their user, too
 
     @property
     def sound(self) -> bool:
@@ -86,7 +87,10 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance)
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
     if scores.users < 2:
-        raise InvalidInput("at", f"only {scores.users} users can be tested after all of {times} swipes; name fewer with --at")
+        counts = ", ".join(f"{len(trial.testable(t)):,} after {t}" for t in times)
+        raise InvalidInput(
+            "at", f"only {scores.users} users can be tested after each of {times} swipes ({counts}); name fewer with --at"
+        )
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
     forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance)
     probabilities = probability_scores(forecasts, _rng(trial, 11))
@@ -98,8 +102,9 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     shuffled = shuffled_check(
         shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance), _rng(trial, 12)
     )
+    recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
-        trial, compared, recommend(scores, compared), scores, probabilities, peers, crossing, matches, shuffled
+        trial, compared, recommendation, scores, probabilities, peers, crossing, matches, shuffled, mutual.answered
     )
 
 

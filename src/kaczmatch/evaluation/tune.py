@@ -16,7 +16,7 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
 from kaczmatch.evaluation.measures.bootstrap import Interval, Resamples
-from kaczmatch.evaluation.measures.calibration import losses
+from kaczmatch.evaluation.measures.calibration import MATTERS, losses
 from kaczmatch.evaluation.protocol.contenders import fit_log, published_start
 from kaczmatch.evaluation.protocol.progress import Progress
 from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
@@ -36,7 +36,6 @@ GRID: Mapping[str, Sequence[float]] = {
     "appeal_half_life_days": (7.0, 30.0, 90.0, 365.0, 1825.0, math.inf),
 }
 TIMED = ("half_life_days", "appeal_half_life_days")
-MATTERS = 0.01  # nats per swipe: a gain below that moves a probability by less than anybody would notice
 _FEWEST = 20
 
 
@@ -57,9 +56,7 @@ class Setup:
         return Setup(replace(self.learner, **{setting: value}), self.appeal)  # type: ignore[arg-type]
 
     def configuration(self) -> Configuration:
-        settings = {name: getattr(self.learner, name) for name in GRID if name != "appeal_half_life_days"}
-        settings["appeal"] = True
-        return Configuration(self.learner.slug, settings, {"half_life_days": self.appeal.half_life_days})
+        return Configuration.of(self.learner, self.appeal)
 
 
 @final

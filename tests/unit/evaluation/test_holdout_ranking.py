@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -118,26 +120,57 @@ def made_up(best: float, small: float, appeal: float, among: list[Contender]) ->
     levels = {"probit": best, "block-nk": small, APPEAL: appeal}
     rng = np.random.default_rng(0)
     auc = np.array([levels.get(name, 0.5) for name in names]) + 0.02 * rng.normal(size=(2, 40, len(names)))
-    return BootstrapScores.of(HoldoutRanking(names, (0, 5), np.arange(40), auc, auc), rng)
+    return BootstrapScores.of(HoldoutRanking(names, (0, 5), np.arange(40), auc, auc, auc), rng)
 
 
 def test_the_best_is_recommended_or_a_far_smaller_equal_or_appeal(among: list[Contender]) -> None:
-    assert recommend(made_up(0.8, 0.7, 0.6, among), among).chosen == "probit"
-    cheaper = recommend(made_up(0.8, 0.8, 0.6, among), among)
+    assert recommend(made_up(0.8, 0.7, 0.6, among), among, {}).chosen == "probit"
+    cheaper = recommend(made_up(0.8, 0.8, 0.6, among), among, {})
     assert cheaper.chosen == "block-nk"
     assert set(cheaper.equals) == {"probit", "block-nk"}
-    humble = recommend(made_up(0.6, 0.6, 0.7, among), among)
+    humble = recommend(made_up(0.6, 0.6, 0.7, among), among, {})
     assert humble.chosen == APPEAL
     assert not humble.proven
-    assert not recommend(made_up(0.5, 0.5, 0.5, among), among).proven
+    assert not recommend(made_up(0.5, 0.5, 0.5, among), among, {}).proven
+
+
+@pytest.mark.parametrize("log_loss", [{"probit": 0.5}, {"probit": 0.5, "block-nk": 0.511}])
+def test_bytes_are_not_paid_for_with_log_loss(
+    among: list[Contender], log_loss: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kaczmatch.evaluation.measures.recommendation.FAR_SMALLER", 3)  # so few tags make no large states
+    equal = made_up(0.802, 0.8, 0.6, among)
+    spared = recommend(equal, among, log_loss)
+    assert (spared.chosen, spared.best, spared.costly) == ("probit", "probit", ["block-nk"])
+    assert recommend(equal, among, {"probit": 0.5, "block-nk": 0.505}).chosen == "block-nk"
 
 
 def test_a_leak_is_noticed_and_chance_is_not_taken_for_one() -> None:
     rng = np.random.default_rng(0)
     names = ["fair", "peeks", OWN_RATE]
     auc = 0.5 + 0.1 * rng.normal(size=(2, 200, 3)) + np.array([0.0, 0.1, 0.0])
-    check = shuffled_check(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc), rng)
+    check = shuffled_check(HoldoutRanking(names, (0, 5), np.arange(200), auc, auc, auc), rng)
     assert [score.sound for score in check.scores] == [True, False, True]
     assert not check.sound
     assert check.farthest.name == "peeks"
     assert Resamples(auc[0], rng).mean(0).low < 0.5
+
+
+@pytest.mark.parametrize("knowledge", ["strict", "mature"])
+def test_candidates_without_history_are_those_about_whom_nobody_else_had_decided(knowledge: Any) -> None:
+    table = small_table(4, candidates=60)
+    trial = Trial(table, Protocol(times=(0, 5), rest=2, knowledge=knowledge))
+    for user in (1, 3):
+        rows = trial.holdout_rows(np.array([user]), 5)
+        moment = trial.clock[trial.begin[user] + 5] if knowledge == "strict" else np.inf
+        known = [
+            bool(((table.candidate == table.candidate[row]) & (table.user != user) & (trial.clock < moment)).any())
+            for row in rows
+        ]
+        assert trial.known_by_others(rows, 5).tolist() == known
+
+
+def test_too_few_users_are_counted_at_each_number_of_swipes() -> None:
+    trial = Trial(small_table(4), Protocol(times=(0, 9), rest=2))
+    with pytest.raises(InvalidInput, match=r"6 users can be tested after 0, \d users can be tested after 9"):
+        usable_times(trial, 10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from kaczmatch.evaluation.measures.bootstrap import Interval
@@ -13,6 +15,7 @@ from kaczmatch.evaluation.peers.crossover import Crossover, CrossoverPoint, with
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.population import PopulationPeer
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.reporting.advice import _better_peer
 from kaczmatch.evaluation.reporting.crossover import crossover_tables, crossover_words
 from kaczmatch.evaluation.reporting.peer_report import difference_tables, verdict_words
 from worlds.logs import small_table
@@ -32,7 +35,7 @@ def found(**areas: list[float]) -> PeerComparison:
     values = np.array(list(means.values())).T[:, None, :] + users + rng.normal(0.0, 0.01, (3, 60, len(means)))
     peers = [IndividualPeer(name, unmade, appeal="appeal" in name) for name in areas if name != "crowd"]
     others = [PopulationPeer("crowd", lambda *_: (np.empty(0), np.empty(0)))] if "crowd" in areas else []
-    shape = HoldoutRanking(list(means), TIMES, np.arange(60), values, np.full_like(values, np.nan))
+    shape = HoldoutRanking(list(means), TIMES, np.arange(60), values, *[np.full_like(values, np.nan)] * 2)
     return PeerComparison(BootstrapScores.of(shape, rng), [*peers, *others], {}, {})
 
 
@@ -113,3 +116,29 @@ def test_the_grid_has_one_row_per_number_of_fit_users() -> None:
     grid, every = crossover_tables(Crossover("crowd", [point(number, t) for number in (10, 20) for t in (5, 50)], 3, 30))
     assert grid.rows == [{"fit_users": number, "after_5": "+0.020 (1)", "after_50": "+0.020 (1)"} for number in (10, 20)]
     assert [row["default_verdict"] for row in every.rows] == ["worse"] * 4
+
+
+def test_intervals_at_single_numbers_hold_for_all_of_them_at_once() -> None:
+    """Of twenty equals at three numbers of swipes, pointwise intervals call some better or worse; simultaneous ones do not."""
+    scores = found(**{f"peer {place}": [0.7, 0.7, 0.7] for place in range(20)}).scores
+    names = [name for name in scores.names if name.startswith("peer")]
+    pointwise = [
+        scores.auc[place].difference(list(scores.names).index(name), list(scores.names).index(DEFAULT))
+        for place in range(3)
+        for name in names
+    ]
+    together = [scores.difference_at(place, name, DEFAULT) for place in range(3) for name in names]
+    assert any(gap.above_zero or gap.below_zero for gap in pointwise)
+    assert not any(gap.above_zero or gap.below_zero for gap in together)
+    assert all(wide.low < narrow.low for wide, narrow in zip(together, pointwise, strict=True))
+
+
+def test_the_advice_names_a_peer_that_is_ahead_of_ours() -> None:
+    def advice(**areas: list[float]) -> list[str]:
+        peers = found(**areas)
+        result = SimpleNamespace(peers=peers, recommendation=SimpleNamespace(chosen=DEFAULT))
+        return _better_peer(result)  # type: ignore[arg-type]
+
+    assert advice(weak=[0.6, 0.6, 0.6]) == []
+    (words,) = advice(weak=[0.6, 0.6, 0.6], crowd=[0.75, 0.76, 0.77])
+    assert words.startswith(f"Use crowd, of another library: it ranks better than {DEFAULT} here, by +0.06")

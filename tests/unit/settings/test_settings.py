@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.evaluation.reporting.hand_over import USUAL
 from kaczmatch.settings.model import FILE, PREFIX, Settings
 from kaczmatch.settings.reading import read, shown, without_password
 
@@ -96,3 +97,9 @@ def test_secrets_are_not_shown() -> None:
     assert "very-secret" not in repr(settings)
     assert "postgresql://kaczmatch@db.example/people" in told
     assert without_password("sqlite:///file") == "sqlite:///file"
+
+
+def test_the_laboratory_knows_the_default_learner_of_the_service() -> None:
+    fields = Settings.model_fields
+    assert (USUAL.slug, USUAL.settings) == (fields["learner"].default, fields["learner_settings"].default)
+    assert USUAL.appeal_half_life_days == fields["appeal_half_life_days"].default

@@ -7,6 +7,7 @@ from pathlib import Path
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
+from kaczmatch.service.operations.appeal_recount import recount_appeal
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
@@ -20,6 +21,7 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
         rule = model_learner(slug, settings)
         with RowProgress() as progress:
             prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
+            recount_appeal(context, lambda done, total: progress("counting appeal", done, total))
             number = Relearning(context).relearn(
                 slug, settings, prior, lambda done, total: progress("learning anew", done, total)
             )

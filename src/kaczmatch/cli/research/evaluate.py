@@ -19,8 +19,9 @@ from kaczmatch.evaluation.peers.registry import all_peers
 from kaczmatch.evaluation.protocol.split import BY_USER
 from kaczmatch.evaluation.protocol.trial import TIMES, Protocol, Trial
 from kaczmatch.evaluation.reporting.advice import advice_words
+from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, hand_over
 from kaczmatch.evaluation.reporting.ranking import ranking_table
-from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, scope_words
+from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, match_words, scope_words
 from kaczmatch.formats.columns import ColumnNames, column_mapping
 from kaczmatch.formats.configuration import read_configuration
 from kaczmatch.formats.swipe_table import read_swipes
@@ -82,36 +83,41 @@ def run(
         )
         with StageProgress() as progress:
             progress.stage("reading", 1)
-            trial = request.trial(AppealModel() if found is None else AppealModel(**found.appeal), side)
+            trial = request.trial(AppealModel() if found is None else found.appeal, side)
             result = evaluate(trial, choices, progress)
-            report = None if out is None else _write(result, request.swipes.name, out, progress)
+            handed = hand_over(result)
+            beside = [*advice_words(result), *handed.words(Path())]  # the page, wherever it lies
+            report = None if out is None else _write(result, request.swipes.name, out, beside, progress)
+        if out is not None:
+            (out / CONFIGURATION).write_text(handed.found.text(f"kaczmatch evaluate on {request.swipes.name}"), encoding="utf-8")
         if as_json:
             sys.stdout.write(ranking_table(result.scores).json())
         else:
-            _say(result)
+            _say(result, [*advice_words(result), *handed.words(out)])
         if report is not None:
-            Console(stderr=True).print(f"tables, figures and report: {report}", highlight=False, soft_wrap=True)
+            told = f"tables, figures and report: {report}, settings: {report.parent / CONFIGURATION}"
+            Console(stderr=True).print(told, highlight=False, soft_wrap=True)
         if not result.sound:
             raise InvalidInput(
                 "shuffled", "shuffled decisions did not come out at 0.5; do not trust these numbers, and report the log"
             )
 
 
-def _write(result: EvaluationResult, name: str, out: Path, progress: StageProgress) -> Path:
+def _write(result: EvaluationResult, name: str, out: Path, advice: Sequence[str], progress: StageProgress) -> Path:
     parts = evaluation_parts(result)
     progress.stage("writing", len(parts))
     for part in parts:
         part.write(out)
         progress.advance()
-    return evaluation_page(result, name).write(parts, out)
+    return evaluation_page(result, name, advice).write(parts, out)
 
 
-def _say(result: EvaluationResult) -> None:
+def _say(result: EvaluationResult, advice: Sequence[str]) -> None:
     console = Console(highlight=False)
-    first, *others = advice_words(result)
+    first, *others = advice
     console.print(first, style="bold")
-    for words in [*others, scope_words(result.trial)]:
-        console.print(words, markup=False)
+    for words in [*others, scope_words(result.trial), match_words(result)]:
+        console.print(words, markup=False, soft_wrap=True)
     console.print()
     parts = evaluation_parts(result)
     show_parts([replace(part, tables=[table for table in part.tables if table.name in _IN_THE_TERMINAL]) for part in parts])

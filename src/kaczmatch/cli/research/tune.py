@@ -10,12 +10,11 @@ from kaczmatch.cli.research.evaluate import LogRequest
 from kaczmatch.cli.terminal.errors import plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.cli.terminal.tables import show_parts
+from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, HandOver
 from kaczmatch.evaluation.reporting.report import tuning_page
 from kaczmatch.evaluation.reporting.tuning import tuning_part, tuning_words
 from kaczmatch.evaluation.tune import TuningResult, tune
 from kaczmatch.learners.population.appeal import AppealModel
-
-CONFIGURATION = "kaczmatch.toml"
 
 
 def run(request: LogRequest, slug: str, out: Path) -> None:
@@ -26,13 +25,14 @@ def run(request: LogRequest, slug: str, out: Path) -> None:
             result = tune(trial, slug, progress)
             part = tuning_part(result)
             part.write(out)
-            report = tuning_page(trial, result, request.swipes.name).write([part], out)
+            beside = [*tuning_words(result), *HandOver(result.configuration).words(Path())]  # the page, wherever it lies
+            report = tuning_page(trial, result, request.swipes.name, beside).write([part], out)
         (out / CONFIGURATION).write_text(result.configuration.text(_why(result, request.swipes.name)), encoding="utf-8")
         console = Console(highlight=False)
-        first, *others = tuning_words(result)
+        first, *others = [*tuning_words(result), *HandOver(result.configuration).words(out)]
         console.print(first, style="bold")
         for words in others:
-            console.print(words, markup=False)
+            console.print(words, markup=False, soft_wrap=True)
         console.print()
         show_parts([part])
         Console(stderr=True).print(f"settings: {out / CONFIGURATION}, report: {report}", highlight=False, soft_wrap=True)

@@ -49,6 +49,19 @@ class Resamples:
         """Column minus other column, user by user."""
         return _interval(float(self._mean[column] - self._mean[other]), self._drawn[:, column] - self._drawn[:, other])
 
+    def deviations(self, other: int) -> Matrix:
+        """|Difference from the other column, minus its mean|, in standard deviations, of each resample (rows) and column."""
+        apart = self._drawn - self._drawn[:, [other]]
+        spread = apart.std(axis=0)
+        mean = self._mean - self._mean[other]
+        return np.asarray(np.abs(apart - mean) / np.where(spread > 0.0, spread, np.inf))
+
+    def wide_difference(self, column: int, other: int, deviations: float) -> Interval:
+        """Column minus other column, give or take so many standard deviations."""
+        mean = float(self._mean[column] - self._mean[other])
+        reach = deviations * float(np.std(self._drawn[:, column] - self._drawn[:, other]))
+        return Interval(mean, mean - reach, mean + reach)
+
     def beats(self, column: int, other: int, among: int) -> bool:
         """Whether a column that was picked from so many is above the other by more than the luck of the best of them (Bonferroni)."""
         spread = float(np.std(self._drawn[:, column] - self._drawn[:, other]))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Vector
 
 BINS = 10
+MATTERS = 0.01  # nats per swipe: a difference below that moves a probability by less than anybody would notice
 _SUREST = 1e-12
 
 

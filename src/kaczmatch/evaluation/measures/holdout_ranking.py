@@ -37,6 +37,7 @@ class HoldoutRanking:
     users: Places
     auc: Matrix  # times x users x contenders
     ndcg: Matrix
+    unknown_auc: Matrix  # of the candidates alone of whom nobody else had decided yet
 
     def testable(self, place: int) -> NDArray[np.bool_]:
         """Who can be tested after times[place] swipes."""
@@ -54,10 +55,13 @@ def holdout_ranking(
     """Every contender and the baselines on the same users and candidates."""
     names = [*(each.name for each in contenders), *BASELINES]
     shape = (len(times), len(users), len(names))
-    found = HoldoutRanking(names, times, users, np.full(shape, np.nan), np.full(shape, np.nan))
+    found = HoldoutRanking(names, times, users, *(np.full(shape, np.nan) for _ in range(3)))
     for place, one in ranked_holdouts(trial, contenders, times, users, advance=advance):
-        column = int(np.searchsorted(users, one.user))
-        found.auc[place, column], found.ndcg[place, column] = _judged(rounded(one.scores), trial.table.like[one.rows])
+        column, scores, like = int(np.searchsorted(users, one.user)), rounded(one.scores), trial.table.like[one.rows]
+        found.auc[place, column], found.ndcg[place, column] = _judged(scores, like)
+        unknown = ~trial.known_by_others(one.rows, times[place])
+        if like[unknown].any() and not like[unknown].all():
+            found.unknown_auc[place, column], _ = _judged(np.ascontiguousarray(scores[:, unknown]), like[unknown])
     return found
 
 
@@ -142,6 +146,11 @@ def usable_times(trial: Trial, least: int) -> list[int]:
         raise InvalidInput(
             "at",
             f"fewer than {least} test users have {trial.protocol.rest} swipes, likes and passes, after any of "
-            f"{', '.join(map(str, trial.protocol.times))} (the longest history has {swipes} swipes); lower --at, --rest or --at-least",
+            f"{', '.join(map(str, trial.protocol.times))} (the longest history has {swipes} swipes; {_counts(trial)}); lower --at, "
+            "--rest or --at-least",
         )
     return times
+
+
+def _counts(trial: Trial) -> str:
+    return ", ".join(f"{len(trial.testable(t)):,} users can be tested after {t}" for t in trial.protocol.times)

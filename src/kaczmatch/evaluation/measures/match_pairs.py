@@ -25,7 +25,7 @@ from kaczmatch.learners.logs.replay import replay
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
 _VIEWERS_AT_ONCE = 25
-_MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
+MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
 
 
 @final
@@ -63,8 +63,13 @@ class MutualSwipes:
         return np.where((there >= 0) & (back >= 0) & (keys[found] == wanted), found, -1)
 
     @property
+    def answered(self) -> float:
+        """The share of swipes whose candidate decided about their user, too."""
+        return float((self.answer >= 0).mean()) if len(self.answer) else 0.0
+
+    @property
     def both_sides_swipe(self) -> bool:
-        return len(self.answer) > 0 and float((self.answer >= 0).mean()) >= _MUTUAL_SHARE
+        return self.answered >= MUTUAL_SHARE
 
 
 @final

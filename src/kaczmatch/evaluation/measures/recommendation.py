@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
+from kaczmatch.evaluation.measures.calibration import MATTERS
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, OWN_RATE
 from kaczmatch.evaluation.protocol.contenders import Contender
 
@@ -23,10 +25,14 @@ class Recommendation:
     best: str  # the highest mean AUC: of the proven, or where there are none, of all
     proven: bool
     equals: Sequence[str]  # the proven that are within error of the best
+    costly: Sequence[str] = ()  # equals that are far smaller, but whose probabilities are worse by what matters
 
 
-def recommend(scores: BootstrapScores, contenders: Sequence[Contender]) -> Recommendation:
-    """The best that is proven, or one within error of it whose state is far smaller."""
+def recommend(scores: BootstrapScores, contenders: Sequence[Contender], log_loss: Mapping[str, float]) -> Recommendation:
+    """The best that is proven, or one within error of it whose state is far smaller.
+
+    Bytes are never paid for with log-loss: a smaller one must predict as well, where the best predicts at all.
+    """
     sizes = {each.name: each.bytes_per_user for each in contenders}
 
     def mean(name: str) -> float:
@@ -38,7 +44,9 @@ def recommend(scores: BootstrapScores, contenders: Sequence[Contender]) -> Recom
     best = max(proven, key=mean)
     equals = [name for name in proven if not scores.mean_difference(best, name).above_zero]
     smaller = [name for name in equals if FAR_SMALLER * sizes[name] <= sizes[best]]
-    return Recommendation(max(smaller or [best], key=mean), best, True, equals)
+    costly = [name for name in smaller if best in log_loss and log_loss.get(name, math.inf) >= log_loss[best] + MATTERS]
+    cheap = [name for name in smaller if name not in costly]
+    return Recommendation(max(cheap or [best], key=mean), best, True, equals, costly)
 
 
 def _proven(scores: BootstrapScores, name: str) -> bool:

@@ -17,9 +17,10 @@ from kaczmatch.evaluation.measures.holdout_ranking import APPEAL, HoldoutRanking
 from kaczmatch.evaluation.peers.contract import Clock, Peer, PeerResult
 from kaczmatch.evaluation.peers.individual import IndividualPeer
 from kaczmatch.evaluation.peers.own import as_peer
+from kaczmatch.evaluation.peers.population import fits_at_each
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.progress import Progress
-from kaczmatch.evaluation.protocol.trial import Trial
+from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
 
@@ -51,8 +52,9 @@ class PeerComparison:
         return self.scores.times
 
     def differences(self, name: str, other: str) -> list[Interval]:
-        """One minus the other at each number of swipes."""
-        return [self.scores.difference_at(place, name, other) for place in range(len(self.times))]
+        """One minus the other at each number of swipes; simultaneous over all others and numbers of swipes."""
+        behind = (self.scores.difference_at(place, other, name) for place in range(len(self.times)))
+        return [Interval(-gap.mean, -gap.high, -gap.low) for gap in behind]
 
     def better_from(self, name: str, other: str) -> int | None:
         """The number of swipes from which on it is better at every one; None where there is none."""
@@ -75,7 +77,8 @@ def compare_peers(
     """Every peer on the users and candidates that ours were tested on. Ours are timed as the peers are, by live swipes."""
     ours = _ours(contenders)
     times, users = ranking.times, ranking.users
-    progress.stage("peers", (len(ours) + len(peers)) * len(times) * len(users))
+    seconds = estimated_seconds(trial, peers, times, users, clock)
+    progress.stage(f"peers, about {max(1, round(seconds / 60))} min", (len(ours) + len(peers)) * len(times) * len(users))
     results: dict[str, PeerResult] = {
         peer.name: peer.run(trial, times, users, clock=clock, advance=progress.advance) for peer in [*map(as_peer, ours), *peers]
     }
@@ -88,13 +91,26 @@ def compare_peers(
     forecasts |= {name: np.asarray(expit(each.log_odds)) for name, each in results.items() if each.log_odds is not None}
     names = [*(each.name for each in ours), APPEAL, *(peer.name for peer in peers)]
     areas = np.stack([_areas(ranking, name) if name in ranking.names else results[name].auc for name in names], axis=2)
-    together = HoldoutRanking(names, times, users, areas, np.full_like(areas, np.nan))  # peers are not compared by nDCG
+    nothing = np.full_like(areas, np.nan)  # peers are not compared by nDCG, nor on candidates without history
+    together = HoldoutRanking(names, times, users, areas, nothing, nothing)
     return PeerComparison(
         BootstrapScores.of(together, np.random.default_rng([trial.protocol.seed, 13])),
         peers,
         _quality(trial, ranking, forecasts),
         {name: 1e6 * each.seconds_per_swipe for name, each in results.items()},
     )
+
+
+def estimated_seconds(trial: Trial, peers: Sequence[Peer], times: Sequence[int], users: Places, clock: Clock) -> float:
+    """How long the peers will take: individual ones by one user's time, the others by that of one fit."""
+    tested = np.intersect1d(users, trial.testable(times[-1]))
+    one = tested[len(tested) // 2 : len(tested) // 2 + 1]
+    total = 0.0
+    for peer in peers:
+        begun = clock()
+        peer.run(trial, times if peer.individual else times[-1:], one, clock=clock, advance=lambda _: None)
+        total += (clock() - begun) * (len(users) if peer.individual else len(times) * fits_at_each(trial))
+    return total
 
 
 def _ours(contenders: Sequence[Contender]) -> list[Contender]:

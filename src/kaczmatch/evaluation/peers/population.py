@@ -62,6 +62,11 @@ class PopulationPeer:
         return PeerResult(areas, None, seconds / max(swipes, 1))
 
 
+def fits_at_each(trial: Trial) -> int:
+    """The most fits at one number of swipes."""
+    return 1 if trial.protocol.knowledge == "mature" else _GROUPS
+
+
 def _groups(trial: Trial, users: Places, t: int) -> Iterator[tuple[Places, Places]]:
     """Testable users, and the rows that their model hears."""
     testable = np.intersect1d(users, trial.testable(t))

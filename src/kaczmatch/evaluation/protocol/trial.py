@@ -149,6 +149,30 @@ class Trial:
         """All swipes, with appeal as seen."""
         return self._plain.with_appeal(self.appeal_when_swiped)
 
+    def known_by_others(self, rows: Places, t: int) -> NDArray[np.bool_]:
+        """Whether anybody else had decided about what is ranked after t swipes."""
+        moments = self.known_at(self.moments_when_ranked(rows, t))
+        first, rater, second = self._first_decisions
+        candidate = self.table.candidate[rows]
+        mine = rater[candidate] == self.table.user[rows]
+        return np.asarray(np.where(mine, second[candidate], first[candidate]) < moments)
+
+    @cached_property
+    def _first_decisions(self) -> tuple[Places, Places, Places]:
+        """Of each candidate the moment of the first decision, whose it was, and the moment of the first by anybody else."""
+        table, never = self.table, np.iinfo(np.int64).max
+        first, second = (np.full(len(table.candidates), never) for _ in range(2))
+        rater = np.full(len(table.candidates), -1)
+        rows = np.flatnonzero(self.counts)
+        rows = rows[np.argsort(self.clock[rows], kind="stable")[::-1]]
+        first[table.candidate[rows]], rater[table.candidate[rows]] = (
+            self.clock[rows],
+            table.user[rows],
+        )  # the earliest is written last
+        others = rows[table.user[rows] != rater[table.candidate[rows]]]
+        second[table.candidate[others]] = self.clock[others]
+        return first, rater, second
+
     def rows(self, users: Places, after: int | Places, upto: int | Places) -> Places:
         """Rows of each user's swipes number after + 1 to upto, as far as there are any."""
         return _ranges(self.begin[users] + after, np.minimum(self.begin[users] + upto, self.begin[users + 1]))

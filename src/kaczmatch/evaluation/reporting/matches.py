@@ -15,7 +15,11 @@ DRAWN = 6
 def match_part(found: MatchScores) -> ReportPart:
     title = "Does it find matches?"
     if not found.scores:
-        return ReportPart("matches", title, ["No open pair of this log became a match after any number of swipes."])
+        why = (
+            "No match can be tested. Pairs count where neither side has decided when a user has made the tested number of swipes, "
+            "some of them must become matches and some not. Where everybody is asked about everybody at once, no pair is still open."
+        )
+        return ReportPart("matches", title, [why])
     ranked = found.best_fusions()
     best, last = ranked[0], max(found.times)
     words = [

@@ -22,8 +22,8 @@ _UNKNOWN = ProbabilityQuality(math.nan, math.nan)
 def peer_part(found: PeerComparison, crossing: Crossover | None) -> ReportPart:
     words = [
         "Other libraries' learners on the same users and candidates, under the same protocol: learn on the first swipes, freeze, rank the rest. Individual peers learn from a user's "
-        "own swipes, from the tags alone and with appeal as one more feature. implicit is fitted anew after each number of swipes, to all swipes of the fitted users and the "
-        "first of everybody tested.",
+        "own swipes, from the tags alone and with appeal as one more feature. implicit and EASE learn from everybody and are fitted anew after each number of swipes, to what the protocol "
+        "allows. Intervals at single numbers of swipes hold for all peers and numbers at once.",
         *verdict_words(found),
     ]
     tables = [quality_table(found), *difference_tables(found)]

@@ -52,12 +52,25 @@ def ranking_tables(scores: BootstrapScores) -> list[Table]:
     return [
         _pivot(ranking, ranking.auc[:, cohort], "auc", "AUC on the swipes that follow", same),
         _pivot(ranking, ranking.ndcg[:, cohort], "ndcg", f"nDCG of the first {TOP}", same),
+        *_unknown_tables(ranking),
         replace(
             _pivot(ranking, ranking.auc, "auc-everyone", "AUC of everybody who can be tested at each number", f"{everyone}."),
             in_report=False,
         ),
         ranking_table(scores),
     ]
+
+
+def _unknown_tables(ranking: HoldoutRanking) -> list[Table]:
+    """The ranking of candidates without history, where there are any that were liked and passed."""
+    counts = [int(np.isfinite(each).all(axis=1).sum()) for each in ranking.unknown_auc]
+    if not all(counts):
+        return []
+    note = "Users with a like and a pass among them: " + ", ".join(
+        f"{count:,} after {t}" for t, count in zip(ranking.times, counts, strict=True)
+    )
+    title = "AUC among candidates about whom nobody else had decided yet"
+    return [_pivot(ranking, ranking.unknown_auc, "auc-unknown", title, f"{note}.")]
 
 
 def _pivot(ranking: HoldoutRanking, values: Matrix, name: str, title: str, note: str) -> Table:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kaczmatch.evaluation.evaluate import EvaluationResult
 from kaczmatch.evaluation.measures.holdout_ranking import APPEAL
+from kaczmatch.evaluation.measures.match_pairs import MUTUAL_SHARE
 from kaczmatch.evaluation.protocol.trial import Trial
-from kaczmatch.evaluation.reporting.advice import advice_words
 from kaczmatch.evaluation.reporting.matches import match_part
 from kaczmatch.evaluation.reporting.peer_report import peer_part
 from kaczmatch.evaluation.reporting.probabilities import probability_part
 from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
 from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
-from kaczmatch.evaluation.reporting.tuning import tuning_words
 from kaczmatch.evaluation.tune import TuningResult
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
@@ -26,26 +27,26 @@ def evaluation_parts(result: EvaluationResult) -> list[ReportPart]:
     return [*parts, shuffled_part(result.shuffled)]
 
 
-def evaluation_page(result: EvaluationResult, name: str) -> ResultsPage:
+def evaluation_page(result: EvaluationResult, name: str, advice: Sequence[str]) -> ResultsPage:
     """`name` is what the log is called."""
     return ResultsPage(
         title=f"What learns from {name}",
         lead="Every learner on one swipe log: learn on a user's first swipes, freeze, rank the rest, without looking ahead.",
-        scope=scope_words(result.trial),
+        scope=f"{scope_words(result.trial)} {match_words(result)}".strip(),
         command="kaczmatch evaluate",
-        advice=advice_words(result),
+        advice=advice,
         headline=_headline(result),
         verdicts=VERDICTS,
     )
 
 
-def tuning_page(trial: Trial, result: TuningResult, name: str) -> ResultsPage:
+def tuning_page(trial: Trial, result: TuningResult, name: str, advice: Sequence[str]) -> ResultsPage:
     return ResultsPage(
         title=f"{result.default.learner.slug} tuned on {name}",
         lead="Settings compared by progressive validation, then checked on users they were not chosen on.",
         scope=scope_words(trial),
         command="kaczmatch tune",
-        advice=tuning_words(result),
+        advice=advice,
     )
 
 
@@ -68,10 +69,28 @@ def scope_words(trial: Trial) -> str:
     if table.skips:
         words.append(f"{table.skips:,} skips are ignored: they are neither likes nor passes.")
     if table.unused:
-        words.append(f"Columns of the candidates that are neither tags nor features: {', '.join(table.unused)}.")
+        words.append(f"Columns of a profile that are neither tags nor features are left out: {', '.join(table.unused)}.")
+    if table.ignored:
+        words.append(f"Left out because --ignore says so: {', '.join(table.ignored)}.")
     if table.at is None:
         words.append("No column is the time: everybody's n-th swipe is taken to be at one moment (--column at=… names a column).")
     return " ".join(words)
+
+
+def match_words(result: EvaluationResult) -> str:
+    """Why the test of matches is left out, where it is, or how much of the log it could use."""
+    share = f"{result.answered:.0%} of the swipes have an answer: their candidate swiped on their user, too"
+    if result.matches is not None:
+        return (
+            f"Matches are tested: {share}."
+            if result.matches.scores
+            else f"Matches cannot be tested, although {share}: see there."
+        )
+    if not result.answered:
+        return "Matches are not tested: no candidate of this log swiped on anybody who swiped on them."
+    if result.answered < MUTUAL_SHARE:
+        return f"Matches are not tested, because only {share}. From {MUTUAL_SHARE:.0%} on they are, or with --both-ways."
+    return f"Matches are not tested, because --one-way says so, although {share}."
 
 
 def _headline(result: EvaluationResult) -> list[tuple[str, str]]:

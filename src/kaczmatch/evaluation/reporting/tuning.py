@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kaczmatch.charts.evaluation import tuning_chart
-from kaczmatch.evaluation.tune import GRID, MATTERS, TuningResult
+from kaczmatch.evaluation.measures.calibration import MATTERS
+from kaczmatch.evaluation.tune import GRID, TuningResult
 from kaczmatch.report.results import Figure, ReportPart, Table
 
 

@@ -1,0 +1,105 @@
+"""What must be true of a database after its process was killed, its server crashed or its power was cut."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+
+from kaczmatch.service.domain.records import RECORDS, Change, Event, Impression, OutboxMessage, Person
+from kaczmatch.service.domain.records.people import ErasedId, PersonNumber
+from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.storage import SqlStore
+from kaczmatch.storage.migrating import migrate, pending
+from victim import PEOPLE
+from worlds.clock import NOON
+from worlds.town import Town, about
+
+CARD = {"at": NOON, "position": 0, "propensity": 1.0, "score": 1.0, "reason": "sampled"}
+TOLD = {OutboxMessage, Change, ErasedId, PersonNumber}  # the app and other processes still have to hear of an erasure
+
+
+@dataclass(frozen=True)
+class Survived:
+    """How much was acknowledged, and how much was kept that nobody had been told of."""
+
+    acknowledged: int
+    unknown: int
+
+
+def settle(town: Town) -> None:
+    """Everybody who is not there moves in."""
+    here = {person.id for person in town.find(Person)}
+    people = [f"{kind}{place}" for kind in "wm" for place in range(PEOPLE)]
+    for moving in [town.people.put(me, about(me, man=me[0] == "m")) for me in people if me not in here]:
+        moving.result()
+
+
+def deal(town: Town, cycle: int) -> None:
+    """Everybody has everybody's card, in a deck of this cycle."""
+
+    def work(transaction: Transaction) -> None:
+        for woman in range(PEOPLE):
+            for man in range(PEOPLE):
+                for me, other in ((f"w{woman}", f"m{man}"), (f"m{man}", f"w{woman}")):
+                    transaction.put(Impression(user=me, deck=f"d{cycle}", candidate=other, **CARD))  # type: ignore[arg-type]
+
+    town.context.store.write(work).result()
+
+
+def prepare(url: str, cycle: int) -> None:
+    """What the processes to be killed in this cycle need."""
+    with closing(SqlStore(url)) as store:
+        town = town_of(store, cycle)
+        settle(town)
+        deal(town, cycle)
+
+
+def town_of(store: SqlStore, cycle: int) -> Town:
+    town = Town(store)
+    town.numbers = count((cycle + 1) * 10**6 + secrets.randbelow(10**5))  # ids that were not used before
+    return town
+
+
+def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
+    """Raises where something that was acknowledged is lost, or something is kept by half. Interrupted jobs are finished."""
+    told = [line.split() for line in lines if line.endswith("\n")]  # a last line may be cut off
+    failed = [" ".join(words) for words in told if words[0] == "failed"]
+    assert not failed, failed
+    if ["begun", "migrate"] in told:
+        return _migrated(url, told)
+    erased = {words[1] for words in told if words[0] == "erased"}
+    swiped = {tuple(words[1:]) for words in told if words[0] == "swiped"}
+    with closing(SqlStore(url)) as store:
+        town = town_of(store, cycle)
+        town.relearning.resume()
+        town.erasing.resume()
+        here = {person.id for person in town.find(Person)}
+        kept = {(one.user, one.id, one.candidate, one.decision) for one in town.find(Event) if one.id.startswith(f"c{cycle}-")}
+        expected = {one for one in swiped if one[0] in here and one[2] in here}  # swipes of and on erased people go with them
+        assert expected <= kept, f"lost: {expected - kept}"
+        assert not erased & here, f"not erased: {erased & here}"
+        if erased:
+            named = {f"'{user}'" for user in erased}
+            left = [one for kind in RECORDS if kind not in TOLD for one in town.find(kind) if any(n in repr(one) for n in named)]
+            assert left == [], f"left of erased people: {left}"
+        tags = {words[1] for words in told if words[0] == "added"}
+        known = {term.name for term in town.models.vocabulary().terms}
+        assert tags <= known, f"lost: {tags - known}"
+        verdict = verify(town.context)
+        assert verdict.problems == (), verdict.problems
+        assert verdict.close == 0
+        jobs = sum(words[0] in ("erased", "added", "relearned") for words in told)
+        return Survived(len(expected) + jobs, len(kept - swiped))
+
+
+def _migrated(url: str, told: list[list[str]]) -> Survived:
+    done = ["migrated"] in told
+    assert not (done and pending(url)), "acknowledged, and not migrated"
+    migrate(url)
+    assert pending(url) == ()
+    prepare(url, 0)
+    return Survived(int(done), 0)
