@@ -31,6 +31,7 @@ bench: $(ENVIRONMENT)
 	$(BIN)/python benchmarks/decks.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/availability.py
 
 endure: $(ENVIRONMENT) # hours of kills, crashes, power cuts, broken disks and races; goes on where it was stopped
 	. tests/prepare.sh && $(BIN)/python tests/endure.py

@@ -33,7 +33,7 @@ from pydantic import BaseModel
 from kaczmatch.app.composition import context_of, credentials_of
 from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
-from kaczmatch.service.domain.records import Event, Impression, Person, PersonCounters
+from kaczmatch.service.domain.records import Event, FeatureSnapshot, Impression, Person, PersonCounters
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import new_person
 from kaczmatch.settings.reading import read
@@ -101,7 +101,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         tags, now = [name.name for name in words.terms], datetime.now(UTC) - timedelta(seconds=1)
 
-        def somebody(place: int) -> tuple[Person, PersonCounters]:
+        def somebody(place: int) -> tuple[Person, PersonCounters, FeatureSnapshot]:
             kind, other = ("man", "woman") if place % 2 else ("woman", "man")
             about = ProfileInput(
                 name=f"Person {place}",
@@ -114,7 +114,9 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 within_km=150.0,
                 tags=frozenset(rng.choice(tags, rng.integers(4, 14), replace=False).tolist()),
             )
-            return new_person(f"p{place}", about, words, context.config.schema, now, None), PersonCounters(user=f"p{place}")
+            person = new_person(f"p{place}", about, words, context.config.schema, now, None)
+            seen = FeatureSnapshot(user=person.id, version=person.features_version, features=person.features)
+            return person, PersonCounters(user=person.id), seen
 
         for first in range(0, people, 5_000):
 
@@ -149,18 +151,29 @@ def serving(command: Sequence[str], port: int, environment: dict[str, str]) -> I
     with Path(os.devnull).open("wb") as nowhere:
         process = subprocess.Popen(command, env=os.environ | environment, stdout=nowhere, stderr=nowhere)  # noqa: S603
         try:
-            for _ in range(1_200):
-                try:
-                    urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/health/ready", timeout=5).close()
-                    break
-                except OSError:
-                    if process.poll() is not None:
-                        raise SystemExit(f"the server ended: {' '.join(map(str, command))}") from None
-                    time.sleep(0.1)
+            wait_ready(process, port, command)
             yield process.pid
         finally:
             process.terminate()
             process.wait(60)
+
+
+def wait_ready(process: subprocess.Popen[Any], port: int, command: Sequence[str]) -> None:
+    while True:
+        try:
+            request("GET", port, "/v1/health/ready")
+            return
+        except OSError:
+            if process.poll() is not None:
+                raise SystemExit(f"the server ended: {' '.join(map(str, command))}") from None
+            time.sleep(0.1)
+
+
+def request(method: str, port: int, path: str, key: str = "") -> None:
+    """One request that has to succeed."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    address = f"http://127.0.0.1:{port}{path}"
+    urllib.request.urlopen(urllib.request.Request(address, method=method, headers=headers), timeout=60).close()
 
 
 def cpu_seconds(process: int) -> float:

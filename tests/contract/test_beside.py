@@ -245,7 +245,7 @@ def test_one_process_relearns_at_a_time_and_rests_after_each_batch(town: Town, m
     relearner = Relearning(replace(town.context, rest=lambda: rests.append(1)))
     with pytest.raises(KeyboardInterrupt):
         relearner.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
-    assert len(rests) == 1
+    assert len(rests) == 3  # after each fold, and after the first commit
     assert {one.user for one in town.find(StoredState, model=2)} == {"w0", "w1"}
     assert Relearning(town.context).resume() == 2
     assert verify(town.context).problems == ()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
@@ -29,7 +30,7 @@ from kaczmatch.service.domain.records import (
     PersonNumber,
     StoredDeck,
 )
-from kaczmatch.service.domain.refusals import TooMany
+from kaczmatch.service.domain.refusals import Full, TooMany
 from kaczmatch.service.domain.store import Store, Transaction
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
@@ -171,6 +172,39 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
     answers = at_once(20, swipe)
     assert sum(isinstance(answer, RecordedSwipe) for answer in answers) == 7
     assert sum(isinstance(answer, TooMany) for answer in answers) == 13
+
+
+def test_a_capacity_of_k_lets_exactly_k_matches_through(stores: tuple[Store, Store]) -> None:
+    """All of them like w0, who likes all of them and takes three: whoever comes too late is told, and nothing is kept of it."""
+    town = Town(stores[0], schema=replace(DATING, capacity={"woman": 3}))
+    number = 16
+    settle(town, number)
+    for place in range(number):
+        card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
+        for me, other in (("w0", f"m{place}"), (f"m{place}", "w0")):
+            shown = Impression(user=me, deck="e", candidate=other, at=NOON, position=place, **card)
+            town.context.store.write(lambda tx, shown=shown: tx.put(shown)).result()
+        town.swipe("w0", f"m{place}", deck="e")
+    sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
+
+    def like(place: int) -> RecordedSwipe:
+        return sides[place % 2].swipe(Swipe(user=f"m{place}", id="s", candidate="w0", decision="like", deck="e")).result()
+
+    answers = at_once(number, like)
+    assert sum(isinstance(answer, RecordedSwipe) and answer.match is not None for answer in answers) == 3
+    assert sum(isinstance(answer, Full) for answer in answers) == number - 3
+    matches = town.find(MatchSide, user="w0")
+    assert len(matches) == town.standing("w0").open_matches == 3
+    assert {event.user for event in town.find(Event, candidate="w0")} == {match.other for match in matches}
+    # Two end at once, and everybody who was late tries again: two get in.
+    ends = at_once(2, lambda place: Matches(town.context).unmatch("w0", matches[place].id).result())
+    assert ends == [None, None]
+    late = [place for place, answer in enumerate(answers) if isinstance(answer, Full)]
+    again = at_once(len(late), lambda place: like(late[place]))
+    assert sum(isinstance(answer, RecordedSwipe) and answer.match is not None for answer in again) == 2
+    assert sum(isinstance(answer, Full) for answer in again) == len(late) - 2
+    assert town.standing("w0").open_matches == 3
+    assert verify(town.context).problems == ()
 
 
 def test_decks_asked_for_at_once_are_one_deck(stores: tuple[Store, Store]) -> None:

@@ -75,7 +75,7 @@ def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
     swiped = {tuple(words[1:]) for words in told if words[0] == "swiped"}
     with closing(SqlStore(url)) as store:
         town = town_of(store, cycle)
-        town.models.resume_relearning()
+        town.relearning.resume()
         town.erasing.resume()
         here = {person.id for person in town.find(Person)}
         kept = {(one.user, one.id, one.candidate, one.decision) for one in town.find(Event) if one.id.startswith(f"c{cycle}-")}

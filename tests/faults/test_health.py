@@ -134,3 +134,5 @@ def test_readiness_stays_while_another_model_is_learned_and_loaded(tmp_path: Pat
         over.set()
         looking.join()
         assert answers == {200}
+        told = dict(line.rsplit(" ", 1) for line in service.call("GET", "/metrics").text.splitlines() if line[0] != "#")
+        assert float(told["kaczmatch_rebuilds"]) >= 2.0, "one for the model, one for the vocabulary"

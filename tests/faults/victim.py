@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import UTC, datetime
@@ -23,11 +24,12 @@ from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.domain.refusals import Conflict, Refusal
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.privacy.erasure import Erasure
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
@@ -86,12 +88,17 @@ def erase(url: str, note: Note, cycle: int) -> None:
 
 
 def relearn(url: str, note: Note, cycle: int) -> None:
-    models = Models(context_on(url, f"r{cycle}"))
+    context = context_on(url, f"r{cycle}")
+    dimensions = Models(context).vocabulary().dimensions
     note("begun relearn")
     while True:
         slug = LEARNERS[cycle % len(LEARNERS)]
-        prior = neutral_prior(model_learner(slug, {}), models.vocabulary().dimensions)
-        note(f"relearned {models.relearn(slug, {}, prior)}")
+        try:
+            number = Relearning(context).relearn(slug, {}, neutral_prior(model_learner(slug, {}), dimensions))
+        except Conflict:  # who was killed before holds the lease for a minute
+            time.sleep(0.05)
+            continue
+        note(f"relearned {number}")
         cycle += 1
 
 

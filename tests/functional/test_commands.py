@@ -128,6 +128,8 @@ def test_a_simulated_log_can_be_read_back(tmp_path: Path, ending: str) -> None:
         (["reproduce", "ceiling", "--condition", "paper"], "condition: 'ceiling' has its own"),
         (["reproduce", "everything"], "'everything' is not one of"),
         (["reproduce", "noise", "--seeds", "0"], "greater than or equal to 1"),
+        (["serve", "mentoring"], "'mentoring' is what a demo can be about: kaczmatch serve --demo mentoring"),
+        (["serve", "--demo", "flats"], "demo: Input should be 'dating', 'mentoring' or 'jobs'"),
     ],
 )
 def test_wrong_words_are_answered_in_one_line(tmp_path: Path, arguments: list[str], says: str) -> None:

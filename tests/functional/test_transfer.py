@@ -21,6 +21,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.cells import SIGNS, inert, lively
 from kaczmatch.formats.tables import read_table, write_table
 from kaczmatch.formats.writing import pieces, write_rows
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person
@@ -71,7 +72,8 @@ def everything(context: Context, what: str) -> list[dict[str, Any]]:
 def test_what_is_exported_can_be_imported_and_is_the_same(town: Town, kind: str, tmp_path: Path) -> None:
     town.populate(6)
     strange = about_in_turn(2, name="=cmd|' /C calc'!A0", latitude=52.52, longitude=13.4, within_km=30.0, tags=frozenset(TAGS))
-    Profiles(town.context).put("p2", strange.model_copy(update={"features": {"activity": -0.25}})).result()
+    more = {"features": {"activity": -0.25}, "capacity": 3, "data": {"photos": ["=1+1|2"], "bio": "Zoë, 'ok'", "none": None}}
+    Profiles(town.context).put("p2", strange.model_copy(update=more)).result()
     Profiles(town.context).put("p4", about_in_turn(4, name="'t Hooft", tags=frozenset())).result()
     Profiles(town.context).pause("p5", True).result()
     for user, other in (("p0", "p1"), ("p1", "p0"), ("p2", "p3"), ("p3", "p0")):
@@ -376,3 +378,27 @@ def test_what_is_wrong_with_the_whole_file_is_one_error(tmp_path: Path) -> None:
         bring(town.context, "profiles", path, "parquet")
     with pytest.raises(InvalidInput, match="format"):
         bring(town.context, "profiles", path, "xlsx")
+
+
+def test_people_without_an_age_come_and_go_by_file(tmp_path: Path) -> None:
+    """The columns that mentoring does not need may be missing, and an export says nothing of age."""
+    sides = {"mentor": frozenset({"mentee"}), "mentee": frozenset({"mentor"})}
+    schema = Schema(("mentor", "mentee"), age_required=False, looks_for=sides)
+    town, other = (Town(MemoryStore(), schema=schema).context for _ in range(2))
+    (tmp_path / "people.csv").write_text('id,name,i_am,data\nann,Ann,mentee,\nmia,Mia,mentor,"{""bio"": ""hello""}"\n')
+    assert bring(town, "profiles", tmp_path / "people.csv").written == 2
+    rows = everything(town, "profiles")
+    assert [(row["born"], row["youngest"], row["oldest"], row["i_look_for"]) for row in rows] == [
+        (None, None, None, ["mentor"]),
+        (None, None, None, ["mentee"]),
+    ]
+    assert [row["data"] for row in rows] == [{}, {"bio": "hello"}]
+    for kind in KINDS:
+        put_away(town, "profiles", tmp_path / f"again.{kind}", kind)
+        bring(other, "profiles", tmp_path / f"again.{kind}", kind)
+        assert everything(other, "profiles") == rows
+    result = bring(Town(MemoryStore()).context, "profiles", tmp_path / "people.csv", dry_run=True)
+    assert [one.field for one in result.problems] == ["columns"]  # dating needs more of them
+    assert "born" in result.problems[0].problem
+    (tmp_path / "bad.csv").write_text("id,name,i_am,data\nann,Ann,mentee,[1]\nbob,Bob,mentee,{\n")
+    assert [one.field for one in bring(town, "profiles", tmp_path / "bad.csv", dry_run=True).problems] == ["data", "data"]

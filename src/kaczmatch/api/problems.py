@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
+from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.service.access.credentials import Unauthenticated
-from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused, Stale, TooMany
+from kaczmatch.service.domain.refusals import Conflict, Full, NotFound, Refusal, Reused, Stale, TooMany
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
 
 ErrorHandlers = Mapping[Any, Callable[[Request, Any], Any]]
@@ -26,6 +26,7 @@ ErrorHandlers = Mapping[Any, Callable[[Request, Any], Any]]
 _STATUS: Final[Mapping[type[Refusal], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
     Conflict: HTTPStatus.CONFLICT,
+    Full: HTTPStatus.CONFLICT,
     Reused: HTTPStatus.UNPROCESSABLE_ENTITY,
     Stale: HTTPStatus.PRECONDITION_FAILED,
     TooMany: HTTPStatus.TOO_MANY_REQUESTS,
@@ -129,6 +130,12 @@ async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: 
 async def _refused(request: Request, error: Any) -> Response:
     headers = {"Retry-After": str(math.ceil(error.wait.total_seconds()))} if isinstance(error, TooMany) else None
     return problem(_id(request), _STATUS[type(error)], error.code, error.problem, headers=headers)
+
+
+def refusal_problem(request: Request, error: Refusal) -> Problem:
+    """A refusal as one of several results of a request."""
+    status = _STATUS[type(error)]
+    return Problem(title=status.phrase, status=status, code=error.code, detail=error.problem, request_id=_id(request))
 
 
 async def _invalid(request: Request, error: Any) -> Response:

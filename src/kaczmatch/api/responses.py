@@ -11,7 +11,7 @@ from kaczmatch.schemas import preferences, profiles
 from kaczmatch.schemas.profiles import Coordinates, PersonSummary
 from kaczmatch.schemas.safety import Report
 from kaczmatch.service.domain.records import AbuseReport, Event, Person
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profiles import data_of, tags_of
 
 
 def own_profile(person: Person, vocabulary: Vocabulary, now: datetime) -> profiles.Profile:
@@ -23,15 +23,17 @@ def own_profile(person: Person, vocabulary: Vocabulary, now: datetime) -> profil
         version=person.version,
         name=person.name,
         born=person.born,
-        age=age_on(person.born, now.astimezone(UTC).date()),
+        age=shown_age(person, now),
         i_am=person.i_am,
         i_look_for=person.i_look_for,
         youngest=person.youngest,
         oldest=person.oldest,
+        capacity=person.capacity,
         location=None if cell is None else Coordinates(latitude=cell.latitude, longitude=cell.longitude),
         within_km=person.within_km,
         tags=tuple(tags),
         features=features,
+        data=data_of(person),
         paused=person.paused,
         created=person.created,
         changed=person.changed,
@@ -40,8 +42,12 @@ def own_profile(person: Person, vocabulary: Vocabulary, now: datetime) -> profil
 
 def summary(person: Person, vocabulary: Vocabulary, now: datetime) -> PersonSummary:
     """A profile for other people."""
-    age = age_on(person.born, now.astimezone(UTC).date())
-    return PersonSummary(id=person.id, name=person.name, age=age, tags=tuple(tags_of(person, vocabulary)[0]))
+    tags = tuple(tags_of(person, vocabulary)[0])
+    return PersonSummary(id=person.id, name=person.name, age=shown_age(person, now), tags=tags, data=data_of(person))
+
+
+def shown_age(person: Person, now: datetime) -> int | None:
+    return None if person.born is None else age_on(person.born, now.astimezone(UTC).date())
 
 
 def own_event(event: Event) -> preferences.Event:

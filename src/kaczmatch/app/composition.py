@@ -15,6 +15,7 @@ import numpy as np
 
 from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
+from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.population.appeal import AppealModel
@@ -64,7 +65,7 @@ def open_store(settings: Settings) -> SqlStore:
 
 def service_config_of(settings: Settings) -> ServiceConfig:
     return ServiceConfig(
-        schema=Schema(settings.kinds, settings.minimum_age),
+        schema=schema_of(settings),
         cooldown=timedelta(days=settings.cooldown_days),
         repeats=settings.repeats,
         away_days=None if settings.demo else settings.away_days,  # invented people never come back
@@ -88,6 +89,14 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         keep_audit=timedelta(days=settings.keep_audit_days),
         keep_messages=timedelta(days=settings.keep_messages_days),
     )
+
+
+def schema_of(settings: Settings) -> Schema:
+    """That of the demo, where the demo brings one."""
+    if settings.demo is not None and (schema := WORLDS[settings.demo].schema) is not None:
+        return schema
+    looks_for = {kind: frozenset(others) for kind, others in settings.looks_for.items()}
+    return Schema(settings.kinds, settings.minimum_age, settings.age_required, looks_for, settings.capacity)
 
 
 def policy_of(slug: str, chosen: Mapping[str, Any]) -> Policy:
@@ -122,7 +131,7 @@ def experiment_of(settings: Settings) -> Experiment | None:
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
     context = Context(store, service_config_of(settings), clock, new_id, rest=lambda: time.sleep(REST_SECONDS))
-    Models(context).set_up(first_vocabulary(settings), settings.learner, settings.learner_settings)
+    Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
 
 

@@ -33,6 +33,7 @@ class ProcessHealth:
     started: threading.Event = field(default_factory=threading.Event)  # ready, or failed to become so
     step: str = "starting"
     step_seconds: dict[str, float] = field(default_factory=dict)  # of the start
+    rebuild_seconds: float = 0.0  # of the turns in which memory was brought to another model or vocabulary
     stopping: bool = False
     _followed: float = 0.0  # when memory last was as the store
     _written: float = 0.0  # when a probe last arrived

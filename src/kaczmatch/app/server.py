@@ -19,7 +19,7 @@ import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
-from kaczmatch.app.composition import open_store, service_config_of, webhook_sender_of
+from kaczmatch.app.composition import open_store, schema_of, service_config_of, webhook_sender_of
 from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.first_vocabulary import first_vocabulary
@@ -54,7 +54,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         return
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
-        os.environ[f"{PREFIX}{name.upper()}"] = str(value)
+        os.environ[f"{PREFIX}{name.upper()}"] = "none" if value is None else str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
         uvicorn.run("kaczmatch.app.asgi:create", factory=True, workers=settings.workers, **options)
@@ -111,7 +111,7 @@ def when_listening(host: str, port: int, then: Callable[[], None], pause: float 
 def check(settings: Settings) -> None:
     """Refuse settings under which the service must not start, or cannot."""
     config = service_config_of(settings)
-    first_vocabulary(settings)
+    first_vocabulary(settings, schema_of(settings))
     check_learner(model_learner(settings.learner, settings.learner_settings), config)
     if settings.webhook_url is not None:
         webhook_sender_of(settings)

@@ -139,8 +139,12 @@ class System:
                 time.sleep(RETRY_SECONDS)
 
     def _follow(self) -> None:
-        self.serving_index.follow()
-        self.health.set_followed()
+        index, health, begun = self.serving_index, self.health, time.monotonic()
+        rebuilding, before = index.rebuilding, index.rebuilds
+        index.follow()
+        health.set_followed()
+        if rebuilding or index.rebuilds > before:
+            health.rebuild_seconds += time.monotonic() - begun
 
 
 def compose(

@@ -22,6 +22,9 @@ def watch_system(metrics: Metrics, system: System) -> None:
         "Since memory last was as the store.",
         lambda: health.seconds_behind() if health.ready.is_set() else 0.0,
     )
+    metrics.watch("rebuilding", "Whether memory is brought to another model or vocabulary.", lambda: float(index.rebuilding))
+    metrics.watch("rebuilds", "How often that was begun, since the start.", lambda: float(index.rebuilds))
+    metrics.watch("rebuild_seconds", "How long it took in all.", lambda: health.rebuild_seconds)
     folder = system.settings.data
     if isinstance(store, SqlStore):
         metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))

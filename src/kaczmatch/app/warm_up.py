@@ -48,12 +48,13 @@ def warm_up(settings: Settings) -> None:
 
     unlimited = QuotaLimit(None, timedelta(days=1))  # small quotas must not keep the service from starting
     rules = replace(service_config_of(settings), swipes=unlimited, decks=unlimited, edits=unlimited)
+    rules = replace(rules, schema=replace(rules.schema, capacity={}))  # nor small capacities
     if rules.experiment is not None:
         rules = replace(rules, experiment=replace(rules.experiment, assigned=Assigned.USER))  # so that every arm gets some
     context = Context(MemoryStore(), rules, clock, new_id)
     tags = [f"tag {number}" for number in range(6)]
     Models(context).set_up(Vocabulary.of(tags=tags), settings.learner, settings.learner_settings)
-    people, kinds = Profiles(context), frozenset(settings.kinds)
+    people, kinds = Profiles(context), frozenset(rules.schema.kinds)
     for number in range(12):
         has = frozenset(tags[place] for place in range(6) if (number >> (place % 4)) & 1)
         about = ProfileInput(

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kaczmatch.client.call import Call, content, given, model, nothing, path, text
+from kaczmatch.schemas.decks import DeckResults
 from kaczmatch.schemas.experiments import ExperimentReport
 from kaczmatch.schemas.feed import Acknowledgement, FeedPage
 from kaczmatch.schemas.health import Health
 from kaczmatch.schemas.operators import Overview, Timeline
+from kaczmatch.schemas.profiles import PeoplePage
 from kaczmatch.schemas.safety import Report, ReportPage
 from kaczmatch.schemas.tokens import UserToken
 from kaczmatch.schemas.transfer import MEDIA_TYPES, Format, ImportResult, NewTags
@@ -32,15 +34,29 @@ def change_vocabulary(
     retire: Iterable[str] = (),
     add_tags: Iterable[str] = (),
     add_features: Iterable[str] = (),
+    kinds: Iterable[str] = (),
 ) -> Call[ProfileVocabulary]:
-    """Rename, retire and add terms; all of it, or nothing."""
+    """Rename, retire and add terms; all of it, or nothing. Added terms are for people of these kinds; without any, for all."""
     body = {
         "rename": [{"old": old, "new": new} for old, new in (rename or {}).items()],
         "retire": list(retire),
         "add_tags": list(add_tags),
         "add_features": list(add_features),
+        "kinds": list(kinds),
     }
     return Call("PATCH", "/vocabulary", model(ProfileVocabulary), json=body, repeatable=False)
+
+
+def list_people(
+    *, begins: str | None = None, name: str | None = None, limit: int | None = None, cursor: str | None = None
+) -> Call[PeoplePage]:
+    """People in the order in which they came: those whose id begins so, and whose name contains `name`."""
+    return Call("GET", "/people", model(PeoplePage), given(begins=begins, name=name, limit=limit, cursor=cursor))
+
+
+def create_decks(users: Iterable[str], *, size: int | None = None) -> Call[DeckResults]:
+    """Decks for many people: each has a deck or a problem of its own."""
+    return Call("POST", "/decks", model(DeckResults), json={"users": list(users)} | given(size=size))
 
 
 def list_messages(*, after: int = 0, limit: int | None = None) -> Call[FeedPage]:

@@ -20,29 +20,32 @@ def put_profile(
     user: str,
     *,
     name: str,
-    born: date | str,
     i_am: Iterable[str],
-    i_look_for: Iterable[str],
+    i_look_for: Iterable[str] = (),
+    born: date | str | None = None,
     youngest: int | None = None,
     oldest: int | None = None,
     location: tuple[float, float] | None = None,
     within_km: float | None = None,
+    capacity: int | None = None,
     tags: Iterable[str] = (),
     features: Mapping[str, float] | None = None,
+    data: Mapping[str, Any] | None = None,
     if_version: int | None = None,
 ) -> Call[Profile]:
     """Add or replace a profile; with `if_version`, only if that is still the version (0: only if there is none)."""
     body = {
         "name": name,
-        "born": str(born),
+        "born": None if born is None else str(born),
         "i_am": sorted(i_am),
         "i_look_for": sorted(i_look_for),
         "tags": sorted(tags),
         "features": dict(features or {}),
+        "data": dict(data or {}),
         "within_km": within_km,
         "location": None if location is None else {"latitude": location[0], "longitude": location[1]},
     }
-    body |= given(youngest=youngest, oldest=oldest)
+    body |= given(youngest=youngest, oldest=oldest, capacity=capacity)
     headers = {"If-None-Match": "*"} if if_version == 0 else given(**{"If-Match": if_version and f'"{if_version}"'})
     route = path("/people/{user}", user=user)
     return Call("PUT", route, model(Profile), json=body, headers=headers, repeatable=if_version is None)

@@ -17,8 +17,8 @@ LIKE, PASS, SKIP = "like", "pass", "skip"
 # `at` is written as ISO 8601 in UTC, with microseconds and a Z. It is read as ISO 8601, seconds since 1970, or a Parquet time.
 SWIPE_COLUMNS: Final = ("user", "candidate", "decision", "at", "id")
 PROFILE_COLUMNS: Final = (
-    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags", "features",
-    "paused",
+    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "capacity",
+    "tags", "features", "data", "paused",
 )  # fmt: skip
 
 # Decisions as other people write them. What is written is `like`, `pass` or `skip`.

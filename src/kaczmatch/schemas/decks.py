@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, final
+from typing import Any, Final, final
 
 from pydantic import Field
 
 from kaczmatch.schemas.base import Id, RequestModel, ResponseModel
+from kaczmatch.schemas.problems import Problem
 
 LARGEST_DECK: Final = 100
 MOST_RANKED: Final = 1_000
+MOST_DECKS: Final = 50
 
 
 @final
@@ -26,7 +28,7 @@ class Card(ResponseModel):
 
     id: str = Field(description="The candidate.")
     name: str
-    age: int
+    age: int | None
     tags: tuple[str, ...]
     reason: str
     why: str
@@ -34,6 +36,7 @@ class Card(ResponseModel):
         description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
     )
     fits: tuple[str, ...]
+    data: dict[str, Any]
 
 
 @final
@@ -53,13 +56,40 @@ class Deck(ResponseModel):
 
     id: str | None
     expires: datetime | None
+    size: int | None = Field(description="How many cards this deck was asked to have; null where there is none.")
+    size_ignored: bool = Field(description="True: the open deck was asked for with another size than this request.")
     cards: tuple[Card, ...]
     empty: str
     empty_code: str = Field(
-        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, none-of-these or still-loading."
+        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, no-age, full, none-of-these or "
+        "still-loading."
     )
     hints: tuple[Hint, ...]
     next_at: datetime | None
+
+
+@final
+class DecksRequest(RequestModel):
+    """For whom decks are, and how many cards new ones should have."""
+
+    users: tuple[Id, ...] = Field(min_length=1, max_length=MOST_DECKS)
+    size: int | None = Field(default=None, ge=1, le=LARGEST_DECK)
+
+
+@final
+class DeckResult(ResponseModel):
+    """One person's deck, or why there is none."""
+
+    user: str
+    deck: Deck | None = None
+    problem: Problem | None = None
+
+
+@final
+class DeckResults(ResponseModel):
+    """One result per person, in the order asked for."""
+
+    results: tuple[DeckResult, ...]
 
 
 @final

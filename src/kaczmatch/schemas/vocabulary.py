@@ -16,6 +16,7 @@ class VocabularyTerm(ResponseModel):
     name: str
     is_tag: bool
     retired: bool
+    kinds: tuple[str, ...] = Field(description="Whose it is; empty: everybody's.")
 
 
 @final
@@ -25,6 +26,9 @@ class ProfileVocabulary(ResponseModel):
     version: int
     terms: tuple[VocabularyTerm, ...]
     kinds: tuple[str, ...]
+    looks_for: dict[str, tuple[str, ...]] = Field(description="Whom people of a kind look for if their profile does not say it.")
+    capacity: dict[str, int] = Field(description="Open matches that people of a kind take at a time.")
+    age_required: bool
     minimum_age: int
 
 
@@ -38,9 +42,10 @@ class TermRename(RequestModel):
 
 @final
 class VocabularyChangeRequest(RequestModel):
-    """Terms are renamed, then retired, then added: all of it, or nothing."""
+    """Terms are renamed, then retired, then added: all of it, or nothing. Added terms are for `kinds`; empty: for everybody."""
 
     rename: tuple[TermRename, ...] = Field(default=(), max_length=1_000)
     retire: tuple[Name, ...] = Field(default=(), max_length=1_000)
     add_tags: tuple[Name, ...] = Field(default=(), max_length=1_000)
     add_features: tuple[Name, ...] = Field(default=(), max_length=1_000)
+    kinds: tuple[Name, ...] = Field(default=(), max_length=32)

@@ -33,6 +33,14 @@ def _parts(text: Any) -> Any:
     return [part.strip() for part in text.split(",") if part.strip()] if isinstance(text, str) else text
 
 
+def _which_demo(value: Any) -> Any:
+    """True and false, as the environment and files say it, too."""
+    if value in (True, "true", "1"):
+        return "dating"
+    return None if value in (False, "false", "0") else value
+
+
+DemoName = Literal["dating", "mentoring", "jobs"]
 Days = Annotated[float, Field(gt=0.0, le=36_500.0)]
 Minutes = Annotated[float, Field(gt=0.0, le=525_600.0)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_parts)]
@@ -108,7 +116,14 @@ class Settings(BaseSettings):
     kinds: Words = Field(
         default=("woman", "man", "non-binary"), min_length=1, description="What people can be and look for, comma-separated."
     )
-    minimum_age: int = Field(default=18, ge=0, le=120, description="Nobody younger takes part.")
+    looks_for: dict[str, tuple[str, ...]] = Field(
+        default={}, description="Whom people of a kind look for if their profile does not say it, by kind, as JSON."
+    )
+    capacity: dict[str, Annotated[int, Field(ge=1, le=1_000_000)]] = Field(
+        default={}, description="Open matches that people of a kind take at a time, by kind, as JSON; others take any number."
+    )
+    age_required: bool = Field(default=True, description="Whether everybody must say when they were born.")
+    minimum_age: int = Field(default=18, ge=0, le=120, description="Nobody younger takes part, of those whose age is known.")
     vocabulary: Path | None = Field(
         default=None, description="Tags of a new store: a file with one a line (features begin with ~); usually a general list."
     )
@@ -181,7 +196,10 @@ class Settings(BaseSettings):
     webhook_trusting: bool = Field(default=False, description="Allow plain HTTP and private addresses: for development only.")
 
     # The demo
-    demo: bool = Field(default=False, description="Invented people to play with, and a key for this machine alone.")
+    demo: Annotated[DemoName | None, BeforeValidator(_which_demo)] = Field(
+        default=None,
+        description="Invented people to play with, and a key for this machine alone: dating (or true), mentoring, jobs.",
+    )
     demo_people: int = Field(default=2_000, ge=10, le=100_000, description="How many.")
     demo_seed: int = Field(default=0, ge=0, description="Which ones.")
 

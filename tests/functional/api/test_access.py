@@ -20,13 +20,21 @@ OF_DATA = {
     "/v1/feed/ack",
     *(f"/v1/{way}/{table}" for way in ("import", "export") for table in ("profiles", "swipes")),
 }
-OF_BACK_ENDS = {"/v1/tokens", "/v1/people/{user}/rank", "/v1/people/{user}/admirers", *OF_DATA}
+OF_BACK_ENDS = {
+    "/v1/tokens",
+    "/v1/people",
+    "/v1/decks",
+    "/v1/people/{user}/rank",
+    "/v1/people/{user}/admirers",
+    *OF_DATA,
+}
 OPERATORS_TOO = {("POST", "/v1/people/{user}/pause"), ("DELETE", "/v1/people/{user}")}
 ANYBODY = {("GET", "/v1/vocabulary")}
 
 BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/people/{user}"): {"name": "Ada", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["man"]},
     ("POST", "/v1/people/{user}/rank"): {"candidates": ["x"]},
+    ("POST", "/v1/decks"): {"users": ["x"]},
     ("PUT", "/v1/people/{user}/swipes/{swipe}"): {"candidate": "x", "decision": "like", "deck": "d"},
     ("POST", "/v1/people/{user}/matches/{match}/outcomes"): {"outcome": "met"},
     ("POST", "/v1/people/{user}/reports"): {"other": "x", "reason": "spam"},

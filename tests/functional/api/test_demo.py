@@ -15,6 +15,7 @@ from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.population import draw_population
 from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.app.system import compose
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.credentials import Unauthenticated
 from kaczmatch.settings.model import Settings
 from worlds.served import Service
@@ -32,7 +33,7 @@ def demo_key(service: Service) -> str:
 
 
 def test_the_same_seed_invents_the_same_people() -> None:
-    one, two, other = (draw_population(30, seed, GENERAL, date(2026, 1, 1)) for seed in (1, 1, 2))
+    one, two, other = (draw_population(30, seed, Vocabulary.of(GENERAL), date(2026, 1, 1)) for seed in (1, 1, 2))
     assert one.people == two.people
     np.testing.assert_array_equal(one.tastes, two.tastes)
     assert one.people != other.people
@@ -123,9 +124,42 @@ def test_the_demo_works_again_after_the_service_ran_without_it(opened: Opened, t
     chosen = Settings(data=tmp_path, demo_people=10)
     store = open_store(chosen)
     for _ in range(6):
-        compose(chosen.model_copy(update={"demo": True}), store)
+        compose(chosen.model_copy(update={"demo": "dating"}), store)
         compose(chosen, store)
     store.close()
     demo = opened("sqlite", data=tmp_path, demo=True, demo_people=10)
     token = demo.client.post("/v1/demo/tokens/somebody", headers={"X-Kaczmatch-Demo": "1"}).json()["token"]
     assert demo.call("GET", "/vocabulary", by=token).status_code == 200
+
+
+@pytest.mark.parametrize(("world", "kinds"), [("mentoring", ("mentor", "mentee")), ("jobs", ("job", "candidate"))])
+def test_a_demo_beyond_dating_has_kinds_and_terms_of_its_own_and_nobody_has_an_age(
+    opened: Opened, world: str, kinds: tuple[str, str]
+) -> None:
+    demo = opened("memory", demo=world, demo_people=80)
+    words = demo.ok("GET", "/vocabulary")
+    assert (tuple(words["kinds"]), words["age_required"]) == (kinds, False)
+    terms = {term["name"]: term["kinds"] for term in words["terms"]}
+    found = demo.ok("GET", "/demo/people?limit=80")
+    people = found["people"]
+    assert {tuple(one["i_am"]) for one in people} == {(kind,) for kind in kinds}
+    for one in people:
+        assert one["age"] is None
+        assert all(one["i_am"][0] in terms[tag] for tag in one["tags"] if terms[tag])
+        liked = [tag for tag, weight in demo.ok("GET", f"/demo/people/{one['id']}/taste")["weights"].items() if weight > 0]
+        assert all(terms[tag] == one["i_look_for"] for tag in liked)  # a taste for what the other side can be
+    takes = words["capacity"][kinds[0]]
+    demo.ok("PUT", "/people/newcomer", json={"name": "New", "i_am": [kinds[0]], "location": found["location"]})
+    replies = next(job for _, name, job in demo.system.jobs if name == "demo replies")
+    for _ in range(8):
+        deck = demo.deck("newcomer", json={"size": 10})
+        if not deck["cards"]:
+            break
+        assert {card["age"] for card in deck["cards"]} == {None}
+        for card in deck["cards"]:
+            body = {"candidate": card["id"], "decision": "like", "deck": deck["id"]}
+            answer = demo.call("PUT", f"/people/newcomer/swipes/s-{card['id']}", json=body)
+            assert answer.is_success or answer.json()["code"] == "full"
+        replies()
+    assert len(demo.ok("GET", "/people/newcomer/matches?limit=100")["items"]) == takes
+    assert "as many open matches as you take" in deck["empty"]

@@ -40,7 +40,7 @@ def test_a_change_is_made_to_the_version_that_was_seen_only(service: Service) ->
 def test_a_card_says_why_and_gives_no_score_away(service: Service) -> None:
     one, two = service.couple()
     (card,) = service.deck(one)["cards"]
-    assert set(card) == {"id", "name", "age", "tags", "reason", "why", "fits"}
+    assert set(card) == {"id", "name", "age", "tags", "reason", "why", "fits", "data"}
     assert (card["id"], card["fits"]) == (two, [])
 
 
@@ -218,8 +218,19 @@ def test_the_vocabulary_grows_under_everybody(service: Service) -> None:
     one, two = service.couple()
     service.swipe(one, two)
     renamed = service.ok("PATCH", "/vocabulary", json={"rename": [{"old": new, "new": f"{new}-2"}], "retire": [f"{new}-2"]})
-    assert renamed["terms"][-1] == {"name": f"{new}-2", "is_tag": True, "retired": True}
+    assert renamed["terms"][-1] == {"name": f"{new}-2", "is_tag": True, "retired": True, "kinds": []}
     assert service.call("PATCH", "/vocabulary", json={"retire": ["no such tag"]}).status_code == 422
+    of_men = service.ok("PATCH", "/vocabulary", json={"add_tags": [f"{new}-men"], "kinds": ["man"]})
+    assert of_men["terms"][-1]["kinds"] == ["man"]
+    assert (
+        service.call(
+            "PUT",
+            f"/people/{one}",
+            json={"name": "A", "born": "1990-01-01", "i_am": ["woman"], "i_look_for": ["man"]} | {"tags": [f"{new}-men"]},
+        ).json()["errors"][0]["field"]
+        == "tags"
+    )
+    assert service.call("PATCH", "/vocabulary", json={"add_tags": ["x"], "kinds": ["mentor"]}).status_code == 422
     assert service.swipe(two, one).json()["match"]
 
 

@@ -42,15 +42,19 @@ kinds = st.sets(st.sampled_from(DATING.kinds), min_size=1)
 places = st.one_of(st.none(), st.builds(Location.from_coordinates, st.floats(50.0, 51.0), st.floats(8.0, 9.0)))
 
 
+AGES_OPTIONAL = Schema(DATING.kinds, age_required=False)
+
+
 @st.composite
-def people(draw: Any, identifier: int = 0) -> Profile:
+def people(draw: Any, identifier: int = 0, schema: Schema = DATING) -> Profile:
     place = draw(places)
     youngest = draw(st.integers(0, 60))
     return person(
         identifier,
         i_am=draw(kinds),
         i_look_for=draw(kinds),
-        born=draw(st.dates(date(1950, 1, 1), date(2012, 1, 1))),
+        born=draw(st.one_of(st.none(), st.dates(date(1950, 1, 1), date(2012, 1, 1)))),
+        schema=schema,
         ages=(youngest, draw(st.integers(youngest, 100))),
         location=place,
         within_km=math.inf if place is None else draw(st.sampled_from([math.inf, 1.0, 20.0, 60.0])),
@@ -59,11 +63,11 @@ def people(draw: Any, identifier: int = 0) -> Profile:
 
 def may_meet(a: Profile, b: Profile) -> bool:
     """One pair, in plain words."""
-    ages = age_on(a.born, TODAY), age_on(b.born, TODAY)
-    if a.id == b.id or min(ages) < a.schema.minimum_age:
+    ages = [None if one.born is None else age_on(one.born, TODAY) for one in (a, b)]
+    if a.id == b.id or any(a.schema.age_required if age is None else age < a.schema.minimum_age for age in ages):
         return False
     for one, other, age in ((a, b, ages[1]), (b, a, ages[0])):
-        if not one.i_look_for & other.i_am or not one.ages[0] <= age <= one.ages[1]:
+        if not one.i_look_for & other.i_am or not (age is None or one.ages[0] <= age <= one.ages[1]):
             return False
         if one.within_km < math.inf:
             if one.location is None or other.location is None:
@@ -73,12 +77,14 @@ def may_meet(a: Profile, b: Profile) -> bool:
     return True
 
 
-@given(people(0), st.lists(st.integers(1, 9).flatmap(people), max_size=12))
-def test_the_filters_are_the_oracle_and_symmetric(viewer: Profile, others: list[Profile]) -> None:
-    found = passes_all_filters(viewer, FilterColumns.from_profiles(others, DATING), TODAY)
+@given(st.sampled_from([DATING, AGES_OPTIONAL]), st.data())
+def test_the_filters_are_the_oracle_and_symmetric(schema: Schema, data: st.DataObject) -> None:
+    viewer = data.draw(people(0, schema))
+    others = data.draw(st.lists(st.integers(1, 9).flatmap(lambda number: people(number, schema)), max_size=12))
+    found = passes_all_filters(viewer, FilterColumns.from_profiles(others, schema), TODAY)
     assert found.tolist() == [may_meet(viewer, other) for other in others]
     for other, passes in zip(others, found, strict=True):
-        assert passes_all_filters(other, FilterColumns.from_profiles([viewer], DATING), TODAY)[0] == passes
+        assert passes_all_filters(other, FilterColumns.from_profiles([viewer], schema), TODAY)[0] == passes
 
 
 def test_each_filter_is_told_apart() -> None:
@@ -153,6 +159,27 @@ def test_a_profile_that_makes_no_sense_is_refused(changes: dict[str, Any], field
     with pytest.raises(InvalidInput, match=message) as caught:
         person(**changes)
     assert caught.value.field == field
+
+
+def test_whom_kinds_look_for_and_how_many_they_take() -> None:
+    schema = Schema(
+        ("mentor", "mentee", "coach"),
+        looks_for={"mentor": frozenset({"mentee"}), "mentee": frozenset({"mentor", "coach"})},
+        capacity={"mentor": 3, "coach": 5},
+    )
+    assert schema.usually_looks_for({"mentor", "mentee"}) == {"mentor", "mentee", "coach"}
+    assert schema.usually_looks_for({"coach"}) == frozenset()
+    assert [schema.usual_capacity(kinds) for kinds in ({"mentor", "coach"}, {"coach", "mentee"}, {"mentee"})] == [3, 5, None]
+    for bad, field in (
+        ({"looks_for": {"mentr": frozenset({"mentee"})}}, "looks_for"),
+        ({"looks_for": {"mentor": frozenset({"mente"})}}, "looks_for"),
+        ({"looks_for": {"mentor": frozenset[str]()}}, "looks_for"),
+        ({"capacity": {"mente": 1}}, "capacity"),
+        ({"capacity": {"mentee": 0}}, "capacity"),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            Schema(("mentor", "mentee"), **bad)
+        assert caught.value.field == field
 
 
 def test_schemas_have_up_to_thirty_two_kinds() -> None:

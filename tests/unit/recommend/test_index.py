@@ -25,9 +25,9 @@ from kaczmatch.recommend.index import columns, search_threads
 from kaczmatch.recommend.index import view as view_module
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
-from kaczmatch.recommend.people.filters import FilterColumns, all_pass, profile_filters
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, all_pass, profile_filters
 from kaczmatch.recommend.people.profile import Profile
-from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import FUSIONS, Viewer
 
@@ -289,6 +289,45 @@ def test_chunks_split_merge_and_empty() -> None:
     assert chunks(index, me) == 0
     index.upsert_columns(part(np.arange(10)), ones[:10, None])
     assert len(index) == 10
+
+
+@pytest.mark.parametrize("share", [0.001, 0.6, 1.0])
+def test_people_without_a_birth_date_are_found_where_none_is_required(share: float, tmp_path: Path) -> None:
+    """They lie in chunks before everybody else's, or share one with them."""
+    rng = np.random.default_rng(3)
+    n, kinds = 3 * columns.CHUNK, DATING.kinds
+    schema, rule = Schema(kinds, age_required=False), learner("tk")
+    born = np.where(rng.random(n) < share, NO_BIRTH_DATE, 19400101 + rng.integers(0, 75, n) * 10_000).astype(np.int32)
+    youngest = rng.integers(0, 60, n).astype(np.uint8)
+    people = FilterColumns(
+        schema,
+        list(range(n)),
+        *(rng.integers(1, 8, n).astype(np.uint32) for _ in range(2)),
+        born,
+        youngest,
+        (youngest + rng.integers(0, 60, n)).astype(np.uint8),
+        *(np.zeros(n, np.float32) for _ in range(3)),
+        np.full(n, 1e9, np.float32),
+    )
+    index = CandidateIndex(Vocabulary.of(["a"]), rule, schema=schema)
+    index.upsert_columns(people, np.ones((n, 1)))
+    index.save(tmp_path / "index")
+    opened = CandidateIndex.open(tmp_path / "index", rule)
+    about: dict[str, Any] = {"id": -1, "i_am": {"woman"}, "features": np.ones(1), "schema": schema}
+    for when in (None, date(1990, 1, 1), date(2015, 1, 1)):
+        for ages in ((0, 150), (30, 40), (140, 150)):
+            for sought in ({"man"}, set(kinds)):
+                viewer = Profile(**about, born=when, ages=ages, i_look_for=sought)
+                expected = np.flatnonzero(all_pass(profile_filters(viewer, people, TODAY))).tolist()
+                assert everybody(index, viewer) == everybody(opened, viewer) == expected
+                with index.reading() as view:
+                    passing = view.passing(view.search_filter(viewer, TODAY), view.numbers(range(n)))
+                    assert np.flatnonzero(passing).tolist() == expected
+    strict = CandidateIndex(Vocabulary.of(["a"]), rule)
+    strict.upsert_columns(replace(people, schema=DATING), np.ones((n, 1)))
+    dated = Profile(**about | {"schema": DATING}, born=date(1990, 1, 1), i_look_for=set(kinds))
+    assert not np.isin(everybody(strict, dated), np.flatnonzero(born == NO_BIRTH_DATE)).any()
+    assert everybody(strict, replace(dated, born=None)) == []
 
 
 def test_an_index_comes_back_from_disk_and_its_files_stay(crowd: Callable[..., Any], tmp_path: Path) -> None:

@@ -58,3 +58,12 @@ def test_states_survive_every_change() -> None:
 def test_a_vocabulary_has_different_names_that_say_something(names: Any) -> None:
     with pytest.raises(InvalidInput, match="name"):
         Vocabulary.of(tags=names)
+
+
+def test_terms_of_a_kind_are_for_that_kind_and_keep_it() -> None:
+    words = WORDS.add(["python"], ["years"], kinds=["mentor", "coach"]).rename("python", "Python").retire("years")
+    assert [term.kinds for term in words.terms] == [(), (), (), ("mentor", "coach"), ("mentor", "coach")]
+    assert words.vector(["Python", "jazz"], kinds={"coach"}).tolist() == [0.0, 1.0, 0.0, 1.0, 0.0]
+    assert words.vector(["Python"]).tolist() == [0.0, 0.0, 0.0, 1.0, 0.0]
+    with pytest.raises(InvalidInput, match="tags: 'Python' is for mentor or coach, not for mentee"):
+        words.vector(["Python"], kinds={"mentee"})

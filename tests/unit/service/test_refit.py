@@ -15,6 +15,7 @@ from kaczmatch.app.composition import context_of
 from kaczmatch.app.demo.population import draw_population
 from kaczmatch.app.demo.setup import fill_store
 from kaczmatch.app.first_vocabulary import GENERAL
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, PersonCounters, Record
 from kaczmatch.service.meeting.safety import Safety
@@ -51,9 +52,11 @@ def test_a_prior_is_fitted_once_enough_have_swiped_and_then_not_for_a_week(tmp_p
         refit, world = Refit(context), ServingIndex(context)
         rules: dict[str, Any] = {"every": timedelta(days=7), "min_people": 20}
         assert refit.run_if_due(**rules) is None
-        fill_store(
-            context, Safety(context, ErasedTokens(context, b"secret")), draw_population(80, 0, GENERAL, date(2026, 3, 1)), 0
+        safety, people = (
+            Safety(context, ErasedTokens(context, b"secret")),
+            draw_population(80, 0, Vocabulary.of(GENERAL), date(2026, 3, 1)),
         )
+        fill_store(context, safety, people, 0)
         world.load()
         version = refit.run_if_due(**rules)
         assert version is not None

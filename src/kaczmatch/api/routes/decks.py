@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
 from kaczmatch.api.authentication import ActingUser, Cases, UserPath, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
-from kaczmatch.recommend.people.profile import age_on
+from kaczmatch.api.problems import refusal_problem
+from kaczmatch.api.responses import shown_age
 from kaczmatch.schemas.decks import (
     Card,
     Deck,
     DeckRequest,
+    DeckResult,
+    DeckResults,
+    DecksRequest,
     ExcludedCandidate,
     Hint,
     RankedCandidate,
@@ -21,22 +24,34 @@ from kaczmatch.schemas.decks import (
     RankRequest,
 )
 from kaczmatch.service.access.credentials import APP, Caller
+from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
 
-router = APIRouter(prefix="/people/{user}", tags=["decks"])
+router = APIRouter(tags=["decks"])
 
 _USUAL_SIZE = DeckRequest(size=None)
 
 
-@router.post("/deck")
+@router.post("/people/{user}/deck")
 async def create_deck(request: Request, user: ActingUser, cases: Cases, body: DeckRequest = _USUAL_SIZE) -> Deck:
     """Return the open deck until it is answered or expires, then a new one."""
     limit: ConcurrencyLimit = request.app.state.deck_limit
     return await limit.run(_deck, cases, user, body.size)
 
 
-@router.post("/rank")
+@router.post("/decks")
+async def create_decks(
+    request: Request, body: DecksRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP))]
+) -> DeckResults:
+    """Decks for many people in one call. Each has a deck or a problem of its own."""
+    del caller
+    limit: ConcurrencyLimit = request.app.state.deck_limit
+    return DeckResults(results=tuple([await limit.run(_result, request, cases, user, body.size) for user in body.users]))
+
+
+@router.post("/people/{user}/rank")
 def rank_candidates(
     user: UserPath, body: RankRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP))]
 ) -> RankingResult:
@@ -53,25 +68,35 @@ def rank_candidates(
     )
 
 
+def _result(request: Request, cases: UseCases, user: str, size: int | None) -> DeckResult:
+    try:
+        return DeckResult(user=user, deck=_deck(cases, user, size))
+    except Refusal as refusal:
+        return DeckResult(user=user, problem=refusal_problem(request, refusal))
+
+
 def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
-    return _shown(cases, cases.decks.deck(user, size))
+    return _shown(cases, cases.decks.deck(user, size), size)
 
 
-def _shown(cases: UseCases, opened: OpenDeck) -> Deck:
-    today = cases.context.clock().astimezone(UTC).date()
+def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> Deck:
+    now, size = cases.context.clock(), None if opened.deck is None else opened.deck.size
     return Deck(
         id=None if opened.deck is None else opened.deck.id,
         expires=None if opened.deck is None else opened.deck.expires,
+        size=size,
+        size_ignored=None not in (size, asked_for) and size != asked_for,
         cards=tuple(
             Card(
                 id=card.person.id,
                 name=card.person.name,
-                age=age_on(card.person.born, today),
+                age=shown_age(card.person, now),
                 tags=card.tags,
                 reason=card.how_dealt,
                 why=card.reason.text,
                 why_code=card.reason.code,
                 fits=card.reason.tags,
+                data=data_of(card.person),
             )
             for card in opened.cards
         ),

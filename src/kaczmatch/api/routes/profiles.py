@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
-from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases
+from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.paging import Cursor, Limit, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.schemas.profiles import Profile, ProfileInput
+from kaczmatch.schemas.base import ID_PATTERN
+from kaczmatch.schemas.profiles import PeoplePage, Profile, ProfileInput
+from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
+from kaczmatch.service.meeting.people_search import search_people
 from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people", tags=["profiles"])
@@ -37,6 +41,24 @@ def put_profile(
     person = cases.profiles.put(user, body, if_version=version, by_user=caller.is_user, check_new=check_new).result()
     response.status_code = 201 if person.version == 1 else 200
     return _profile(cases, person, response)
+
+
+@router.get("")
+def list_people(
+    cases: Cases,
+    caller: Annotated[Caller, Depends(scoped(APP))],
+    limit: Limit = 50,
+    cursor: Cursor = "",
+    begins: Annotated[str, Query(pattern=f"{ID_PATTERN}|^$", description="How their ids begin.")] = "",
+    name: Annotated[str, Query(max_length=200, description="A part of their names, in capitals or not.")] = "",
+) -> PeoplePage:
+    """List people in the order in which they came. A search looks at 10,000 people per page, so a page can be short."""
+    del caller
+    after = decode_cursor(cursor, str)
+    found, last = search_people(cases.context, begins=begins, name=name, after=after[0] if after else "", limit=limit)
+    vocabulary, now = cases.models.vocabulary(), cases.context.clock()
+    items = tuple(own_profile(person, vocabulary, now) for person in found)
+    return PeoplePage(items=items, next=None if last is None else encode_cursor([last]))
 
 
 @router.get("/{user}", response_model=Profile, responses={200: _ETAG, 304: {"description": "Not changed."}})

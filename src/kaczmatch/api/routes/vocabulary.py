@@ -28,13 +28,16 @@ def change_vocabulary(
 ) -> ProfileVocabulary:
     """Add, rename or retire terms. What was learned stays."""
     del caller
+    schema = cases.context.config.schema
+    if body.kinds:
+        schema.mask(body.kinds, "kinds")
 
     def changed(vocabulary: Vocabulary) -> Vocabulary:
         for rename in body.rename:
             vocabulary = vocabulary.rename(rename.old, rename.new)
         for name in body.retire:
             vocabulary = vocabulary.retire(name)
-        return vocabulary.add(body.add_tags, body.add_features)
+        return vocabulary.add(body.add_tags, body.add_features, body.kinds)
 
     return _response(cases.models.change_vocabulary(changed), cases.context)
 
@@ -43,7 +46,13 @@ def _response(vocabulary: Vocabulary, context: Context) -> ProfileVocabulary:
     schema = context.config.schema
     return ProfileVocabulary(
         version=vocabulary.version,
-        terms=tuple(VocabularyTerm(name=term.name, is_tag=term.is_tag, retired=term.retired) for term in vocabulary.terms),
+        terms=tuple(
+            VocabularyTerm(name=term.name, is_tag=term.is_tag, retired=term.retired, kinds=term.kinds)
+            for term in vocabulary.terms
+        ),
         kinds=tuple(schema.kinds),
+        looks_for={kind: tuple(sorted(others)) for kind, others in schema.looks_for.items()},
+        capacity=dict(schema.capacity),
+        age_required=schema.age_required,
         minimum_age=schema.minimum_age,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from kaczmatch.app.demo.population import DemoPopulation
 from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.recommend.people.location import Location
-from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.profile import MAX_AGE, Profile
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.schemas.profiles import ProfileInput
 from kaczmatch.service.meeting.swipes import Swipe
@@ -54,7 +54,7 @@ def profile(identifier: str, about: ProfileInput, schema: Schema) -> Profile:
         i_look_for=about.i_look_for,
         born=about.born,
         features=np.zeros(1),
-        ages=(about.youngest, about.oldest),
+        ages=(about.youngest or 0, MAX_AGE if about.oldest is None else about.oldest),
         location=None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude),
         within_km=float("inf") if about.within_km is None else about.within_km,
         schema=schema,

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 
-from kaczmatch.core.vectors import Matrix
+from kaczmatch.app.demo.worlds import NAMES, WORLDS, DemoWorld, Types
+from kaczmatch.core.vectors import Integers, Matrix
 from kaczmatch.recommend.people.schema import DATING, Schema
+from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 
-NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "woman": (
-        *("Mira", "Liv", "Noor", "Ines", "Zoe", "Ayla", "Runa", "Maja", "Tilda", "Esme"),
-        *("Yuki", "Amara", "Lucia", "Freya", "Nadia", "Selma", "Ida", "Paloma", "Kaja", "Leila"),
-    ),
-    "man": (
-        *("Jonas", "Emil", "Rafi", "Teo", "Milo", "Arun", "Kofi", "Luca", "Oskar", "Nils"),
-        *("Tarek", "Ivo", "Mateo", "Finn", "Bruno", "Haru", "Anton", "Elio", "Sami", "Veit"),
-    ),
-    "": (
-        *("Robin", "Sasha", "Kim", "Noa", "Alex", "Quinn", "Charlie", "Sol", "Toni", "Jules"),
-        *("Mika", "Luan", "Remy", "Kai", "Rio", "Bo", "Sky", "Ari", "Eden", "Ren"),
-    ),
-}
-TYPES: Final[tuple[tuple[str, ...], ...]] = (
-    ("climbing", "hiking", "camping", "road trips", "sailing", "cycling"),
-    ("jazz", "vinyl", "wine", "cinema", "night owl", "photography"),
-    ("chess", "board games", "coding", "maths", "astronomy", "science fiction"),
-    ("cooking", "baking", "gardening", "fermenting", "coffee", "street food"),
-    ("painting", "theatre", "museums", "poetry", "novels", "ceramics"),
-    ("techno", "festivals", "dancing", "night owl", "street food", "vinyl"),
-    ("yoga", "meditation", "vegan", "choir", "volunteering", "languages"),
-    ("football", "running", "swimming", "dogs", "video games", "cycling"),
-)
 TOWN: Final = (48.1, 11.6)  # where they live, or near it
 _OWN_TAGS, _STRAY_TAGS = 4, 2
 _LOVES, _MINDS = 1.6, 1.4  # what a tag of the type one loves adds to the log-odds of a like, and of the one one avoids
@@ -75,30 +53,50 @@ class DemoPopulation:
         return {name: float(weight) for name, weight in zip(self.names, row.tolist(), strict=True) if weight}
 
 
-def draw_population(people: int, seed: int, names: Sequence[str], today: date, schema: Schema = DATING) -> DemoPopulation:
-    """So many people over the tags of a vocabulary; types keep to the tags that are in it."""
-    rng = np.random.default_rng(seed)
-    places = {name: place for place, name in enumerate(names)}
-    types = [[places[tag] for tag in tags if tag in places] for tags in TYPES]
-    types = [kind for kind in types if kind] or [list(group) for group in np.array_split(np.arange(len(names)), 4) if len(group)]
+def draw_population(
+    people: int, seed: int, vocabulary: Vocabulary, today: date, schema: Schema = DATING, world: DemoWorld = WORLDS["dating"]
+) -> DemoPopulation:
+    """So many people over the tags of a vocabulary; types keep to the tags that are in it, and to the kinds that have them."""
+    rng, chooser = np.random.default_rng(seed), np.random.default_rng([seed, 3])
+    kinds = chooser.choice(schema.kinds, people, p=world.shares or None).tolist()
+    tag_terms = [term for term in vocabulary.terms if term.is_tag and not term.retired]
+    names = [term.name for term in tag_terms]
     tags, tastes = np.zeros((people, len(names))), np.zeros((people, len(names)))
+    sides = {i_am: _sides(tag_terms, world.types, i_am, schema) for i_am in ("", *schema.kinds)}
     made: dict[str, ProfileInput] = {}
     for row in range(people):
-        own, loved, avoided = rng.integers(len(types)), *rng.choice(len(types), 2, replace=len(types) < 2)
-        tags[row, rng.choice(types[own], min(_OWN_TAGS, len(types[own])), replace=False)] = 1.0
-        tags[row, rng.choice(len(names), min(_STRAY_TAGS, len(names)), replace=False)] = 1.0
-        tastes[row, types[avoided]] = -_MINDS
-        tastes[row, types[loved]] = _LOVES
-        identifier, about = _about(row, tags[row], names, today, schema, rng)
+        i_am = kinds[row] if world.shares else ""  # without shares it is drawn below, and has every tag
+        may_have, own_types, other_types = sides[i_am]
+        own, loved, avoided = rng.integers(len(own_types)), *rng.choice(len(other_types), 2, replace=len(other_types) < 2)
+        tags[row, rng.choice(own_types[own], min(_OWN_TAGS, len(own_types[own])), replace=False)] = 1.0
+        tags[row, rng.choice(may_have, min(_STRAY_TAGS, len(may_have)), replace=False)] = 1.0
+        tastes[row, other_types[avoided]] = -_MINDS
+        tastes[row, other_types[loved]] = _LOVES
+        has = frozenset(names[place] for place in np.flatnonzero(tags[row]).tolist())
+        identifier, about = _about(row, has, i_am, today, schema, rng)
         made[identifier] = about
     return DemoPopulation(made, tags, tastes, tuple(names))
 
 
+def _sides(terms: Sequence[Term], types: Types, i_am: str, schema: Schema) -> tuple[Integers, list[Integers], list[Integers]]:
+    """The places of the tags that a kind can have, the types it can be, and the types of those whom it looks for."""
+
+    def those(kinds: Collection[str]) -> tuple[Integers, list[Integers]]:
+        places = {term.name: place for place, term in enumerate(terms) if term.is_for(kinds)}
+        found = [np.array([places[tag] for tag in tags if tag in places], np.int64) for tags in types]
+        every = np.array(list(places.values()), np.int64)
+        return every, [one for one in found if len(one)] or np.array_split(every, 4)
+
+    return *those({i_am}), those(schema.usually_looks_for({i_am}))[1]
+
+
 def _about(
-    row: int, tags: Matrix, names: Sequence[str], today: date, schema: Schema, rng: np.random.Generator
+    row: int, tags: frozenset[str], i_am: str, today: date, schema: Schema, rng: np.random.Generator
 ) -> tuple[str, ProfileInput]:
     kinds = schema.kinds
-    if kinds == DATING.kinds:
+    if i_am:
+        look_for = schema.usually_looks_for({i_am})
+    elif kinds == DATING.kinds:
         i_am = str(rng.choice(kinds, p=(0.48, 0.48, 0.04)))
         usual = {"woman": "man", "man": "woman"}.get(i_am, "")
         draw = rng.random()
@@ -107,15 +105,18 @@ def _about(
         i_am, look_for = str(rng.choice(kinds)), frozenset(kinds)
     name = str(rng.choice(NAMES.get(i_am, NAMES[""])))
     age = max(schema.minimum_age + 1, int(rng.normal(33, 8)))
+    ages: dict[str, Any] = {
+        "born": today - timedelta(days=int(age * 365.25 + rng.integers(0, 365))),
+        "youngest": max(schema.minimum_age, age - int(rng.integers(5, 12))),
+        "oldest": age + int(rng.integers(5, 14)),
+    }
     about = ProfileInput(
         name=name,
-        born=today - timedelta(days=int(age * 365.25 + rng.integers(0, 365))),
         i_am=frozenset({i_am}),
         i_look_for=look_for,
-        youngest=max(schema.minimum_age, age - int(rng.integers(5, 12))),
-        oldest=age + int(rng.integers(5, 14)),
         location=Coordinates(latitude=float(TOWN[0] + rng.normal(0, 0.2)), longitude=float(TOWN[1] + rng.normal(0, 0.3))),
         within_km=float(rng.choice([50.0, 100.0, 200.0])),
-        tags=frozenset(names[place] for place in np.flatnonzero(tags).tolist()),
+        tags=tags,
+        **ages if schema.age_required else {},
     )
-    return f"{name.lower()}-{row + 1}", about
+    return f"{name.lower().replace(' ', '-')}-{row + 1}", about

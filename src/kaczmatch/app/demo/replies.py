@@ -10,6 +10,7 @@ import numpy as np
 
 from kaczmatch.app.demo.population import DemoPopulation
 from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
 from kaczmatch.service.domain.refusals import Refusal
@@ -53,7 +54,7 @@ class DemoReplies:
 
     def _decide(self, other: str, visitor: Person) -> bool:
         ids = list(self.population.people)
-        if other not in self.population.people:
+        if other not in self.population.people or self._full(other, visitor):
             return False
         tags = unpacked(visitor.features, len(self.population.names))
         odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
@@ -64,6 +65,12 @@ class DemoReplies:
         except Refusal:
             return False
         return True
+
+    def _full(self, other: str, visitor: Person) -> bool:
+        """Whether one of them takes no match; an imported like would make one all the same."""
+        with self.context.store.read() as reader:
+            people = [person for person in (reader.get(Person, other), visitor) if person is not None]
+            return len(without_full(reader, people, self.context.config.schema)) < 2
 
     def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
         """Some who fit a newcomer, if few have decided on them yet."""

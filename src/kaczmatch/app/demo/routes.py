@@ -26,7 +26,7 @@ class DemoPerson(ResponseModel):
 
     id: str
     name: str
-    age: int
+    age: int | None
     tags: tuple[str, ...]
     i_am: tuple[str, ...]
     i_look_for: tuple[str, ...]

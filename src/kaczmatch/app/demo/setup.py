@@ -15,6 +15,7 @@ from kaczmatch.app.demo.key import demo_key
 from kaczmatch.app.demo.population import DemoPopulation, draw_population
 from kaczmatch.app.demo.replies import DemoReplies
 from kaczmatch.app.demo.routes import demo_router
+from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.system import System
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import SINGLE_ROW, DemoStart, Person
@@ -34,8 +35,8 @@ def add_demo(system: System) -> tuple[APIRouter, ...]:
     day = _first_day(context)
     with context.store.read() as reader:
         vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-    names = [name.name for name in vocabulary.terms if name.is_tag and not name.retired]
-    population = draw_population(settings.demo_people, settings.demo_seed, names, day, context.config.schema)
+    world = WORLDS[settings.demo or "dating"]
+    population = draw_population(settings.demo_people, settings.demo_seed, vocabulary, day, context.config.schema, world)
     system.before_ready.append(lambda: fill_store(context, system.use_cases.safety, population, settings.demo_seed))
     replies = DemoReplies(context, population, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((REPLY_SECONDS, "demo replies", replies.reply))

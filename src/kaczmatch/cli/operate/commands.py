@@ -231,12 +231,15 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on; usually 8000.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; more than one on PostgreSQL only.")] = None,
     demo: Annotated[bool | None, typer.Option("--demo/--no-demo", help="Invented people to play with.")] = None,
+    about: Annotated[str | None, typer.Argument(help="What the demo is about: dating, mentoring or jobs.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for the database file.", file_okay=False)] = None,
 ) -> None:
-    """Run the service. `kaczmatch serve --demo` shows it with invented people."""
+    """Run the service. `kaczmatch serve --demo` shows it with invented people, `--demo mentoring` beyond dating."""
     from kaczmatch.cli.operate.serve import serve as run
 
-    run(config, host=host, port=port, workers=workers, demo=demo, data=data)
+    if about is not None and not demo:
+        raise typer.BadParameter(f"{about!r} is what a demo can be about: kaczmatch serve --demo {about}")
+    run(config, host=host, port=port, workers=workers, demo=about or demo, data=data)
 
 
 def refit(config: ConfigFile = None) -> None:

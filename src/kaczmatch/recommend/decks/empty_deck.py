@@ -18,6 +18,8 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, str, tuple[FilterHint,
     """
     profile = eligible.profile
     if not profile.old_enough(eligible.day):
+        if profile.born is None:
+            return "no-age", "one must say when one was born", ()
         return "too-young", f"one must be {profile.schema.minimum_age} to take part", ()
     if not len(eligible.view) or eligible.view.ids(eligible.view.all_numbers()) == [profile.id]:
         return "nobody-here", "there is nobody else here yet", ()

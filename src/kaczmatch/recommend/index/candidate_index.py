@@ -173,8 +173,8 @@ class CandidateIndex:
         about = {
             "tags": len(self._tag_coordinates),
             "features": len(self._feature_coordinates),
-            "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired] for n in self.vocabulary.terms]],
-            "schema": [list(self.schema.kinds), self.schema.minimum_age],
+            "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired, n.kinds] for n in self.vocabulary.terms]],
+            "schema": [list(self.schema.kinds), self.schema.minimum_age, self.schema.age_required],
             "learner": repr(self.learner),
         }
         with self._lock.reading():
@@ -187,9 +187,9 @@ class CandidateIndex:
         if about["learner"] != repr(learner):
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
         version, names = about["vocabulary"]
-        kinds, minimum_age = about["schema"]
-        vocabulary = Vocabulary(tuple(Term(*name) for name in names), version)
-        index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(kinds), minimum_age))
+        all_kinds, *ages = about["schema"]
+        vocabulary = Vocabulary(tuple(Term(name, is_tag, gone, tuple(kinds)) for name, is_tag, gone, kinds in names), version)
+        index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(all_kinds), *ages))
         index._table, index._ids = table, ids
         return index
 

@@ -25,9 +25,11 @@ class FilterQuery(NamedTuple):
 
     i_am: np.uint32
     i_look_for: np.uint32
-    age: int
+    least_age: int  # that the viewer can have
+    greatest_age: int
     born_from: int
     born_to: int
+    also_born: int  # passes, too: `NO_BIRTH_DATE`, or a date that nobody has
     x: np.float32
     y: np.float32
     z: np.float32
@@ -39,9 +41,9 @@ class FilterQuery(NamedTuple):
 def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQuery, flags: ByteMask) -> None:
     """Which rows of a chunk pass every filter. What holds for a whole chunk is not checked per row."""
     look, youngest, oldest = c.i_look_for[chunk], c.youngest[chunk], c.oldest[chunk]
-    one, zero, age = np.uint32(1), np.uint32(0), np.uint8(q.age)
+    one, zero, least, greatest = np.uint32(1), np.uint32(0), np.uint8(q.least_age), np.uint8(q.greatest_age)
     for i in range(used):
-        flags[i] = ((look[i] & q.i_am) != zero) & (youngest[i] <= age) & (oldest[i] >= age)
+        flags[i] = ((look[i] & q.i_am) != zero) & (youngest[i] <= greatest) & (oldest[i] >= least)
     x, y, z, reach = c.x[chunk], c.y[chunk], c.z[chunk], c.max_squared_chord[chunk]
     for i in range(used):
         east, north, up = x[i] - q.x, y[i] - q.y, z[i] - q.z
@@ -53,9 +55,9 @@ def mask_passing(c: IndexColumns, chunk: int, kind: int, used: int, q: FilterQue
             flags[i] &= (sought & (~sought + one)) == bit
     for edge in q.edge_chunks:
         if edge == chunk:
-            born, first, last = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to)
+            born, first, last, also = c.born[chunk], np.int32(q.born_from), np.int32(q.born_to), np.int32(q.also_born)
             for i in range(used):
-                flags[i] &= (born[i] >= first) & (born[i] <= last)
+                flags[i] &= ((born[i] >= first) & (born[i] <= last)) | (born[i] == also)
 
 
 @compiled
@@ -96,8 +98,9 @@ def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.
         passes[j] = (
             ((c.i_look_for[chunk, i] & q.i_am) != 0)
             & ((c.i_am[chunk, i] & q.i_look_for) != 0)
-            & (q.born_from <= c.born[chunk, i] <= q.born_to)
-            & (c.youngest[chunk, i] <= q.age <= c.oldest[chunk, i])
+            & ((q.born_from <= c.born[chunk, i] <= q.born_to) | (c.born[chunk, i] == q.also_born))
+            & (c.youngest[chunk, i] <= q.greatest_age)
+            & (c.oldest[chunk, i] >= q.least_age)
             & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
         )
     return passes

@@ -24,12 +24,13 @@ from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers
 from kaczmatch.recommend.index.search_kernel import Float32s, ViewerWeights
 from kaczmatch.recommend.index.search_threads import CORES, run_shared
-from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
 from kaczmatch.recommend.people.location import NOWHERE_ELSE, max_squared_chord
-from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import Schema
 
 _CHUNKS_PER_THREAD = 16  # chunks
+_BORN_NEVER = -1
 
 
 @final
@@ -103,17 +104,28 @@ class IndexView:
         today, schema = date_number(day), self._schema
         youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
         born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
-        looks, age = schema.mask(viewer.i_look_for, "i_look_for"), age_on(viewer.born, day)
-        am = schema.mask(viewer.i_am, "i_am")
+        looks, am = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
+        least, greatest = viewer.possible_ages(day)
+        dates = [(born_from, born_to)] if schema.age_required else [(NO_BIRTH_DATE, NO_BIRTH_DATE), (born_from, born_to)]
         point = viewer.location.point if viewer.location else NOWHERE_ELSE
-        if age < schema.minimum_age or age > 255:
-            born_to = born_from - 1  # nobody
-        runs = [run for kind in range(32) if looks >> kind & 1 and (run := self._table.chunks_between(kind, born_from, born_to))]
-        edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
+        if not viewer.old_enough(day) or greatest > 255:
+            born_to, dates = born_from - 1, []  # nobody
+        kinds = [kind for kind in range(32) if looks >> kind & 1]
+        runs = [run for kind in kinds for first, last in dates if (run := self._table.chunks_between(kind, first, last))]
         query = FilterQuery(
-            np.uint32(am), np.uint32(looks), age, born_from, born_to, *point, max_squared_chord(viewer.within_km), edges
+            np.uint32(am),
+            np.uint32(looks),
+            least,
+            greatest,
+            born_from,
+            born_to,
+            NO_BIRTH_DATE if len(dates) > 1 else _BORN_NEVER,
+            *point,
+            max_squared_chord(viewer.within_km),
+            np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64),
         )
-        return SearchFilter(query, np.array(list(chain.from_iterable(runs)), np.int64))
+        # A small chunk can hold people with a birth date and people without.
+        return SearchFilter(query, np.array(list(dict.fromkeys(chain.from_iterable(runs))), np.int64))
 
     def search(
         self,

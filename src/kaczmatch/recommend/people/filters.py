@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.location import NOWHERE, NOWHERE_ELSE, max_squared_chord
-from kaczmatch.recommend.people.profile import Profile, age_on
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import Schema
 
 Mask = NDArray[np.bool_]
+
+NO_BIRTH_DATE: Final = 0  # in columns, for people who have given none
 
 
 @final
@@ -27,7 +29,7 @@ class FilterColumns:
     ids: Sequence[Hashable]
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
-    born: NDArray[np.int32]  # yyyymmdd
+    born: NDArray[np.int32]  # yyyymmdd, or `NO_BIRTH_DATE`
     youngest: NDArray[np.uint8]
     oldest: NDArray[np.uint8]
     x: NDArray[np.float32]  # the place on the unit sphere; `NOWHERE` for people without one
@@ -64,16 +66,16 @@ def profile_filters(viewer: Profile, candidates: FilterColumns, day: date) -> di
     if viewer.schema != candidates.schema:
         raise InvalidInput("schema", "the viewer and the candidates belong to different schemas")
     ages = (date_number(day) - candidates.born) // 10_000
-    own_age = age_on(viewer.born, day)
+    ageless = candidates.born == NO_BIRTH_DATE
+    least, greatest = viewer.possible_ages(day)
     schema = candidates.schema
     looks_for, is_a = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
     return {
-        "minimum age": (ages >= schema.minimum_age) & (own_age >= schema.minimum_age),
+        "minimum age": np.where(ageless, not schema.age_required, ages >= schema.minimum_age) & viewer.old_enough(day),
         "looks for": ((candidates.i_am & looks_for) != 0) & ((candidates.i_look_for & is_a) != 0),
-        "age": (ages >= viewer.ages[0])
-        & (ages <= viewer.ages[1])
-        & (own_age >= candidates.youngest)
-        & (own_age <= candidates.oldest),
+        "age": (ageless | ((ages >= viewer.ages[0]) & (ages <= viewer.ages[1])))
+        & (greatest >= candidates.youngest)
+        & (least <= candidates.oldest),
         "distance": _within_distance(viewer, candidates),
     }
 
@@ -101,9 +103,9 @@ def all_pass(flags: dict[str, Mask]) -> Mask:
     return np.asarray(np.logical_and.reduce(list(flags.values())))
 
 
-def date_number(day: date) -> int:
+def date_number(day: date | None) -> int:
     """yyyymmdd: the completed years between two of these are their difference without its last four digits."""
-    return day.year * 10_000 + day.month * 100 + day.day
+    return NO_BIRTH_DATE if day is None else day.year * 10_000 + day.month * 100 + day.day
 
 
 def _within_distance(viewer: Profile, candidates: FilterColumns) -> Mask:

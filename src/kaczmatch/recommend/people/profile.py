@@ -29,8 +29,8 @@ class Profile:
     id: Hashable
     i_am: frozenset[str]
     i_look_for: frozenset[str]
-    born: date
     features: Vector
+    born: date | None = None
     ages: tuple[int, int] = (0, MAX_AGE)
     location: Location | None = None
     within_km: float = math.inf
@@ -43,7 +43,7 @@ class Profile:
         for name in ("i_am", "i_look_for"):
             self.schema.mask(getattr(self, name), name)
             object.__setattr__(self, name, frozenset(getattr(self, name)))
-        if not isinstance(self.born, date):
+        if self.born is not None and not isinstance(self.born, date):
             raise InvalidInput("born", f"must be a date, got {self.born!r}")
         if not isinstance(self.ages, tuple | list) or len(self.ages) != 2:
             raise InvalidInput("ages", f"must be the youngest and the oldest age, got {self.ages!r}")
@@ -59,5 +59,9 @@ class Profile:
             raise InvalidInput("location", "is needed to look for people within a distance")
 
     def old_enough(self, day: date) -> bool:
-        """Whether the schema lets this person take part yet."""
-        return age_on(self.born, day) >= self.schema.minimum_age
+        """Whether the schema lets this person take part yet. Without a date of birth: where it asks for none."""
+        return not self.schema.age_required if self.born is None else age_on(self.born, day) >= self.schema.minimum_age
+
+    def possible_ages(self, day: date) -> tuple[int, int]:
+        """The least and the greatest age that this person can have. An age that nobody knows passes every limit."""
+        return (0, MAX_AGE) if self.born is None else (age := age_on(self.born, day), age)

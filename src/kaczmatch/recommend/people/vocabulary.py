@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import final
@@ -17,11 +17,19 @@ from kaczmatch.core.vectors import Vector
 @final
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A tag (0 or 1) or a real-valued feature. It keeps its coordinate for ever, so that older states stay valid."""
+    """A tag (0 or 1) or a real-valued feature. It keeps its coordinate for ever, so that older states stay valid.
+
+    A term with `kinds` is for people of these kinds only: what a mentor is, and mentees judge. Without, it is for everybody.
+    """
 
     name: str
     is_tag: bool = True
     retired: bool = False
+    kinds: tuple[str, ...] = ()
+
+    def is_for(self, kinds: Collection[str]) -> bool:
+        """Whether people of these kinds may have it."""
+        return not self.kinds or not frozenset(self.kinds).isdisjoint(kinds)
 
 
 @final
@@ -45,16 +53,15 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
-        return cls((*(Term(tag) for tag in tags), *(Term(feature, is_tag=False) for feature in features)))
+        return cls(_terms(tags, features))
 
     @property
     def dimensions(self) -> int:
         return len(self.terms)
 
-    def add(self, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
-        """New terms at the end. Grow the states with ``learner.grow(state, vocabulary.dimensions)``."""
-        added = (*(Term(tag) for tag in tags), *(Term(feature, is_tag=False) for feature in features))
-        return Vocabulary(self.terms + added, self.version + 1)
+    def add(self, tags: Iterable[str] = (), features: Iterable[str] = (), kinds: Iterable[str] = ()) -> Vocabulary:
+        """New terms at the end, for everybody or for some kinds. Grow the states to ``vocabulary.dimensions``."""
+        return Vocabulary(self.terms + _terms(tags, features, tuple(kinds)), self.version + 1)
 
     def rename(self, old: str, new: str) -> Vocabulary:
         """The same coordinate under another name."""
@@ -66,16 +73,18 @@ class Vocabulary:
         coordinate = self._coordinate(name)
         return self._with_term(coordinate, replace(self.terms[coordinate], retired=True))
 
-    def vector(self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None) -> Vector:
-        """Tags and feature values as a vector."""
+    def vector(
+        self, tags: Iterable[str] = (), features: Mapping[str, float] | None = None, kinds: Collection[str] | None = None
+    ) -> Vector:
+        """Tags and feature values as a vector; with `kinds`, of somebody of these kinds."""
         values = np.zeros(self.dimensions)
         if isinstance(tags, str):
             raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
         coordinates = {known.name: coordinate for coordinate, known in enumerate(self.terms) if not known.retired}
         for tag in tags:
-            values[self._active_coordinate(tag, coordinates, "tags", is_tag=True)] = 1.0
+            values[self._active_coordinate(tag, coordinates, "tags", kinds, is_tag=True)] = 1.0
         for name, value in (features or {}).items():
-            coordinate = self._active_coordinate(name, coordinates, "features", is_tag=False)
+            coordinate = self._active_coordinate(name, coordinates, "features", kinds, is_tag=False)
             if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not math.isfinite(value):
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
             values[coordinate] = float(value)
@@ -87,15 +96,25 @@ class Vocabulary:
                 return coordinate
         raise InvalidInput("name", f"there is no {name!r}; {did_you_mean(str(name), (known.name for known in self.terms))}")
 
-    def _active_coordinate(self, name: str, coordinates: Mapping[str, int], field: str, *, is_tag: bool) -> int:
+    def _active_coordinate(
+        self, name: str, coordinates: Mapping[str, int], field: str, kinds: Collection[str] | None, *, is_tag: bool
+    ) -> int:
         coordinate = coordinates.get(name)
         if coordinate is not None and self.terms[coordinate].is_tag is is_tag:
+            term = self.terms[coordinate]
+            if kinds is not None and not term.is_for(kinds):
+                raise InvalidInput(field, f"{name!r} is for {' or '.join(term.kinds)}, not for {' or '.join(sorted(kinds))}")
             return coordinate
         if any(known.name == name and known.retired for known in self.terms):
             raise InvalidInput(field, f"{name!r} was retired")
         kind = "tag" if is_tag else "feature"
-        usable = [known for known, coordinate in coordinates.items() if self.terms[coordinate].is_tag is is_tag]
+        terms = [self.terms[coordinate] for coordinate in coordinates.values()]
+        usable = [term.name for term in terms if term.is_tag is is_tag and (kinds is None or term.is_for(kinds))]
         raise InvalidInput(field, f"there is no {kind} {name!r}; {did_you_mean(str(name), usable)}")
 
     def _with_term(self, coordinate: int, name: Term) -> Vocabulary:
         return Vocabulary((*self.terms[:coordinate], name, *self.terms[coordinate + 1 :]), self.version + 1)
+
+
+def _terms(tags: Iterable[str], features: Iterable[str], kinds: tuple[str, ...] = ()) -> tuple[Term, ...]:
+    return (*(Term(tag, kinds=kinds) for tag in tags), *(Term(name, is_tag=False, kinds=kinds) for name in features))

@@ -47,7 +47,8 @@ class Catalogue:
             stored = reader.get(StoredVocabulary, version)
             if stored is None:
                 raise RuntimeError(f"there is no vocabulary of version {version} in the store")
-            self._vocabularies[version] = Vocabulary(tuple(Term(*term) for term in json.loads(stored.terms)), version)
+            terms = tuple(Term(name, is_tag, gone, tuple(kinds)) for name, is_tag, gone, kinds in json.loads(stored.terms))
+            self._vocabularies[version] = Vocabulary(terms, version)
         return self._vocabularies[version]
 
     def fold(self, reader: Reader, model: int) -> ModelFold:
@@ -67,7 +68,7 @@ class Catalogue:
 
 def terms_json(vocabulary: Vocabulary) -> str:
     """The terms as `StoredVocabulary` keeps them."""
-    return json.dumps([[term.name, term.is_tag, term.retired] for term in vocabulary.terms])
+    return json.dumps([[term.name, term.is_tag, term.retired, term.kinds] for term in vocabulary.terms])
 
 
 def neutral_prior(rule: Learner, dimensions: int) -> Prior:

@@ -32,6 +32,13 @@ class Conflict(Refusal):
 
 
 @final
+class Full(Refusal):
+    """Somebody has as many open matches as they take."""
+
+    code = "full"
+
+
+@final
 class Reused(Refusal):
     """An id was used for something else already."""
 

@@ -16,6 +16,7 @@ from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
+from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
@@ -71,6 +72,11 @@ class OpenDeck:
     empty_code: str = ""
 
 
+_FULL: Final = OpenDeck(
+    None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
+)
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Decks:
@@ -117,6 +123,8 @@ class Decks:
             known = load_viewer_state(reader, self.context, user, versions)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
+            if is_full(reader, known.person, self.context.config.schema):
+                return known.person, _FULL
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -139,6 +147,7 @@ class Decks:
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
             eligible=drawn.eligible,
+            size=size,
             min_propensity=drawn.min_propensity,
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,
@@ -158,6 +167,8 @@ class Decks:
             known = load_viewer_state(reader, self.context, user)
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
+            if is_full(reader, known.person, self.context.config.schema):
+                return _FULL
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
         deck = self._new_deck(known, now, len(best))
@@ -224,6 +235,7 @@ class Decks:
             model=known.versions.model,
             eligible=size,
             min_propensity=None,
+            size=size,
             experiment="" if config.experiment is None else config.experiment.name,
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import MatchSide
@@ -41,6 +42,7 @@ class Matches:
             for side in (mine, theirs):
                 if side is not None:
                     transaction.put(replace(side, ended=now))
+                    count_match(transaction, self.context, side.user, -1)
                     announce(transaction, self.context, "match.ended", side.user, {"match": match}, other=side.other)
 
         return self.context.store.write(work, locks=self._both(user, match))

@@ -42,7 +42,8 @@ class Preferences:
         with self.context.store.read() as reader:
             known = load_viewer_state(reader, self.context, user)
         start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
-        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, most)
+        judged = _judged(known.person, known.vocabulary)
+        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, judged, most)
 
     def growth_version(self, user: str) -> Hashable:
         """Changes whenever `growth` can: the last event and how many there are (an erasure takes some out), under which model."""
@@ -57,19 +58,20 @@ class Preferences:
         if by_user:
             charge_reading(self.context, user, HISTORIES, self.context.config.histories)
         with self.context.store.read() as reader:
-            if reader.get(Person, user) is None:
+            person = reader.get(Person, user)
+            if person is None:
                 raise nobody(user)
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
             events = with_features(reader, without_undone(reader.find(Event, user=user)))
-        tracked, answered = fold.start(), AnsweredPeople()
+        tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
             tracked = fold.step(tracked, event, repeated=answered.repeats(event))
             if place >= len(events) - last:
                 state = grown_state(fold, tracked.state, vocabulary)
-                steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, most)))
+                steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
@@ -104,19 +106,26 @@ def last_event(reader: Reader, user: str) -> int:
 
 
 def preference_in_words(
-    learner: Learner, state: State, start: State, swipes: int, vocabulary: Vocabulary, most: int
+    learner: Learner,
+    state: State,
+    start: State,
+    swipes: int,
+    vocabulary: Vocabulary,
+    judged: NDArray[np.bool_],
+    most: int,
 ) -> Preference:
+    """The weights of the terms that the people whom one looks for can have; no other is ever judged."""
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [
         _weight(term.name, weight, None if spreads is None else float(spreads[place]))
         for place, (term, weight) in enumerate(zip(vocabulary.terms, weights.tolist(), strict=True))
-        if not term.retired and weight != 0.0
+        if judged[place] and not term.retired and weight != 0.0
     ]
     by_weight = sorted(all_of_them, key=lambda one: -abs(one.weight) * (2.0 * (one.confidence or 1.0) - 1.0))
     first, certainty = _spreads(learner, start), None
-    if spreads is not None and first is not None:
-        certainty = float(1.0 - np.mean(spreads**2) / np.mean(first**2))
+    if spreads is not None and first is not None and judged.any():
+        certainty = float(1.0 - np.mean(spreads[judged] ** 2) / np.mean(first[judged] ** 2))
     return Preference(
         liked=tuple(one for one in by_weight if one.weight > 0.0)[:most],
         disliked=tuple(one for one in by_weight if one.weight < 0.0)[:most],
@@ -125,11 +134,15 @@ def preference_in_words(
     )
 
 
-def certainty_after(fold: ModelFold, events: Iterable[Event], vocabulary: Vocabulary) -> float | None:
+def certainty_after(fold: ModelFold, events: Iterable[Event], vocabulary: Vocabulary, person: Person) -> float | None:
     """How sure a model is of somebody's taste after these events; None where it has no belief."""
     start, tracked = grown_state(fold, fold.start().state, vocabulary), fold.replay(events)
-    state = grown_state(fold, tracked.state, vocabulary)
-    return preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, 0).certainty
+    state, judged = grown_state(fold, tracked.state, vocabulary), _judged(person, vocabulary)
+    return preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, 0).certainty
+
+
+def _judged(person: Person, vocabulary: Vocabulary) -> NDArray[np.bool_]:
+    return np.array([term.is_for(person.i_look_for) for term in vocabulary.terms], np.bool_)
 
 
 def surely_liked(learner: Learner, state: State) -> NDArray[np.bool_]:

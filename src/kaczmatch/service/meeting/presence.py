@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, date, timedelta
 
+from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Change, Person
 from kaczmatch.service.domain.store import Reader, Transaction
@@ -24,10 +25,11 @@ def note_presence(transaction: Transaction, context: Context, person: Person) ->
             transaction.append(Change(id=context.new_id(), user=person.id, at=context.clock()))
 
 
-def in_decks(people: Iterable[Person], context: Context) -> list[Person]:
-    """Those who are neither paused nor away."""
+def in_decks(reader: Reader, people: Iterable[Person], context: Context) -> list[Person]:
+    """Those who are neither paused nor away, and take one more match."""
     days, day = context.config.away_days, today(context)
-    return [person for person in people if not person.paused and not person.away(days, day)]
+    there = [person for person in people if not person.paused and not person.away(days, day)]
+    return without_full(reader, there, context.config.schema)
 
 
 def newly_away(reader: Reader, context: Context, since: date) -> list[str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -26,17 +25,12 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.display_names import checked_name
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
 from kaczmatch.service.domain.records import Change, Event, FeatureSnapshot, HeldPerson, PendingErasure, Person, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
-
-_LONGEST_NAME = 80
-# Persian, Sinhala and emoji are written with joiners: one between two characters beyond ASCII is no trick.
-_JOINER = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
-_UNSHOWN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs by their category, and nothing to be seen
 
 
 @final
@@ -186,13 +180,13 @@ def new_person(
 ) -> Person:
     """The record of a profile, if it can be one. The place is rounded to a coarse grid."""
     place = None if about.location is None else Location.from_coordinates(about.location.latitude, about.location.longitude)
-    features = sparse.packed(vocabulary.vector(about.tags, about.features))
+    features = sparse.packed(vocabulary.vector(about.tags, about.features, about.i_am))
     person = Person(
         id=user,
         version=1 if known is None else known.version + 1,
-        name=_checked_name(about.name),
+        name=checked_name(about.name),
         i_am=tuple(sorted(about.i_am)),
-        i_look_for=tuple(sorted(about.i_look_for)),
+        i_look_for=tuple(sorted(about.i_look_for or _usual(schema, about.i_am))),
         born=about.born,
         youngest=about.youngest,
         oldest=about.oldest,
@@ -201,17 +195,28 @@ def new_person(
         within_km=about.within_km,
         features=features,
         features_version=1 if known is None else known.features_version + (known.features != features),
+        capacity=about.capacity,
+        data=json.dumps(about.data, ensure_ascii=False, separators=(",", ":")) if about.data else "",
         paused=(known is not None and known.paused) if paused is None else paused,
         created=now if known is None else known.created,
         changed=now,
         seen=_day(now) if known is None else known.seen,
     )
     profile, today = profile_of(person, vocabulary, schema), _day(now)
-    if age_on(about.born, today) > MAX_AGE:
+    if about.born is None and schema.age_required:
+        raise InvalidInput("born", "is missing; one must say when one was born to take part here")
+    if about.born is not None and age_on(about.born, today) > MAX_AGE:
         raise InvalidInput("born", f"nobody is older than {MAX_AGE}")
     if not profile.old_enough(today):
         raise InvalidInput("born", f"one must be {schema.minimum_age} to take part")
     return person
+
+
+def _usual(schema: Schema, i_am: frozenset[str]) -> frozenset[str]:
+    found = schema.usually_looks_for(i_am)
+    if not found:
+        raise InvalidInput("i_look_for", "is missing, and the settings (looks_for) have no default for this kind")
+    return found
 
 
 def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profile:
@@ -222,7 +227,7 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
         i_look_for=frozenset(person.i_look_for),
         born=person.born,
         features=features_of(person, vocabulary),
-        ages=(person.youngest, person.oldest),
+        ages=_ages(person),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
         within_km=_within(person),
         schema=schema,
@@ -246,8 +251,8 @@ def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
         np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
         np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
         np.array([date_number(person.born) for person in people], np.int32),
-        np.array([person.youngest for person in people], np.uint8),
-        np.array([person.oldest for person in people], np.uint8),
+        np.array([_ages(person)[0] for person in people], np.uint8),
+        np.array([_ages(person)[1] for person in people], np.uint8),
         x,
         y,
         z,
@@ -258,6 +263,10 @@ def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
 @lru_cache(1 << 16)
 def _point(row: int | None, column: int | None) -> Point:
     return NOWHERE if row is None or column is None else Location(row, column).point
+
+
+def _ages(person: Person) -> tuple[int, int]:
+    return person.youngest or 0, MAX_AGE if person.oldest is None else person.oldest
 
 
 def _within(person: Person) -> float:
@@ -271,12 +280,6 @@ def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 
-def _checked_name(name: str) -> str:
-    """A name to show: no control or direction-changing characters, which could make it look like something else."""
-    text = unicodedata.normalize("NFC", name).strip()
-    if not text or len(text) > _LONGEST_NAME:
-        raise InvalidInput("name", f"must have 1 to {_LONGEST_NAME} characters")
-    shown = _JOINER.sub("", text)
-    if any(unicodedata.category(character) in _UNSHOWN or character in _BLANK for character in shown):
-        raise InvalidInput("name", "must not have control, invisible or direction-changing characters")
-    return text
+def data_of(person: Person) -> dict[str, Any]:
+    """What the app keeps with a profile."""
+    return dict(json.loads(person.data)) if person.data else {}

@@ -15,6 +15,7 @@ from kaczmatch.recommend.decks.rank import RankedCandidates, rank
 from kaczmatch.recommend.explanation import Explanation, explain
 from kaczmatch.schemas.decks import MOST_RANKED
 from kaczmatch.service.domain.appeal import appeal_to
+from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
@@ -61,6 +62,7 @@ class CandidateRanking:
             model = known.versions.model
             learned = reader.many(StoredState, [(model, person.id) for person in people])
             counters = reader.many(PersonCounters, [(person.id,) for person in people])
+            free = {person.id for person in without_full(reader, people, self.context.config.schema)}
         fold, vocabulary = known.fold, known.vocabulary
         states = [grown_state(fold, fold.decode(learned.get((model, person.id))).state, vocabulary) for person in people]
         nothing = PersonCounters(user="")
@@ -81,7 +83,9 @@ class CandidateRanking:
         gone |= {str(other) for other, reasons in ranking.left_out if "blocked" in reasons}
         left_out = [(other, reasons) for other, reasons in ranking.left_out if other not in gone]
         left_out += [(other, ("away",)) for other in sorted(away)]
-        return RankedCandidates(ranking.ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
+        left_out += [(other, ("capacity",)) for other, _ in ranking.ranked if other not in free]
+        ranked = tuple((other, score) for other, score in ranking.ranked if other in free)
+        return RankedCandidates(ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
 
     def why(self, user: str, other: str) -> ExplainedCandidate:
         """Which tags and which of one's own swipes speak for somebody one was shown, or matched with."""

@@ -14,6 +14,7 @@ from typing import final
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
@@ -129,6 +130,7 @@ class Safety:
             match = transaction.get(MatchSide, mine, theirs)
             if match is not None and match.ended is None:
                 transaction.put(replace(match, ended=now))
+                count_match(transaction, self.context, mine, -1)
                 announce(transaction, self.context, "match.ended", mine, {"match": match.id}, other=theirs)
         return True
 

@@ -73,6 +73,7 @@ class ServingIndex:
         self._outgrown: list[Hashable] = []  # whose states are still to be grown to the vocabulary
         self._generation: _Generation
         self._next: _Generation | None = None
+        self.rebuilds = 0  # for another model or vocabulary, that were begun
         self.exposure: Exposure
         self.served: tuple[ActiveVersions, Recommender]  # together, since decks are dealt while they change
 
@@ -83,6 +84,11 @@ class ServingIndex:
     @property
     def recommender(self) -> Recommender:
         return self.served[1]
+
+    @property
+    def rebuilding(self) -> bool:
+        """Whether people are being brought to another model or vocabulary, beside the decks that are dealt."""
+        return self._next is not None or bool(self._outgrown)
 
     def load(self) -> None:
         """Everybody, from the store."""
@@ -163,7 +169,7 @@ class ServingIndex:
         while True:
             with self.context.store.read() as reader:
                 page = reader.find(Person, paused=False, after=last, limit=_AT_ONCE)
-                self._add(reader, in_decks(page, self.context), new)
+                self._add(reader, in_decks(reader, page, self.context), new)
             if not page:
                 break
             last = (page[-1].id,)
@@ -198,6 +204,7 @@ class ServingIndex:
         """Widen what is there for a new vocabulary. Begin another generation for a new model."""
         catalogue, served = self.context.catalogue, self.current
         if current.vocabulary != served.vocabulary:
+            self.rebuilds += 1
             vocabulary = catalogue.vocabulary(reader, current.vocabulary)
             for generation in self._generations():
                 generation.people.set_vocabulary(vocabulary)
@@ -206,6 +213,7 @@ class ServingIndex:
         if current.model == served.model:
             self._next = None
         elif self._next is None or self._next.model != current.model:
+            self.rebuilds += 1
             fold = catalogue.fold(reader, current.model)
             self._next = self._generation_of(current.model, self._generation.people.relearned(fold.learner, fold.prior))
 
@@ -241,7 +249,7 @@ class ServingIndex:
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 found = reader.many(Person, [(user,) for user in some])
-                here = in_decks(found.values(), self.context)
+                here = in_decks(reader, found.values(), self.context)
                 self.remove(set(some) - {person.id for person in here})
                 if len(found) < len(some):
                     self.erased(set(some) - {person.id for person in found.values()})

@@ -93,7 +93,7 @@ def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
     """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
-    there, schema = in_decks(reader.many(Person, [(other,) for other in ids]).values(), context), context.config.schema
+    there, schema = in_decks(reader, reader.many(Person, [(other,) for other in ids]).values(), context), context.config.schema
     if not there:
         return {}
     profile = profile_of(known.person, known.vocabulary, schema)

@@ -51,13 +51,15 @@ class ConsistencyCheck:
         self.seen.update(
             {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
-        yield from self._counters(counters)
+        yield from self._counters(counters, sum(match.ended is None for match in matches.values()))
         yield from self._decisions(pairs)
         yield from self._cards()
         yield from self._matches(matches)
         yield from self._unmatched(pairs)
 
-    def _counters(self, counters: PersonCounters | None) -> Iterator[str]:
+    def _counters(self, counters: PersonCounters | None, matches: int) -> Iterator[str]:
+        if counters is not None and not 0 <= counters.open_matches - matches <= len(self.leaving):
+            yield f"{self.user!r} has {matches} open matches, and {counters.open_matches} are counted"
         if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.reader.find(LatestDecision, candidate=self.user)

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
@@ -34,7 +35,7 @@ from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.domain.vocabulary_change import change_vocabulary
 
-_AT_ONCE = 20  # people
+_AT_ONCE = 4  # people
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
 _MOST_FITTED = 2_000  # people; a mean over more is hardly better
 _MOST_SWIPES = 200  # of each: that says what they like
@@ -91,22 +92,20 @@ class Models:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
-        found = [history for some in self._samples(current.model, once) for history in some]
-        histories = [events for events in found if events]  # of somebody who has started anew, nothing is left
-        swipes = [(place, event) for place, events in enumerate(histories) for event in events]
-        if len(histories) < _ENOUGH_PEOPLE:
+        users, labels, appeal, rows = list[int](), list[int](), list[float](), list[Matrix]()
+        for place, swipes in enumerate(self._histories(current.model, once)):
+            users += [place] * len(swipes)
+            labels += [1 if event.decision == Decision.LIKE else -1 for event in swipes]
+            appeal += [event.appeal for event in swipes]
+            rows.append(np.array([unpacked(seen_features(event), dimensions) for event in swipes]))
+        if len(rows) < _ENOUGH_PEOPLE:
             return None
-        log = SwipeLog(
-            user=np.array([place for place, _ in swipes]),
-            label=[1 if event.decision == Decision.LIKE else -1 for _, event in swipes],
-            features=np.array([unpacked(seen_features(event), dimensions) for _, event in swipes]),
-            appeal=[event.appeal for _, event in swipes],
-        )
+        log = SwipeLog(user=np.array(users), label=labels, features=np.concatenate(rows), appeal=appeal)
         rule = model_learner(slug, settings)
         return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
 
-    def _samples(self, model: int, first_answers_only: bool) -> Iterator[list[list[Event]]]:
-        """The last swipes of people who have swiped, spread over all of them, a few people at a time."""
+    def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
+        """The last swipes of people who have swiped, spread over all of them. It rests after every few."""
         with self.context.store.read() as reader:
             apart = max(1, -(-reader.count(StoredState, model=model) // _MOST_FITTED))
         last, skip = "", 0
@@ -121,7 +120,7 @@ class Models:
                     events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)[::-1]
                     swipes = swipes_learned_from(events, first_answers_only=first_answers_only)
                     some.append(with_features(reader, swipes[-_MOST_SWIPES:]))
-            yield some
+            yield from (swipes for swipes in some if swipes)  # of somebody who has started anew, nothing is left
             if len(some) < _AT_ONCE:
                 return
             self.context.rest()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, final
 
 from kaczmatch.learners.prior import Prior
@@ -23,7 +24,8 @@ from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
 
-_PEOPLE = 20  # whose events are folded together
+_PEOPLE = 60  # whose states are committed together
+_FOLDED = 3  # people: after so many it rests
 _STATES = 100  # that are rewritten or dropped together
 
 Progress = Callable[[int, int], None]
@@ -114,9 +116,12 @@ class Relearning:
                 new = [one for one in page if (number, one.user) not in known]
                 self.context.catalogue.current(reader)  # events were folded under every vocabulary there was
                 fold = self.context.catalogue.fold(reader, number)
-                folded = [
-                    fold.encode(one.user, fold.replay(with_features(reader, reader.find(Event, user=one.user)))) for one in new
-                ]
+                folded = []
+                for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
+                    logs = [reader.find(Event, user=one.user) for one in some]
+                    with_features(reader, chain.from_iterable(logs))  # of all of them together
+                    folded += [fold.encode(one.user, fold.replay(log)) for one, log in zip(some, logs, strict=True)]
+                    self.context.rest()
             self._replace(new, folded)
             done, found = done + len(page), found + len(new)
             if on_progress is not None:

@@ -70,7 +70,8 @@ class OperatorActions:
             if at is None or at < person.created:
                 continue
             events = [event for event in log if event.at < at]
-            before, after = (certainty_after(catalogue.fold(reader, model.id), events, vocabulary) for model in (old, new))
+            folds = (catalogue.fold(reader, model.id) for model in (old, new))
+            before, after = (certainty_after(fold, events, vocabulary, person) for fold in folds)
             known = before is not None and after is not None
             change = f", how sure: {before:.0%} before, {after:.0%} after" if known else ""
             kind = "prior fitted again" if new.refit else "learner changed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
@@ -176,13 +176,15 @@ class Erasure:
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]
         given, counters = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
+        if counters is not None:  # a match with the erased person is gone
+            counters = replace(counters, open_matches=transaction.count(MatchSide, user=other, ended=None))
         for event in events:
             if event.id in gone or event.undoes in gone:
                 transaction.drop(Event, *event.identity())
         if gone:
             refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
-        if gone and counters is not None:
-            counters = recounted(counters, kept)
+        if counters is not None:
+            counters = recounted(counters, kept) if gone else counters
             transaction.put(counters)
         if given is not None and given.appeal_as_of is not None and counters is not None:
             transaction.put(

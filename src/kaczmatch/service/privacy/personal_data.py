@@ -29,7 +29,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.preferences import Preferences, last_event
-from kaczmatch.service.meeting.profiles import charge_reading, counters_of, tags_of
+from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of, tags_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
@@ -86,7 +86,7 @@ class PersonalData:
                     | dict(zip(("tags", "features"), tags_of(replace(person, features=one.features), vocabulary), strict=True))
                     for one in reader.find(FeatureSnapshot, user=user)
                 ],
-                "profile": _plain(person) | {"tags": tags, "features": features},
+                "profile": _plain(person) | {"tags": tags, "features": features, "data": data_of(person)},
                 "counters": _plain(counters),
                 "quotas": [{"what": what, "since": since, "used": times} for what, (since, times) in used],
                 "learned": None if learned is None else _plain(learned),

@@ -11,7 +11,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profiles import data_of, tags_of
 
 COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
 _AT_ONCE = 500
@@ -47,7 +47,7 @@ def _profile(person: Person, vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "id": person.id,
         "name": person.name,
-        "born": person.born.isoformat(),
+        "born": None if person.born is None else person.born.isoformat(),
         "i_am": list(person.i_am),
         "i_look_for": list(person.i_look_for),
         "youngest": person.youngest,
@@ -55,8 +55,10 @@ def _profile(person: Person, vocabulary: Vocabulary) -> dict[str, Any]:
         "latitude": None if place is None else place.latitude,
         "longitude": None if place is None else place.longitude,
         "within_km": person.within_km,
+        "capacity": person.capacity,
         "tags": tags,
         "features": features,
+        "data": data_of(person),
         "paused": person.paused,
     }
 

@@ -33,11 +33,16 @@ class ProfileImport:
     context: Context
     name: str = "profiles"
     fields: Sequence[str] = PROFILE_COLUMNS
-    required: Sequence[str] = ("id", "name", "born", "i_am", "i_look_for")
+    required: Sequence[str] = field(init=False)  # by the schema
     _vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary((Term("none yet"),)))
     _reader: ProfileReader = field(default_factory=lambda: ProfileReader({}, {}, CellRules()))
     _new_tags: dict[str, None] = field(default_factory=dict)  # of good rows
     _rows: dict[str, tuple[int, int]] = field(default_factory=dict)  # of each id: its row, and a hash of what stands there
+
+    def __post_init__(self) -> None:
+        schema = self.context.config.schema
+        needed = {"born": schema.age_required, "i_look_for": set(schema.looks_for) != set(schema.kinds)}
+        self.required = [name for name in ("id", "name", "born", "i_am", "i_look_for") if needed.get(name, True)]
 
     @property
     def new_tags(self) -> list[str]:

@@ -63,6 +63,10 @@ def _object(cell: Any) -> Any:
     return {name: value for name, value in found.items() if not is_empty(value)} if isinstance(found, Mapping) else found
 
 
+def _json(cell: Any) -> Any:
+    return from_json(cell) if isinstance(cell, str) else cell
+
+
 def _decision(cell: Any) -> Any:
     word = f"{cell:g}" if isinstance(cell, float) else str(cell).strip().lower()[:8]
     return DECISIONS.get(word, word)
@@ -103,7 +107,7 @@ class SwipeRow(_FileRow):
     id: TextId | None = None
 
 
-_SHAPED: Final = {"name": _text, "features": _object}
+_SHAPED: Final = {"name": _text, "features": _object, "data": _json}
 _FLAG: Final = TypeAdapter(bool)
 _NUMBER: Final = TypeAdapter(FeatureValue)
 

@@ -89,7 +89,7 @@ class StoredVocabulary(Record):
     key = ("version",)
 
     version: int
-    terms: str  # JSON: [[name, is tag, retired], ...]
+    terms: str  # JSON: [[name, is tag, retired, [kind, ...]], ...]
     at: datetime
 
 

@@ -51,6 +51,7 @@ class StoredDeck(Record):
     model: int
     eligible: int
     min_propensity: float | None  # the smallest that anybody eligible had; None: the deck was not drawn
+    size: int = 0  # asked for
     experiment: str = ""
     arm: str = ""
     unit: str = ""  # what was assigned to the arm; empty: the user

@@ -60,9 +60,9 @@ class Person(Record):
     name: str
     i_am: tuple[str, ...]
     i_look_for: tuple[str, ...]
-    born: date
-    youngest: int
-    oldest: int
+    born: date | None
+    youngest: int | None
+    oldest: int | None
     row: int | None  # of the location's grid cell
     column: int | None
     within_km: float | None
@@ -72,6 +72,8 @@ class Person(Record):
     created: datetime
     changed: datetime
     seen: date  # the last day on which they asked for a deck, swiped or changed their profile
+    capacity: int | None = None  # open matches at once; None: as the settings say for the kind
+    data: str = ""  # the app's own, as JSON; empty: nothing
 
     def away(self, days: int | None, today: date) -> bool:
         """Whether they have not been there for more than so many days."""
@@ -112,6 +114,7 @@ class PersonCounters(Record):
     session: str = ""  # the last one, named by the id of its first swipe
     in_session: bool = False  # whether that is still open
     quota_use: bytes = b""  # see `quotas`
+    open_matches: int = 0
     resets: int = 0  # how often they have started anew
 
     # Every swipe changes two of these, and `dataclasses.replace` takes three times as long.
@@ -129,6 +132,7 @@ class PersonCounters(Record):
             session=self.session,
             in_session=self.in_session,
             quota_use=self.quota_use,
+            open_matches=self.open_matches,
             resets=self.resets,
         )
 
@@ -145,6 +149,7 @@ class PersonCounters(Record):
             session=session,
             in_session=True,
             quota_use=quota_use,
+            open_matches=self.open_matches,
             resets=self.resets,
         )
 

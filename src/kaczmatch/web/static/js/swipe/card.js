@@ -1,4 +1,4 @@
-// One card: a face, a name, an age, tags in the colours of what was learned, and why it is shown.
+// One card: a face, a name, an age if there is one, tags in the colours of what was learned, and why it is shown.
 
 import { avatar } from "../avatar.js";
 import { make } from "../dom.js";
@@ -20,7 +20,7 @@ export function cardOf(person, ask) {
     "article",
     { class: "card", "data-id": person.id, "aria-label": described(person) },
     make("div", { class: "portrait" }, avatar(person.id), make("span", { class: "stamp like", "aria-hidden": "true" }, "Like"), make("span", { class: "stamp pass", "aria-hidden": "true" }, "Pass")),
-    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, `, ${person.age}`)), tags, make("div", { class: "why" }, make("div", { class: "row apart" }, make("span", { class: "why-title" }, "Why you see this"), button), because, more)),
+    make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, commaAge(person))), tags, make("div", { class: "why" }, make("div", { class: "row apart" }, make("span", { class: "why-title" }, "Why you see this"), button), because, more)),
   );
   return { card, person, tags, because };
 }
@@ -38,6 +38,9 @@ export function explain({ person, tags, because }, weights) {
   );
 }
 
-export const described = (person) => `${person.name}, ${person.age}: ${person.tags.join(", ") || "no tags"}`;
+/** To stand after a name; nothing for people without an age. */
+export const commaAge = ({ age }) => (age === null ? "" : `, ${age}`);
+
+export const described = (person) => `${person.name}${commaAge(person)}: ${person.tags.join(", ") || "no tags"}`;
 
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}` : "");

@@ -3,6 +3,7 @@
 import { withRetries } from "../api.js";
 import { avatar } from "../avatar.js";
 import { byId, make, showProblem } from "../dom.js";
+import { commaAge } from "./card.js";
 import { created, invented } from "./demo_people.js";
 
 const FACES = 9;
@@ -56,7 +57,7 @@ export class Chooser {
     return make(
       "li",
       {},
-      make("button", { type: "button", class: "face-button", "data-id": one.id, click: () => this.chosen(one.id) }, avatar(one.id), make("span", { class: "face-name" }, make("bdi", {}, one.name), `, ${one.age}`), make("span", { class: "small muted" }, looks), make("span", { class: "small muted" }, past)),
+      make("button", { type: "button", class: "face-button", "data-id": one.id, click: () => this.chosen(one.id) }, avatar(one.id), make("span", { class: "face-name" }, make("bdi", {}, one.name), commaAge(one)), make("span", { class: "small muted" }, looks), make("span", { class: "small muted" }, past)),
     );
   }
 }

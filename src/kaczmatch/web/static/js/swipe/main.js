@@ -62,13 +62,15 @@ async function edit(filter = "") {
 async function create() {
   const user = `me-${crypto.randomUUID().slice(0, 13)}`;
   const client = as(user);
-  form.offer(await client.get("/vocabulary"));
+  const vocabulary = await client.get("/vocabulary");
+  form.offer(vocabulary);
   const save = async (profile) => {
     await client.put(`/people/${user}`, profile, { "If-None-Match": "*" });
     keep(user);
     await play(user);
   };
-  form.edit("Somebody new", { youngest: 18, oldest: 99, within_km: 100, location: chooser.location }, save);
+  const ages = vocabulary.age_required ? { youngest: vocabulary.minimum_age, oldest: 99 } : {};
+  form.edit("Somebody new", { ...ages, within_km: 100, location: chooser.location }, save);
 }
 
 function report(error) {

@@ -2,6 +2,7 @@
 
 import { avatar } from "../avatar.js";
 import { byId, make, announce } from "../dom.js";
+import { commaAge } from "./card.js";
 
 const SPARKS = 18;
 
@@ -55,7 +56,7 @@ export class Matches {
 
   #add(other) {
     this.#known.set(other.id, other.name);
-    byId("matched").prepend(make("li", { class: "matched-one", title: `${other.name}, ${other.age}` }, avatar(other.id, { round: true }), make("bdi", {}, other.name)));
+    byId("matched").prepend(make("li", { class: "matched-one", title: `${other.name}${commaAge(other)}` }, avatar(other.id, { round: true }), make("bdi", {}, other.name)));
   }
 
   #count() {

@@ -9,8 +9,14 @@ export class ProfileForm {
   #form = byId("profile-form");
   #save = null;
   #kept = {};
+  #terms = [];
+  #usual = {};
 
   constructor() {
+    byId("choices-i_am").addEventListener("change", () => {
+      this.#offerTags();
+      this.#suggest();
+    });
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -23,10 +29,16 @@ export class ProfileForm {
   }
 
   /** Offer the tags and kinds of the vocabulary. */
-  offer({ terms, kinds, minimum_age: youngest }) {
-    const tags = terms.filter((term) => term.is_tag && !term.retired).map((term) => term.name);
+  offer({ terms, kinds, looks_for: usual, age_required: aged, minimum_age: youngest }) {
+    this.#terms = terms.filter((term) => term.is_tag && !term.retired);
+    this.#usual = usual;
+    const tags = this.#terms.map((term) => term.name);
     for (const [field, values] of Object.entries({ i_am: kinds, i_look_for: kinds, tags })) {
       byId(`choices-${field}`).replaceChildren(...values.map((value) => make("label", { class: "choice" }, make("input", { type: "checkbox", name: field, value }), make("span", {}, value))));
+    }
+    for (const name of ["born", "youngest", "oldest"]) {
+      const input = this.#form.elements[name];
+      input.disabled = input.closest(".field").hidden = !aged; // where nobody needs an age, nothing speaks of it
     }
     for (const name of ["youngest", "oldest"]) this.#form.elements[name].min = youngest;
     const latest = new Date();
@@ -37,21 +49,40 @@ export class ProfileForm {
   /** Fill it in and open it, at a filter if one is named; `save` is called with a profile, and closes it unless it throws. */
   edit(title, profile, save, filter = "") {
     this.#save = save;
-    this.#kept = { location: profile.location ?? null, features: profile.features ?? {} };
+    const { location = null, features = {}, capacity = null, data = {} } = profile;
+    this.#kept = { location, features, capacity, data };
     byId("profile-title").textContent = title;
     const { elements } = this.#form;
     for (const name of ["name", "born", "youngest", "oldest", "within_km"]) elements[name].value = profile[name] ?? "";
     for (const name of ["i_am", "i_look_for", "tags"]) {
       for (const box of this.#boxes(name)) box.checked = (profile[name] ?? []).includes(box.value);
     }
+    this.#offerTags();
     this.#wrong([]);
     this.#dialog.showModal();
     const field = FIELDS[filter] ?? "name";
-    const target = field === "i_look_for" ? this.#boxes(field)[0] : elements[field];
+    const target = field === "i_look_for" || elements[field].disabled ? this.#boxes("i_look_for")[0] : elements[field];
     target.focus();
     target.closest("fieldset, .field")?.scrollIntoView({ block: "center" });
     this.#form.querySelectorAll(".asked-for").forEach((one) => one.classList.remove("asked-for"));
     if (filter) target.closest("fieldset, .field")?.classList.add("asked-for");
+  }
+
+  /** Only the tags of the kinds that were chosen. */
+  #offerTags() {
+    const kinds = this.#chosen("i_am");
+    const fits = new Map(this.#terms.map((term) => [term.name, !term.kinds.length || term.kinds.some((kind) => kinds.includes(kind))]));
+    for (const box of this.#boxes("tags")) {
+      box.closest(".choice").hidden = !fits.get(box.value);
+      if (!fits.get(box.value)) box.checked = false;
+    }
+  }
+
+  /** Whom these kinds usually look for, where nothing was chosen. */
+  #suggest() {
+    if (this.#chosen("i_look_for").length) return;
+    const wanted = this.#chosen("i_am").flatMap((kind) => this.#usual[kind] ?? []);
+    for (const box of this.#boxes("i_look_for")) box.checked = wanted.includes(box.value);
   }
 
   #boxes(name) {
@@ -64,15 +95,15 @@ export class ProfileForm {
 
   #read() {
     const { elements } = this.#form;
-    const number = (name, otherwise) => (elements[name].value === "" ? otherwise : Number(elements[name].value));
+    const number = (name) => (elements[name].value === "" ? null : Number(elements[name].value));
     return {
       name: elements.name.value.trim(),
-      born: elements.born.value,
+      born: elements.born.value || null,
       i_am: this.#chosen("i_am"),
       i_look_for: this.#chosen("i_look_for"),
-      youngest: number("youngest", 18),
-      oldest: number("oldest", 120),
-      within_km: this.#kept.location ? number("within_km", null) : null,
+      youngest: number("youngest"),
+      oldest: number("oldest"),
+      within_km: this.#kept.location ? number("within_km") : null,
       tags: this.#chosen("tags"),
       ...this.#kept,
     };
@@ -84,7 +115,7 @@ export class ProfileForm {
       ...(profile.name ? [] : [{ field: "name", problem: "write one" }]),
       ...(profile.i_am.length ? [] : [{ field: "i_am", problem: "choose at least one" }]),
       ...(profile.i_look_for.length ? [] : [{ field: "i_look_for", problem: "choose at least one" }]),
-      ...(profile.youngest <= profile.oldest ? [] : [{ field: "oldest", problem: "must not be below the youngest" }]),
+      ...(profile.youngest === null || profile.oldest === null || profile.youngest <= profile.oldest ? [] : [{ field: "oldest", problem: "must not be below the youngest" }]),
     ];
     if (missing.length) {
       this.#wrong(missing);

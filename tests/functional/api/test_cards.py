@@ -1,0 +1,132 @@
+"""What apps get without a second look-up: data on cards, people listed and searched, decks for many, the size of a deck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kaczmatch.service.domain.records import Person
+from worlds.served import NUMBERS, Service
+
+DATA = {
+    "photos": ["https://img.example/1.jpg"],
+    "bio": "Zoë \U0001f9d7",
+    "verified": True,
+    "height": None,
+    "n": 2.5,
+    "deep": {"a": [1]},
+}
+
+
+def test_data_comes_back_on_cards_and_matches_and_teaches_nothing(service: Service) -> None:
+    one, two = service.couple()
+    place = service.ok("GET", f"/people/{two}")
+    kept = ("name", "born", "i_am", "i_look_for", "location", "within_km", "tags")
+    put = service.ok("PUT", f"/people/{two}", json={name: place[name] for name in kept} | {"data": DATA})
+    assert put["data"] == service.ok("GET", f"/people/{two}")["data"] == DATA
+    assert service.deck(one)["cards"][0]["data"] == DATA
+    assert service.deck(two)["cards"][0]["data"] == {}
+    service.swipe(one, two)
+    service.swipe(two, one)
+    assert service.ok("GET", f"/people/{one}/matches")["items"][0]["other"]["data"] == DATA
+    assert service.ok("GET", f"/people/{two}/export")["profile"]["data"] == DATA
+    assert "img.example" not in service.call("GET", f"/people/{one}/export").text
+    assert all(b"img.example" not in (event.features or b"") for event in service.events(one))
+    service.ok("DELETE", f"/people/{two}")
+    with service.system.store.read() as reader:
+        assert all("img.example" not in person.data for person in reader.find(Person))
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ('{"a": "' + "x" * 8_192 + '"}', "8,192 bytes"),
+        ('{"a": "' + "é" * 4_100 + '"}', "8,192 bytes"),
+        ('{"a": "\\ud800"}', "Unicode"),
+        ('{"a": 1e999}', "finite"),
+        ("[1, 2]", "dictionary"),
+        ('"text"', "dictionary"),
+    ],
+)
+def test_data_that_is_no_small_object_is_refused(one_service: Service, body: str, problem: str) -> None:
+    said = f'{{"name": "Ann", "born": "1990-01-01", "i_am": ["woman"], "i_look_for": ["man"], "data": {body}}}'
+    headers = {"Content-Type": "application/json"}
+    answer = one_service.call("PUT", "/people/ann-data", content=said.encode(), headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "body.data"
+    assert problem in answer.json()["detail"]
+
+
+def listed(service: Service, **query: Any) -> list[str]:
+    """Over all pages."""
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = service.ok("GET", "/people", params={"limit": 2, "cursor": cursor, **query})
+        assert len(page["items"]) <= 2
+        found += [one["id"] for one in page["items"]]
+        cursor = page["next"]
+    return found
+
+
+def test_people_are_listed_and_searched_page_by_page(service: Service) -> None:
+    mark = f"list{next(NUMBERS)}"
+    ids = [mark, f"{mark}-a", f"{mark}-b", f"{mark}-c", f"{mark}A"]
+    for place, user in enumerate(ids):
+        service.person(user, name=f"{'Ünal' if place % 2 else 'Vera'} {mark}")
+    service.person(f"x{mark}", name="Vera")
+    assert listed(service, begins=mark) == ids  # as they came
+    assert listed(service, begins=f"{mark}-") == [f"{mark}-a", f"{mark}-b", f"{mark}-c"]
+    assert listed(service, begins=mark, name="ünAL") == [f"{mark}-a", f"{mark}-c"]
+    assert listed(service, name=mark.upper()) == ids
+    assert listed(service, begins=f"{mark}-zz") == listed(service, name="nobody has this name") == []
+    assert set(ids) < set(listed(service))
+    assert service.ok("GET", "/people", params={"begins": mark, "limit": 1})["items"][0]["tags"] == ["climbing", "jazz"]
+
+
+def test_people_are_listed_for_back_ends_alone(service: Service) -> None:
+    one, _ = service.couple()
+    for by in (service.token(one), service.key_with("tokens", "data", "operator")):
+        assert service.call("GET", "/people", by=by).status_code == 403
+        assert service.call("POST", "/decks", by=by, json={"users": [one]}).status_code == 403
+
+
+def test_a_name_is_looked_for_in_so_many_people_at_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = f"scan{next(NUMBERS)}"
+    for place in range(7):
+        service.person(f"{mark}-{place}", name="Ann" if place == 6 else "Bea")
+    monkeypatch.setattr("kaczmatch.service.meeting.people_search.MOST_SEARCHED", 3)
+    monkeypatch.setattr("kaczmatch.service.meeting.people_search._AT_ONCE", 2)
+    first = service.ok("GET", "/people", params={"begins": mark, "name": "ann"})
+    assert first["items"] == []
+    assert first["next"]
+    assert listed(service, begins=mark, name="ann") == [f"{mark}-6"]
+    assert listed(service, begins=f"{mark}-5") == [f"{mark}-5"]
+
+
+def test_decks_for_many_each_with_a_deck_or_a_problem(service: Service) -> None:
+    one, two = service.couple()
+    paused, other = service.couple()
+    service.ok("POST", f"/people/{paused}/pause")
+    service.system.serving_index.follow()
+    items = service.ok("POST", "/decks", json={"users": [one, "nobody-there", paused, other, two], "size": 5})["results"]
+    assert [item["user"] for item in items] == [one, "nobody-there", paused, other, two]
+    assert [item["problem"] and item["problem"]["code"] for item in items] == [None, "not-found", "conflict", None, None]
+    assert [item["deck"] and len(item["deck"]["cards"]) for item in items] == [1, None, None, 0, 1]
+    assert items[0]["deck"]["cards"][0]["id"] == two
+    assert items[0]["deck"]["id"] == service.deck(one)["id"]
+    assert service.call("POST", "/decks", json={"users": [one] * 51}).status_code == 422
+
+
+def test_a_deck_of_another_size_says_so(service: Service) -> None:
+    one, two = service.couple()
+    first = service.deck(one, json={"size": 5})
+    assert (first["size"], first["size_ignored"]) == (5, False)
+    again = service.deck(one, json={"size": 7})
+    assert (again["id"], again["size"], again["size_ignored"]) == (first["id"], 5, True)
+    assert service.deck(one)["size_ignored"] is False  # no size was asked for
+    service.swipe(one, two, "pass")
+    service.ok("POST", f"/people/{two}/pause")
+    empty = service.deck(one, json={"size": 9})
+    assert (empty["cards"], empty["size"], empty["size_ignored"]) == ([], None, False)
