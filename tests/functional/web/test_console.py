@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,8 @@ import httpx
 import pytest
 from playwright.sync_api import FloatRect, expect
 
-from kaczmatch.service.domain.records import AuditEntry
+from kaczmatch.service.domain.records import AuditEntry, LastWebhookError, Model
+from kaczmatch.service.domain.store import Transaction
 from kaczmatch.settings.model import ArmSettings, Settings
 
 from .conftest import PHONE, Site, Visiting, Visitor, visited
@@ -254,3 +256,20 @@ def test_an_experiment_has_a_panel_where_one_runs(visiting: Visiting, tmp_path: 
 def overlap(one: FloatRect, two: FloatRect) -> bool:
     across = one["x"] < two["x"] + two["width"] and two["x"] < one["x"] + one["width"]
     return across and one["y"] < two["y"] + two["height"] and two["y"] < one["y"] + one["height"]
+
+
+def test_what_went_wrong_with_webhooks_and_a_refit_of_the_prior_are_shown(visitor: Visitor, site: Site) -> None:
+    context = site.system.context
+    now = context.clock()
+
+    def happen(transaction: Transaction) -> None:
+        transaction.put(LastWebhookError(at=now, problem="status 502", topic="match.created", attempts=3))
+        model = transaction.get(Model, context.catalogue.current(transaction).model)
+        assert model is not None
+        transaction.put(replace(model, used_from=now, refit=True))
+
+    context.store.write(happen).result()
+    tiles = operating(visitor).page.locator("#tiles")
+    expect(tiles).to_contain_text("webhooks to send again")
+    expect(tiles).to_contain_text("0 given up; match.created, try 3: status 502")
+    expect(tiles).to_contain_text("fitted again")
