@@ -36,6 +36,7 @@ import service
 from kaczmatch.app import server
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
+from kaczmatch.app.warm_up import freeze_garbage
 from kaczmatch.report.results import Table
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
@@ -350,6 +351,7 @@ def relearning_alone() -> dict[str, Any]:
                 people = [one.user for one in reader.find(StoredState)]
                 logs = [with_features(reader, reader.find(Event, user=user)) for user in people]
             fold.replay(logs[0])
+            freeze_garbage()  # as the service does
             began = time.process_time()
             for log in logs:
                 fold.replay(log)
