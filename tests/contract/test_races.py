@@ -23,6 +23,7 @@ from kaczmatch.service.domain.records import (
     Change,
     ErasedId,
     Event,
+    FeatureSnapshot,
     Impression,
     MatchSide,
     OutboxMessage,
@@ -65,7 +66,9 @@ def settle(town: Town, number: int) -> None:
         for place in range(number):
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
                 said = about(me, man=me.startswith("m"))
-                transaction.put(new_person(me, said, words, town.context.config.schema, NOON, None))
+                person = new_person(me, said, words, town.context.config.schema, NOON, None)
+                transaction.put(person)
+                transaction.put(FeatureSnapshot(user=me, version=person.features_version, features=person.features))
                 transaction.put(PersonCounters(user=me))
                 card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
