@@ -33,9 +33,9 @@ from pydantic import BaseModel
 from kaczmatch.app.composition import context_of, credentials_of
 from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
-from kaczmatch.service.domain.records import Event, FeatureSnapshot, Impression, Person, PersonCounters
+from kaczmatch.service.domain.records import Event, Impression, PersonCounters, Record
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
@@ -101,7 +101,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         tags, now = [name.name for name in words.terms], datetime.now(UTC) - timedelta(seconds=1)
 
-        def somebody(place: int) -> tuple[Person, PersonCounters, FeatureSnapshot]:
+        def somebody(place: int) -> tuple[Record, ...]:
             kind, other = ("man", "woman") if place % 2 else ("woman", "man")
             about = ProfileInput(
                 name=f"Person {place}",
@@ -115,8 +115,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 tags=frozenset(rng.choice(tags, rng.integers(4, 14), replace=False).tolist()),
             )
             person = new_person(f"p{place}", about, words, context.config.schema, now, None)
-            seen = FeatureSnapshot(user=person.id, version=person.features_version, features=person.features)
-            return person, PersonCounters(user=person.id), seen
+            return person, snapshot_of(person), PersonCounters(user=f"p{place}")
 
         for first in range(0, people, 5_000):
 

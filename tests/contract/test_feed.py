@@ -127,7 +127,7 @@ def test_an_erased_person_is_in_no_message_but_the_last_which_goes_when_it_is_ac
     town.swipe("p0", "p1"), town.swipe("p1", "p0")
     feed = Feed(town.context)
     assert len(feed.read()) == 2
-    scrubbing = Scrubbing(town.context, lambda: scrubbed.append(1))
+    scrubbing = Scrubbing(town.context, lambda _: scrubbed.append(1))
     erasure = Erasure(town.context, scrubbing, ErasedTokens(town.context, b"secret"))
     erasure.erase("p0")
     (last,) = feed.read()

@@ -23,7 +23,6 @@ from kaczmatch.service.domain.records import (
     Change,
     ErasedId,
     Event,
-    FeatureSnapshot,
     Impression,
     MatchSide,
     OutboxMessage,
@@ -35,7 +34,7 @@ from kaczmatch.service.domain.refusals import Full, TooMany
 from kaczmatch.service.domain.store import Store, Transaction
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
-from kaczmatch.service.meeting.profiles import new_person
+from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.verification import verify
@@ -68,7 +67,7 @@ def settle(town: Town, number: int) -> None:
                 said = about(me, man=me.startswith("m"))
                 person = new_person(me, said, words, town.context.config.schema, NOON, None)
                 transaction.put(person)
-                transaction.put(FeatureSnapshot(user=me, version=person.features_version, features=person.features))
+                transaction.put(snapshot_of(person))
                 transaction.put(PersonCounters(user=me))
                 card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))

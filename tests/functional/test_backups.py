@@ -13,16 +13,19 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.app.backups import back_up, restore
+from kaczmatch.app.backups import LaterErasures, back_up, restore
+from kaczmatch.app.composition import ledger_of, scrubbing_of, token_secret
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import RECORDS, Event, Record, StoredState
+from kaczmatch.service.domain.records import RECORDS, Event, LastPersonNumber, Person, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.messages.feed import Feed
+from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
+from kaczmatch.settings.model import Settings
 from kaczmatch.storage import SqlStore
 from worlds.town import Town
 
@@ -38,7 +41,7 @@ def everything(url: str) -> dict[type[Record], list[Any]]:
     store = SqlStore(url)
     try:
         with store.read() as reader:
-            return {kind: list(reader.find(kind)) for kind in RECORDS}
+            return {kind: list(reader.find(kind)) for kind in RECORDS if kind is not LastPersonNumber}  # a restore skips some
     finally:
         store.close()
 
@@ -80,7 +83,7 @@ def test_what_is_restored_equals_what_was_backed_up(url: Url, source: str, targe
     made = back_up(first, file, silent)
     assert made.people == 7
     assert made.events == len(before[Event]) > 30
-    assert made.rows == sum(map(len, before.values()))
+    assert made.rows == sum(map(len, before.values())) + 1
     bytes_before = file.read_bytes()
     assert restore(file, second, silent).rows == made.rows
     assert file.read_bytes() == bytes_before
@@ -211,3 +214,58 @@ def test_a_backup_of_a_service_that_never_ran(tmp_path: Path) -> None:
     assert back_up(address, tmp_path / "backup", silent).rows == 0
     with closing(sqlite3.connect(tmp_path / "backup")) as raw:
         assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_who_was_erased_after_the_backup_is_erased_again_by_restoring_it(
+    url: Url, kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    address, file, data = url(kind), tmp_path / "backup", tmp_path / "data"
+    settings = Settings(database=address, data=data)
+    ledger, tokens = ledger_of(settings), token_secret(settings)
+    town = Town(SqlStore(address))
+    town.couples(3)
+    town.move_in(CANARY, "back", man=True, name=NAME)
+    town.swipe("w0", CANARY), town.swipe(CANARY, "w0"), town.swipe("w1", CANARY, "pass"), town.swipe("w2", "m0")
+    erasure = Erasure(town.context, Scrubbing(town.context), ErasedTokens(town.context, tokens), ledger.record)
+    erasure.erase("back")
+    town.wait(minutes=1)
+    town.move_in("back", man=True, name="Somebody new")
+    back_up(address, file, silent)
+    assert NAME.encode() in file.read_bytes()
+    town.wait(minutes=1)
+    erasure.erase(CANARY)
+    town.context.store.close()
+    assert ledger.file.stat().st_mode & 0o777 == 0o600
+    assert CANARY.encode() not in ledger.file.read_bytes()
+
+    again = LaterErasures(settings, town.context.clock)
+    restore(file, address, silent, again.apply, force=True)
+    assert again.people == 1
+    store = SqlStore(address)
+    with store.read() as reader:
+        assert {person.id for person in reader.find(Person)} == {"w0", "m0", "w1", "m1", "w2", "m2", "back"}
+        assert {event.candidate for event in reader.find(Event)} == {"m0"}
+    town = Town(store, before=town)
+    feed = Feed(town.context)
+    told = feed.read()
+    assert (told[-1].topic, told[-1].user) == ("profile.erased", CANARY)
+    feed.acknowledge(told[-1].number)
+    town.wait(minutes=20)
+    Maintenance(town.context).run()
+    erasure = Erasure(town.context, scrubbing_of(town.context, store), ErasedTokens(town.context, tokens), ledger.record)
+    erasure.resume()
+    town.wait(minutes=20)
+    erasure.resume()
+    assert verify(town.context).problems == ()
+    store.close()
+    folder = tmp_path
+    if kind == "postgres":
+        server = request.getfixturevalue("postgres")
+        server.ask("CHECKPOINT")
+        folder = server.data / "base"
+    kept = [path for path in folder.rglob("*") if path.is_file() and path != file]
+    assert not [path.name for path in kept for text in (CANARY, NAME) if text.encode() in path.read_bytes()]

@@ -32,6 +32,7 @@ from kaczmatch.service.messages.webhook_delivery import TryListener, WebhookDeli
 from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
+from kaczmatch.storage.erasure_ledger import ErasureLedger
 from kaczmatch.storage.migrating import migrate
 from kaczmatch.storage.postgres import Postgres
 
@@ -145,6 +146,12 @@ def scrubbing_of(context: Context, store: SqlStore | MemoryStore) -> Scrubbing:
         return Scrubbing(context)
     costly = isinstance(store.database, Postgres)
     return Scrubbing(context, store.scrub, SCRUB_DELAY if costly else timedelta(0))
+
+
+def ledger_of(settings: Settings) -> ErasureLedger:
+    """Who was erased, in a file that no backup holds."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return ErasureLedger(settings.erasure_ledger or settings.data / "erasures", token_secret(settings))
 
 
 def webhook_sender_of(settings: Settings) -> WebhookSender:

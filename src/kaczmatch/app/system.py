@@ -14,7 +14,7 @@ import structlog
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.middleware import error_location
 from kaczmatch.app.background import Background
-from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, now, scrubbing_of, webhook_delivery_of
+from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, ledger_of, now, scrubbing_of, webhook_delivery_of
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
 from kaczmatch.app.warm_up import freeze_garbage, warm_up
@@ -162,7 +162,7 @@ def compose(
         demo_key(credentials, settings.data / "demo-key")
     else:
         revoke_demo_keys(credentials)
-    use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng)
+    use_cases = UseCases.over(serving_index, credentials, scrubbing_of(context, store), fresh_rng, ledger_of(settings).record)
     process = ProcessState(health.not_ready_reason, health.unhealthy_reason, demo_key_ids(credentials))
     system = System(settings, store, context, serving_index, use_cases, Background(), health, process)
     if settings.webhook_url is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import final
 
 import numpy as np
@@ -58,6 +59,7 @@ class UseCases:
         credentials: Credentials,
         scrubbing: Scrubbing,
         fresh_rng: Callable[[], np.random.Generator],
+        record_erasure: Callable[[str, datetime], None],
     ) -> UseCases:
         """All of them over the store of a serving index. `fresh_rng` makes a generator per deck."""
         context, answers = serving_index.context, AnswerCache()
@@ -75,7 +77,7 @@ class UseCases:
             ranking=CandidateRanking(context, fresh_rng),
             preferences=Preferences(context),
             models=Models(context),
-            erasure=Erasure(context, scrubbing, credentials.erased_tokens),
+            erasure=Erasure(context, scrubbing, credentials.erased_tokens, record_erasure),
             personal_data=PersonalData(context, answers),
             answers=answers,
             operators=OperatorActions(context),

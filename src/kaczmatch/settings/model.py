@@ -73,6 +73,9 @@ class Settings(BaseSettings):
     database: SecretStr | None = Field(
         default=None, description="sqlite:///file or postgresql://user@host/name; usually a SQLite file in the data folder."
     )
+    erasure_ledger: Path | None = Field(
+        default=None, description="File of hashes by which a restore erases people again; usually `erasures` in the data folder."
+    )
     host: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; beyond loopback only with a key.")
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
     workers: int = Field(default=1, ge=1, le=64, description="Processes; more than one on PostgreSQL only.")

@@ -17,9 +17,9 @@ from typing import Final, final
 from sqlalchemy.engine import make_url
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.service.domain.store import Store
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.copying import copy, counts, empty, go_on_from, last_numbers
+from kaczmatch.storage.database import count_numbers
 from kaczmatch.storage.errors import SchemaOutOfDate
 from kaczmatch.storage.migrating import migrate, pending
 from kaczmatch.storage.sql import SqlStore
@@ -28,7 +28,7 @@ from kaczmatch.storage.sqlite import Sqlite
 Progress = Callable[[str, int, int], None]  # a stage, steps done, steps in all
 
 _PAGES: Final = 1_000  # of the file between two calls of `progress`
-_BEYOND: Final = 1_000_000  # after a restore, logs skip so many numbers: some may have been given after the backup was made
+_BEYOND: Final = 1_000_000  # numbers that are skipped after a restore: some may have been given after the backup was made
 
 
 @final
@@ -40,7 +40,7 @@ class Replayed:
     events: int
 
 
-Check = Callable[[Store, Progress], Replayed]  # raises where what is stored is not sound
+Check = Callable[[SqlStore, Progress], Replayed]  # raises where what is stored is not sound
 
 
 @final
@@ -138,6 +138,7 @@ def _into_server(made: Path, url: str, progress: Progress, *, force: bool) -> No
             if counts(writing) != expected:
                 raise InvalidInput("database", "not every row arrived; nothing was changed")
             go_on_from(target, writing, _later(last_numbers(source, reading)))
+            count_numbers(writing, target.placeholder, _BEYOND)
     finally:
         source.close()
         target.close()
@@ -171,6 +172,8 @@ def _checked(made: Path, check: Check, progress: Progress, expected: dict[str, i
         if expected is not None and held != expected:
             raise InvalidInput("backup", "not every row arrived; there is no backup")
         replayed = check(store, progress)
+        with store.database.readers.connect() as connection:
+            held = counts(connection)
     finally:
         store.close()
     with closing(sqlite3.connect(made)) as raw:
@@ -183,6 +186,7 @@ def _skip_numbers(made: Path) -> None:
     try:
         with database.writer.begin() as connection:
             go_on_from(database, connection, _later(last_numbers(database, connection)))
+            count_numbers(connection, database.placeholder, _BEYOND)
     finally:
         database.close()
 

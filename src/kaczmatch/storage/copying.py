@@ -65,9 +65,8 @@ def _same_in_both(kind: type[Record], row: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def empty(connection: Connection) -> None:
-    """Take every row away."""
-    for kind in RECORDS:
-        connection.exec_driver_sql(f'DELETE FROM "{kind.table}"')
+    """Take every row away from a server, and its files with them: what was to be scrubbed there is gone too."""
+    connection.exec_driver_sql(f"TRUNCATE {quoted(kind.table for kind in RECORDS)}")
 
 
 def _logs() -> Iterator[type[Record]]:

@@ -7,7 +7,7 @@ cost more than the database does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 from typing import Any, Final, final
 
@@ -96,8 +96,12 @@ class Database(ABC):
         """What an error means."""
 
     @abstractmethod
-    def scrub(self) -> None:
-        """Overwrite what deleted rows have left in the files of the database."""
+    def scrub(self, numbers: Collection[int]) -> None:
+        """Overwrite what deleted rows of people who had these numbers have left in the files of the database."""
+
+    @abstractmethod
+    def after_migration(self, connection: Connection) -> None:
+        """What the tables need besides what the records say."""
 
     @abstractmethod
     def lock_out_others(self, connection: Connection) -> None:

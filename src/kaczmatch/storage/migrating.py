@@ -62,6 +62,7 @@ def _migrate(database: Database, connection: Connection, revision: str) -> tuple
     database.lock_out_others(connection)
     before = _pending(connection)
     command.upgrade(configured(connection), revision)
+    database.after_migration(connection)
     after = _pending(connection)
     return tuple(name for name in before if name not in after)
 

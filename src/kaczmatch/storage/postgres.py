@@ -6,7 +6,8 @@ prepared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, final
@@ -16,7 +17,9 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from kaczmatch.service.domain.records import RECORDS, Record
+from kaczmatch.service.domain.records import PARTS as NUMBERED_PARTS
+from kaczmatch.service.domain.records import RECORDS, PersonNumber, Record
+from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
@@ -24,7 +27,9 @@ from kaczmatch.storage.schema import TABLES
 WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for one that would need too many
 MOST_LOCKS: Final = 2_048
 RESERVED: Final = 512  # numbers for new people that a process takes at a time
-LOCK_TIMEOUT: Final = 1_000  # milliseconds that a scrub waits for readers of a table: others queue behind it
+PARTS: Final = 32  # of a table of what is personal
+LOCK_TIMEOUT: Final = 50  # milliseconds that a scrub waits for readers of a part: others queue behind it
+TRIES, PAUSE = 40, 0.25  # of a scrub, and seconds between them
 SETTINGS: Final = " ".join(
     f"-c {setting}"
     for setting in (
@@ -39,6 +44,20 @@ SETTINGS: Final = " ".join(
 
 TRANSIENT_STATES: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
 OUTAGE_STATES: Final = ("53", "54", "58", "XX", "28", "3D", "25006")  # no room, no disk, no way in, a server that only reads
+
+
+_PARTS_OF: Final = (
+    f"SELECT DISTINCT part FROM generate_series(0, {PARTS - 1}) AS part CROSS JOIN unnest(%s::bigint[]) AS value "
+    f"WHERE satisfies_hash_partition(%s::regclass, {PARTS}, part, value) ORDER BY part"
+)
+_OLDER_READERS: Final = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' "
+    "AND pid <> pg_backend_pid() AND age(backend_xmin) > age(%s::xid8::xid)"
+)
+
+
+def _part(kind: type[Record], part: int) -> str:
+    return f"{kind.table}_{part:02}"
 
 
 @cache
@@ -167,12 +186,56 @@ class Postgres(Database):
             return ErrorKind.TRANSIENT
         return ErrorKind.OUTAGE if state.startswith(OUTAGE_STATES) else ErrorKind.WORK_AT_FAULT
 
-    def scrub(self) -> None:
-        """Rewrites the tables. What was deleted stays in the server's own log until that is recycled."""
+    def after_migration(self, connection: Connection) -> None:
+        """The parts of tables that have some. And the server gathers no statistics of personal values, which would be copies."""
+        for kind in RECORDS:
+            for part in range(PARTS if kind.parts else 0):
+                connection.exec_driver_sql(
+                    f'CREATE TABLE IF NOT EXISTS "{_part(kind, part)}" PARTITION OF "{kind.table}" '
+                    f"FOR VALUES WITH (MODULUS {PARTS}, REMAINDER {part})"
+                )
+            if kind.personal:
+                columns = ", ".join(f'ALTER COLUMN "{name}" SET STATISTICS 0' for name in codec(kind).names)
+                connection.exec_driver_sql(f'ALTER TABLE "{kind.table}" {columns}')
+
+    def scrub(self, numbers: Collection[int]) -> None:
+        """Writes anew what is personal: the parts in which these people were, and small tables whole.
+
+        A part is locked for as long as that takes, some milliseconds. What was deleted stays in the server's own log until that
+        is recycled.
+        """
         with self._beside.connect() as connection:
+            self._wait_for_readers(connection)
             connection.exec_driver_sql(f"SET lock_timeout = {LOCK_TIMEOUT}")
             for kind in RECORDS:
-                connection.exec_driver_sql(f'VACUUM FULL "{kind.table}"')
+                if kind.parts:
+                    by = [number % NUMBERED_PARTS if kind is PersonNumber else number for number in numbers]
+                    rows = rows_of(connection, _PARTS_OF, (by, f'"{kind.table}"'))
+                    tables = [_part(kind, part) for (part,) in rows]
+                else:
+                    tables = [kind.table] if kind.personal else []
+                for table in tables:
+                    self._write_anew(connection, table)
+
+    def _wait_for_readers(self, connection: Connection) -> None:
+        """Whoever began to read before a row was deleted may still see it, so writing its table anew would keep it."""
+        ((now,),) = rows_of(connection, "SELECT pg_current_xact_id()::text", ())
+        for _ in range(TRIES):
+            if not rows_of(connection, _OLDER_READERS, (now,))[0][0]:
+                return
+            time.sleep(PAUSE)
+        raise StoreUnavailable("somebody reads the database for too long")
+
+    def _write_anew(self, connection: Connection, table: str) -> None:
+        for rest in reversed(range(TRIES)):
+            try:
+                connection.exec_driver_sql(f'VACUUM FULL "{table}"')
+            except DBAPIError as error:
+                if not rest or self.kind_of(error) is not ErrorKind.TRANSIENT:
+                    raise
+                time.sleep(PAUSE)
+            else:
+                return
 
     def lock_out_others(self, connection: Connection) -> None:
         rows_of(connection, f"SELECT pg_advisory_xact_lock({WHOLE_STORE})", ())

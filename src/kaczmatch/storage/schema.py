@@ -41,6 +41,8 @@ def _table(metadata: MetaData, kind: type[Record]) -> Table:
     indexes = [Index(f"{kind.table}_{'_'.join(names)}", *names) for names in kind.indexes if names != ("number",)]
     # A number is never given twice. Small rows lie in the order of their keys, so that finding one finds it whole.
     options: dict[str, Any] = {"sqlite_autoincrement": True} if numbered else {"sqlite_with_rowid": kind.bulky}
+    if kind.parts:
+        options["postgresql_partition_by"] = f'HASH ("{kind.parts}")'
     items: list[SchemaItem] = [*columns, *constraints, *indexes]
     return Table(kind.table, metadata, *items, **options)
 

@@ -121,10 +121,10 @@ class SqlStore:
         """Call something after every commit with the number of its works."""
         self._group.observe_commit = observe
 
-    def scrub(self) -> None:
-        """Overwrite what deleted rows have left in the files of the database."""
+    def scrub(self, numbers: Collection[int] = ()) -> None:
+        """Overwrite what people who had these numbers have left in the files of the database."""
         with self._outages():
-            self.database.scrub()
+            self.database.scrub(numbers)
 
     def close(self) -> None:
         self._group.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -219,8 +219,12 @@ class Sqlite(Database):
             return ErrorKind.TRANSIENT
         return ErrorKind.OUTAGE if code & 0xFF in OUTAGE_CODES else ErrorKind.WORK_AT_FAULT
 
-    def scrub(self) -> None:
+    def after_migration(self, connection: Connection) -> None:
+        """Nothing."""
+
+    def scrub(self, numbers: Collection[int]) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
+        del numbers  # the log is emptied as a whole
         if not self._shorten(WAIT):
             raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 

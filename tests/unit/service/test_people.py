@@ -195,7 +195,7 @@ def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[R
 def test_a_message_about_somebody_who_was_erased_is_scrubbed_when_it_has_been_kept_long_enough(town: Town) -> None:
     town.couples(1)
     scrubbed: list[bool] = []
-    scrubbing = Scrubbing(town.context, lambda: scrubbed.append(True))
+    scrubbing = Scrubbing(town.context, lambda _: scrubbed.append(True))
     erasure = Erasure(town.context, scrubbing, ErasedTokens(town.context, b"secret"))
     erasure.erase("m0")
     for _ in range(2):  # changes are kept until all processes say that they have read them

@@ -32,11 +32,17 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         server.drop(address)
 
 
+def no_part(name: str | None, kind: str, _: object) -> bool:
+    """PostgreSQL lists the parts of a table as tables."""
+    return kind != "table" or name in METADATA.tables
+
+
 def same_as_the_records(url: str) -> None:
     database = connected(url)
     try:
         with database.readers.connect() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+            options = {"compare_type": True, "compare_server_default": True, "include_name": no_part}
+            context = MigrationContext.configure(connection, opts=options)
             assert compare_metadata(context, METADATA) == []
             for kind in RECORDS:
                 key = inspect(connection).get_pk_constraint(kind.table)["constrained_columns"]

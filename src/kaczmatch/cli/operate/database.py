@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from kaczmatch.app import backups
-from kaczmatch.app.composition import credentials_of, scrubbing_of
+from kaczmatch.app.composition import credentials_of, ledger_of, scrubbing_of
 from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.operations.verification import verify as replayed
@@ -40,8 +40,11 @@ def back_up(config: Path | None, file: Path, *, force: bool) -> None:
 def restore(config: Path | None, file: Path, *, force: bool) -> None:
     with operator_errors(), RowProgress() as progress:
         settings = settings_from(config)
-        made = backups.restore(file, settings.url, progress, force=force)
+        again = backups.LaterErasures(settings)
+        made = backups.restore(file, settings.url, progress, again.apply, force=force)
     say(f"{without_password(settings.url)}: {made.rows:,} rows, {made.people:,} people, {made.events:,} events; verified")
+    if again.people:
+        say(f"{again.people:,} people who were erased after the backup was made have been erased again")
 
 
 def verify(config: Path | None) -> None:
@@ -62,11 +65,12 @@ def erase(config: Path | None, user: str) -> None:
     with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         with Console(stderr=True).status(f"erasing {user}"):
             scrubbing = scrubbing_of(context, store)
-            Erasure(context, scrubbing, credentials_of(settings, context).erased_tokens).erase(user)
+            tokens, ledger = credentials_of(settings, context).erased_tokens, ledger_of(settings)
+            Erasure(context, scrubbing, tokens, ledger.record).erase(user)
             tries = iter(range(_SCRUB_TRIES))
             while not (clean := scrubbing.run(now=True)) and next(tries, None) is not None:
                 time.sleep(1.0)  # a reader holds old pages, or another process is scrubbing
         if clean:
-            say(f"nothing of {user} is left in the database; backups keep it until they are deleted")
+            say(f"nothing of {user} is left in the database; it stays in backups, and restoring one erases it again")
         else:
             say(f"no record of {user} is left; bytes in the files of the database are overwritten when the service next can")

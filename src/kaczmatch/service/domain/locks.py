@@ -11,7 +11,7 @@ MODELS: Final = "~models"  # which model, vocabulary and prior are active
 REFIT: Final = "~refit"  # `LastRefit`: one process fits the prior
 CHANGES: Final = "~changes"  # `LastDroppedChange`, which only rises, and the `ServingProcess` records that hold it back
 FEED: Final = "~feed"  # the numbers of posted messages: they are in the order of their commits
-SCRUB: Final = "~scrub"  # `PendingScrub`: every work that calls `mark_for_scrubbing` names this lock
+SCRUB: Final = "~scrub"  # `PendingScrub`: every work that calls `forget_number` names this lock
 
 
 def lease_lock(name: str) -> str:

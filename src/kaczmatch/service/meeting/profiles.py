@@ -82,7 +82,7 @@ class Profiles:
                 person = replace(person, seen=_day(now))
             _save(transaction, self.context, person)
             if changed:
-                transaction.put(FeatureSnapshot(user=user, version=person.features_version, features=person.features))
+                transaction.put(snapshot_of(person))
             if known is None:
                 transaction.put(PersonCounters(user=user))
             return person
@@ -142,6 +142,11 @@ def charge_reading(context: Context, user: str, what: str, limit: QuotaLimit) ->
 def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
     """Who was erased, and of whom there are still traces."""
     return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
+
+
+def snapshot_of(person: Person) -> FeatureSnapshot:
+    """The features of a profile as events name them."""
+    return FeatureSnapshot(user=person.id, version=person.features_version, features=person.features)
 
 
 def _was_seen(transaction: Transaction, person: Person) -> bool:

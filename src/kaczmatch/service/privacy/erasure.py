@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, final
 
@@ -30,14 +32,12 @@ from kaczmatch.service.domain.records import (
     PendingErasure,
     Person,
     PersonCounters,
-    PersonNumber,
     Record,
     StoredDeck,
     StoredState,
-    part_of,
 )
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.domain.scrubbing import Scrubbing, mark_for_scrubbing
+from kaczmatch.service.domain.scrubbing import Scrubbing, forget_number
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
@@ -78,6 +78,10 @@ _LATER = {
 }  # those touch other people, who are taken one at a time
 
 
+def _no_ledger(user: str, at: datetime) -> None:
+    """Memory has no backups."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Erasure:
@@ -90,6 +94,7 @@ class Erasure:
     context: Context
     scrubbing: Scrubbing
     erased_tokens: ErasedTokens
+    record: Callable[[str, datetime], None] = _no_ledger  # outside the store, for when a backup is restored
 
     def erase(self, user: str) -> None:
         """Leave nothing of a person. If it is interrupted, `resume` goes on, and so does asking again."""
@@ -131,6 +136,7 @@ class Erasure:
 
     def _clean(self, user: str) -> None:
         """Everybody who swiped on this person, or on whom they swiped, one at a time."""
+        self.record(user, self.context.clock())  # before it is over: until then nobody can come under this id
         with self.context.store.read() as reader:
             others = {event.user for event in reader.find(Event, candidate=user)}
             others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
@@ -146,8 +152,7 @@ class Erasure:
             transaction.drop(PendingErasure, user)
             for record in found:
                 transaction.drop(type(record), *record.identity())
-            transaction.drop(PersonNumber, part_of(user), user)
-            mark_for_scrubbing(transaction, self.context)
+            forget_number(transaction, self.context, user)
             transaction.append(Change(id=self.context.new_id(), user=user, at=self.context.clock()))
             announce(transaction, self.context, "profile.erased", user, {})
             transaction.put(ErasedId(user=user))
@@ -165,8 +170,7 @@ class Erasure:
             return
         transaction.drop(ErasedId, user)
         if not named:
-            transaction.drop(PersonNumber, part_of(user), user)
-            mark_for_scrubbing(transaction, self.context)
+            forget_number(transaction, self.context, user)
 
     def _forget(self, transaction: Transaction, user: str, other: str) -> None:
         """One person's log and state without the other, and their appeal without what the other thought."""

@@ -28,6 +28,8 @@ class Record:
     order: ClassVar[tuple[str, ...]] = ()  # the key where it is empty
     indexes: ClassVar[tuple[tuple[str, ...], ...]] = ()
     bulky: ClassVar[bool] = False  # a thousand bytes or more
+    personal: ClassVar[bool] = False  # says something about somebody even without their number: scrubbed after erasures
+    parts: ClassVar[str] = ""  # the field by which PostgreSQL divides the table, so that a part of it is scrubbed in a moment
 
     @classmethod
     @final

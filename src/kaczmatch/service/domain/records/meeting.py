@@ -101,7 +101,7 @@ class MatchSide(Record):
     table = "matches"
     key = ("user", "other")
     order = ("at", "id", "user")
-    indexes = (("user", "at"), ("id",))
+    indexes = (("user", "at"), ("other",), ("id",))
 
     user: PersonId
     other: PersonId
@@ -133,6 +133,7 @@ class AbuseReport(Record):
     """A complaint, for an operator to look at."""
 
     table = "abuse_reports"
+    personal = True
     key = ("id",)
     order = ("at", "id")
     indexes = (("user",), ("other",), ("closed", "at", "id"))

@@ -10,11 +10,11 @@ from zlib import crc32
 from kaczmatch.service.domain.records.base import PersonId, Record, SingletonRecord
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-PARTS: Final = 64  # of tables with what is personal, so that one part can be written anew in a moment (PostgreSQL)
+PARTS: Final = 4_096
 
 
 def part_of(person: str) -> int:
-    """In which part of its table the number of a person is."""
+    """What is left of somebody's number divided by `PARTS`. So both id and number say where the table of both has them."""
     return crc32(person.encode()) % PARTS
 
 
@@ -30,8 +30,10 @@ class PersonNumber(Record):
     key = ("part", "id")
     order = ("number",)
     indexes = (("part", "number"),)
+    personal = True
+    parts = "part"
 
-    part: int  # of the table: `part_of` the id, and what is left of the number divided by `PARTS`
+    part: int  # see `part_of`
     id: str
     number: int
 
@@ -54,6 +56,8 @@ class Person(Record):
     table = "people"
     key = ("id",)
     indexes = (("paused", "id"), ("seen", "id"))
+    personal = True
+    parts = "id"
 
     id: PersonId
     version: int  # rises with every change: the ETag
@@ -87,6 +91,8 @@ class FeatureSnapshot(Record):
 
     table = "feature_snapshots"
     key = ("user", "version")
+    personal = True
+    parts = "user"
 
     user: PersonId
     version: int

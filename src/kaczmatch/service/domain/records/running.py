@@ -69,6 +69,7 @@ class PendingScrub(SingletonRecord):
 
     since: datetime  # the first deletion that was not scrubbed
     last_deletion: str  # a random id: it changes with every deletion
+    numbers: tuple[int, ...] = ()  # that people had of whom something was deleted
 
 
 @final

@@ -185,6 +185,7 @@ def upgrade() -> None:
         sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("features", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user", "version"),
+        postgresql_partition_by='HASH ("user")',
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -309,6 +310,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("matches", schema=None) as batch_op:
         batch_op.create_index("matches_id", ["id"], unique=False)
+        batch_op.create_index("matches_other", ["other"], unique=False)
         batch_op.create_index("matches_user_at", ["user", "at"], unique=False)
 
     op.create_table(
@@ -354,6 +356,7 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("since", sa.BigInteger(), nullable=False),
         sa.Column("last_deletion", TEXT, nullable=False),
+        sa.Column("numbers", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -379,6 +382,7 @@ def upgrade() -> None:
         sa.Column("capacity", sa.BigInteger(), nullable=True),
         sa.Column("data", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("id"),
+        postgresql_partition_by='HASH ("id")',
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("people", schema=None) as batch_op:
@@ -414,6 +418,7 @@ def upgrade() -> None:
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("part", "id"),
+        postgresql_partition_by='HASH ("part")',
         sqlite_with_rowid=False,
     )
     with op.batch_alter_table("person_numbers", schema=None) as batch_op:
