@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
