@@ -31,7 +31,8 @@ from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
-from kaczmatch.service.transfer.file_import import MOST_PROBLEMS, FileImport, ImportRequest
+from kaczmatch.service.transfer.file_import import MOST_PROBLEMS, FileImport
+from kaczmatch.service.transfer.import_request import ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
 from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.storage import MemoryStore, SqlStore

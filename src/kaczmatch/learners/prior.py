@@ -223,7 +223,8 @@ class Prior:
 @lru_cache(64)  # a whole population grows from the same few
 def _grown(prior: Prior, dimensions: int) -> Prior:
     new = dimensions - prior.dimensions
-    weights = np.concatenate([prior.weights, np.full(new, prior.weights.mean())])
+    first = prior.original_tags  # of these the average is taken, so that it does not matter in how many steps a prior has grown
+    weights = np.concatenate([prior.weights, np.full(new, prior.weights[:first].mean())])
     covariance = None
     if prior.covariance is not None:
         side = len(prior.covariance) + new
@@ -231,9 +232,10 @@ def _grown(prior: Prior, dimensions: int) -> Prior:
         covariance = np.zeros((side, side))
         covariance[np.ix_(old, old)] = prior.covariance
         added = np.arange(prior.dimensions, dimensions)
-        covariance[added, added] = np.diag(prior.covariance)[: prior.dimensions].mean()
+        covariance[added, added] = np.diag(prior.covariance)[:first].mean()
     # The threshold belongs to the users, not to the vocabulary: new tags do not move it.
-    version, later = f"{prior.version}+{new}", prior.added_tags + new
+    later = prior.added_tags + new
+    version = f"{prior.version.removesuffix(f'+{prior.added_tags}') if prior.added_tags else prior.version}+{later}"
     mapped = None if prior.trait_map is None else np.insert(prior.trait_map, [prior.dimensions] * new, 0.0, axis=0)
     threshold = prior.effective_threshold
     return Prior(weights, version, threshold, prior.appeal, covariance, prior.label_noise, later, prior.traits, mapped)

@@ -56,3 +56,13 @@ def test_what_is_wrong_is_said_in_one_line(
         check(None)
     assert stopped.value.code == 2
     assert words in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_learner_that_the_service_cannot_feed_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(f"{PREFIX}LEARNER", "probit-traits")
+    monkeypatch.setenv(f"{PREFIX}LEARNER_SETTINGS", "{}")
+    with pytest.raises(SystemExit):
+        check(None)
+    assert "does not keep what others said of a candidate's traits" in capsys.readouterr().err.replace("\n", " ")

@@ -91,3 +91,14 @@ def test_a_prior_of_another_format_is_refused() -> None:
     data[2] = 2
     with pytest.raises(InvalidInput, match="stored in format 2, this release reads format 3"):
         Prior.from_bytes(bytes(data))
+
+
+def test_it_does_not_matter_in_how_many_steps_a_prior_grows() -> None:
+    """A vocabulary may get a tag per day for years."""
+    rng = np.random.default_rng(0)
+    first = Prior(rng.normal(size=6), "fitted", threshold=-0.5, covariance=np.diag(rng.random(8)))
+    grown = first
+    for dimensions in range(7, 307):
+        grown = grown.grown(dimensions)
+    assert grown.to_bytes() == first.grown(306).to_bytes()
+    assert grown.version == "fitted+300"

@@ -26,7 +26,8 @@ from kaczmatch.service.access.credentials import DATA, Caller
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.transfer.cell_rules import map_texts, value_maps
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
-from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.file_import import FileImport
+from kaczmatch.service.transfer.import_request import ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
 from kaczmatch.service.transfer.swipe_import import SwipeImport
 from kaczmatch.service.use_cases import UseCases

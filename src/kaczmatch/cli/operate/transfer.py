@@ -19,7 +19,8 @@ from kaczmatch.schemas.transfer import ImportResult, SuggestedOptions
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.transfer.cell_rules import map_texts, value_maps
 from kaczmatch.service.transfer.file_export import COLUMNS, Batch, export_batches
-from kaczmatch.service.transfer.file_import import FileImport, ImportRequest
+from kaczmatch.service.transfer.file_import import FileImport
+from kaczmatch.service.transfer.import_request import ImportRequest
 from kaczmatch.service.transfer.profile_import import ProfileImport
 from kaczmatch.service.transfer.swipe_import import SwipeImport
 

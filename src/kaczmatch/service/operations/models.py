@@ -8,8 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
@@ -44,6 +46,9 @@ _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
 
 def check_learner(rule: Learner, config: ServiceConfig) -> None:
     """Whether decks can be dealt by this learner under the policies in force."""
+    if isinstance(rule, ProbitTraits):
+        problem = "the service does not keep what others said of a candidate's traits; use probit-diag or probit"
+        raise InvalidInput("learner", problem)
     arms = () if config.experiment is None else config.experiment.arms
     for policy in (config.policy, *(arm.policy for arm in arms)):
         sampler = policy.plan(Experience()).sampler
