@@ -112,7 +112,7 @@ def test_both_sides_of_a_match_are_missed(town: Town) -> None:
 
 def test_the_id_of_an_erased_swipe_can_be_used_again(town: Town) -> None:
     """Neither the end of its session nor its undoing is taken for one of the new swipe."""
-    town.couples(4)
+    town.couples(5)
     town.swipe("w0", "m0", id="first")
     town.swipe("w0", "m1", "pass", id="second")
     town.swiping.end_session("w0").result()
@@ -124,8 +124,8 @@ def test_the_id_of_an_erased_swipe_can_be_used_again(town: Town) -> None:
     town.swipe("w0", "m3", id="first")
     town.swiping.end_session("w0").result()
     assert verify(town.context).problems == ()
-    town.wait(days=30)
-    town.swipe("w0", "m1", id="undone")
+    town.wait(days=20)
+    town.swipe("w0", "m4", id="undone")
     assert verify(town.context).problems == ()
     assert town.undoing.undo("w0", "undone").result().at == town.now
     assert verify(town.context).problems == ()

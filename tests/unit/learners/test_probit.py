@@ -8,8 +8,9 @@ from scipy.special import ndtr
 
 import kaczmatch
 from kaczmatch import BeliefLearner, InvalidInput, Prior, ShownCandidate
+from kaczmatch.learners.belief.gaussian import GaussianLearner
 
-BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, BeliefLearner)]
+BELIEFS = [slug for slug, rule in kaczmatch.LEARNERS.items() if issubclass(rule, GaussianLearner)]
 
 
 def belief(slug: str, **settings: float) -> BeliefLearner:
