@@ -101,7 +101,7 @@ FAULTS = (
     Fault(
         "that nobody has more open matches than they take",
         "service/meeting/swipes.py",
-        "            self._check_not_full(transaction, me, them)\n",
+        "            check_not_full(transaction, me, them, self.context.config.schema)\n",
         "            pass\n",
         "tests/contract/test_races.py -k capacity",
     ),

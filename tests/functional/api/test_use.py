@@ -40,7 +40,7 @@ def test_a_change_is_made_to_the_version_that_was_seen_only(service: Service) ->
 def test_a_card_says_why_and_gives_no_score_away(service: Service) -> None:
     one, two = service.couple()
     (card,) = service.deck(one)["cards"]
-    assert set(card) == {"id", "name", "age", "tags", "reason", "why", "fits", "data"}
+    assert set(card) == {"id", "name", "age", "tags", "reason", "why", "why_code", "fits", "data"}
     assert (card["id"], card["fits"]) == (two, [])
 
 

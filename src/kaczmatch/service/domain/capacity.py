@@ -8,6 +8,7 @@ from dataclasses import replace
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Change, Person, PersonCounters
+from kaczmatch.service.domain.refusals import Full
 from kaczmatch.service.domain.store import Reader, Transaction
 
 
@@ -22,6 +23,14 @@ def is_full(reader: Reader, person: Person, schema: Schema) -> bool:
         return False
     counters = reader.get(PersonCounters, person.id)
     return counters is not None and counters.open_matches >= most
+
+
+def check_not_full(reader: Reader, me: Person, them: Person, schema: Schema) -> None:
+    """Who can take no match can neither like nor be liked, whether or not the other side likes them already."""
+    if is_full(reader, me, schema):
+        raise Full(f"{me.id!r} has as many open matches as they take; end one first")
+    if is_full(reader, them, schema):
+        raise Full(f"{them.id!r} has as many open matches as they take, and returns to decks when one ends")
 
 
 def without_full(reader: Reader, people: Collection[Person], schema: Schema) -> list[Person]:

@@ -11,7 +11,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
-from kaczmatch.service.domain.capacity import count_match, is_full
+from kaczmatch.service.domain.capacity import check_not_full, count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.outbox import announce
@@ -31,7 +31,7 @@ from kaczmatch.service.domain.records import (
     PersonCounters,
     StoredState,
 )
-from kaczmatch.service.domain.refusals import Conflict, Full, NotFound, Reused
+from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
 from kaczmatch.service.meeting.presence import note_presence
 from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
@@ -135,7 +135,7 @@ class Swipes:
         if card is not None and card.swipe is not None:
             raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
         if swipe.decision == Decision.LIKE:
-            self._check_not_full(transaction, me, them)
+            check_not_full(transaction, me, them, self.context.config.schema)
         spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
         note_presence(transaction, self.context, me)
         if card is not None:
@@ -202,13 +202,6 @@ class Swipes:
         if event.match is not None:
             self._match(transaction, event, event.match, now)
         return RecordedSwipe(event, repeated=False)
-
-    def _check_not_full(self, transaction: Transaction, me: Person, them: Person) -> None:
-        """Who can take no match can neither like nor be liked, whether or not the other side likes them already."""
-        if is_full(transaction, me, self.context.config.schema):
-            raise Full(f"{me.id!r} has as many open matches as they take; end one first")
-        if is_full(transaction, them, self.context.config.schema):
-            raise Full(f"{them.id!r} has as many open matches as they take, and returns to decks when one ends")
 
     def _match(self, transaction: Transaction, event: Event, match: str, now: datetime) -> None:
         for user, other in ((event.user, event.candidate or ""), (event.candidate or "", event.user)):
