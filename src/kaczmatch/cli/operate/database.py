@@ -44,7 +44,7 @@ def restore(config: Path | None, file: Path, *, force: bool) -> None:
         made = backups.restore(file, settings.url, progress, again.apply, force=force)
     say(f"{without_password(settings.url)}: {made.rows:,} rows, {made.people:,} people, {made.events:,} events; verified")
     if again.people:
-        say(f"{again.people:,} people who were erased after the backup was made have been erased again")
+        say(f"erased again, since they were erased after the backup was made: {again.people:,}")
 
 
 def verify(config: Path | None) -> None:
