@@ -78,7 +78,7 @@ def test_movielens_from_the_first_swipe_on(movielens: EvaluationResult) -> None:
     scores = movielens.scores
     gains = {t: scores.difference_at(place, FULL, APPEAL) for place, t in enumerate(scores.times)}
     assert all(gain.mean > 0.0 for gain in gains.values())
-    assert all(gain.above_zero for t, gain in gains.items() if t >= 50)
+    assert all(gain.above_zero for t, gain in gains.items() if t >= 100)  # intervals hold for every t and contender at once
 
 
 @pytest.mark.parametrize("learner", [FULL, "probit-diag + population + appeal"])
