@@ -154,10 +154,10 @@ def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, bac
         return
     if viewer.appeal == np.float32(0.0):
         for i in range(used):
-            backward[i] = _probability(backward[i] * unit[i] + offset[i], random_share[i])
+            backward[i] = approximate_probability(backward[i] * unit[i] + offset[i], random_share[i])
     else:
         for i in range(used):
-            backward[i] = _probability(backward[i] * unit[i] + offset[i] + pull[i] * viewer.appeal, random_share[i])
+            backward[i] = approximate_probability(backward[i] * unit[i] + offset[i] + pull[i] * viewer.appeal, random_share[i])
 
 
 @compiled
@@ -177,10 +177,10 @@ def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forw
             forward[i] = max(forward[i] * norm[i], np.float32(0.0))
     elif viewer.appeal_weight == np.float32(0.0):
         for i in range(used):
-            forward[i] = _probability(forward[i] * norm[i] + viewer.offset, viewer.random_share)
+            forward[i] = approximate_probability(forward[i] * norm[i] + viewer.offset, viewer.random_share)
     else:
         for i in range(used):
-            forward[i] = _probability(
+            forward[i] = approximate_probability(
                 forward[i] * norm[i] + viewer.offset + viewer.appeal_weight * appeal[i], viewer.random_share
             )
 
@@ -241,7 +241,7 @@ def _add_backward(mean: NDArray[np.int8], viewer: ViewerWeights, used: int, back
 
 
 @compiled
-def _probability(z: np.float32, random_share: np.float32) -> np.float32:
+def approximate_probability(z: np.float32, random_share: np.float32) -> np.float32:
     """c/2 + (1 − c)Φ(z) to 3e-4: Abramowitz and Stegun 7.1.27, which needs no exponential and is monotone."""
     x = abs(z) * np.float32(0.70710678)
     t = np.float32(1.0) + x * (

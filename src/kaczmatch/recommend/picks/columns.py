@@ -22,12 +22,11 @@ from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form
+from kaczmatch.recommend.index.search_kernel import Float32s
 from kaczmatch.recommend.people.filters import FilterColumns, date_number
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 _STATES_AT_ONCE = 10_000
-
-Float32s = NDArray[np.float32]
 
 
 @final

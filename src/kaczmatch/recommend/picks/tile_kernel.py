@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.intrinsics import fetch_and_increment
 from kaczmatch.core.vectors import Integers
-from kaczmatch.recommend.picks.columns import Float32s
+from kaczmatch.recommend.index.search_kernel import Float32s, approximate_probability
 
 TILE = 128
-_APPROXIMATION = 2.6e-4  # of Φ: Abramowitz and Stegun 7.1.27 is within 2.5e-4
+_APPROXIMATION = 2.6e-4  # of Φ by `approximate_probability`: Abramowitz and Stegun 7.1.27 is within 2.5e-4
 _ROOT_HALF = math.sqrt(0.5)
 
 UNIT = 2.0**-30  # scores are compared in whole numbers of this, so that ties are ties on every machine
@@ -85,7 +85,7 @@ def meet_tiles(
             limit, share = floor[row] - c.slack[row] - c.tile_slack[other], c.random_share[row]
             ahead, back = forward[i], backward[i]
             for j in range(TILE):
-                mutual[j] = _probability(ahead[j], share) * _probability(back[j], shares[j]) - penalty[j]
+                mutual[j] = approximate_probability(ahead[j], share) * approximate_probability(back[j], shares[j]) - penalty[j]
             for j in range(TILE):
                 flags[j] = mutual[j] >= min(limit, limit_j[j])
             for eight in range(TILE // 8):
@@ -120,18 +120,6 @@ def _product(rows: Float32s, columns: Float32s, out: Float32s) -> None:  # pragm
                 b[j] += b0 * q0 + b1 * q1 + b2 * q2 + b3 * q3
                 c[j] += c0 * q0 + c1 * q1 + c2 * q2 + c3 * q3
                 d[j] += d0 * q0 + d1 * q1 + d2 * q2 + d3 * q3
-
-
-@compiled
-def _probability(z: np.float32, random_share: np.float32) -> np.float32:
-    """c/2 + (1 − c)Φ(z) to 2.5e-4 (Abramowitz and Stegun 7.1.27), without an exponential."""
-    x = abs(z) * np.float32(_ROOT_HALF)
-    t = np.float32(1.0) + x * (
-        np.float32(0.278393) + x * (np.float32(0.230389) + x * (np.float32(0.000972) + x * np.float32(0.078108)))
-    )
-    t = t * t
-    half = np.float32(0.5) - np.float32(0.5) / (t * t)
-    return np.float32(0.5) + (np.float32(1.0) - random_share) * (half if z > np.float32(0.0) else -half)
 
 
 @compiled

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.recommend.picks.columns import Float32s, PickColumns
+from kaczmatch.recommend.index.search_kernel import Float32s
+from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.recommend.picks.tile_kernel import TILE, TileColumns, slack_of
 
 _PAIRS_PER_PART = 250_000  # of tiles: seconds of work, after which progress is told and a checkpoint can be written
