@@ -453,6 +453,13 @@ FAULTS = (
         "tests/contract/test_beside.py -k 'swipe and memory'",
     ),
     Fault(
+        "that no swipe is under way when a new model begins to learn",
+        "service/operations/relearning.py",
+        "locks=[MODELS, EVERYTHING]",
+        "locks=[MODELS]",
+        "tests/contract/test_races.py -k 'under_way and postgres'",
+    ),
+    Fault(
         "one process at a time for work that grows",
         "service/domain/leases.py",
         "        return now < lease.until <= now + 2 * self.life",

@@ -16,10 +16,13 @@ import pytest
 
 from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.service.access.erased_tokens import ErasedTokens
+from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.folding import models_that_learn
 from kaczmatch.service.domain.records import (
     RECORDS,
+    ActiveVersions,
     Change,
     ErasedId,
     Event,
@@ -31,7 +34,8 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
 )
 from kaczmatch.service.domain.refusals import Full, TooMany
-from kaczmatch.service.domain.store import Store, Transaction
+from kaczmatch.service.domain.store import Reader, Store, Transaction
+from kaczmatch.service.meeting import swipes
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
 from kaczmatch.service.meeting.profiles import new_person, snapshot_of
@@ -40,7 +44,7 @@ from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from worlds.clock import NOON
-from worlds.town import Town, about
+from worlds.town import TAGS, Town, about
 
 PAIRS = 500
 
@@ -282,3 +286,31 @@ def test_what_is_said_about_somebody_who_is_erased_meanwhile_brings_nothing_back
     saying.join()
     known = {OutboxMessage, Change, ErasedId, PersonNumber}  # that somebody was erased
     assert not [one for kind in RECORDS if kind not in known for one in town.find(kind) if "'m0'" in repr(one)]
+
+
+def test_a_swipe_under_way_when_a_new_model_begins_is_learned_by_it_too(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    town = Town(stores[0])
+    settle(town, 1)
+    swiping, go_on = Signal(), Signal()
+
+    def slow(reader: Reader, current: ActiveVersions, user: str) -> list[int]:
+        """It has read which models learn, and somebody else is faster."""
+        swiping.set()
+        go_on.wait(10)
+        return models_that_learn(reader, current, user)
+
+    monkeypatch.setattr(swipes, "models_that_learn", slow)
+    swipe = Swipe(user="w0", id="first", candidate="m0", decision="like", deck="d")
+    first = Swipes(other_process(town, stores[1])).swipe(swipe)
+    swiping.wait(10)
+    relearning = Thread(
+        target=town.relearning.relearn, args=("probit", {}, neutral_prior(model_learner("probit", {}), len(TAGS)))
+    )
+    relearning.start()
+    relearning.join(1.0)  # it could be through by now, if it did not wait
+    go_on.set()
+    first.result()
+    relearning.join()
+    assert verify(town.context).problems == ()

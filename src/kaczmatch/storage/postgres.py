@@ -17,6 +17,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
+from kaczmatch.service.domain.locks import EVERYTHING
 from kaczmatch.service.domain.records import PARTS as NUMBERED_PARTS
 from kaczmatch.service.domain.records import RECORDS, PersonNumber, Record
 from kaczmatch.service.domain.store import StoreUnavailable
@@ -24,7 +25,7 @@ from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
 
-WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for one that would need too many
+WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for `EVERYTHING` and where too many would be needed
 MOST_LOCKS: Final = 2_048
 RESERVED: Final = 512  # numbers for new people that a process takes at a time
 PARTS: Final = 32  # of a table of what is personal
@@ -161,7 +162,7 @@ class Postgres(Database):
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
         """Locks are taken in the order of their numbers, so two commits never wait for each other."""
         numbers = sorted({lock_number(lock) for lock in locks} - {WHOLE_STORE})
-        how = "" if len(numbers) > MOST_LOCKS else "_shared"
+        how = "" if len(numbers) > MOST_LOCKS or EVERYTHING in locks else "_shared"
         statement = f"SELECT pg_current_xact_id()::text, pg_advisory_xact_lock{how}({WHOLE_STORE})"
         self._transaction = rows_of(connection, statement, ())[0][0]
         if 0 < len(numbers) <= MOST_LOCKS:

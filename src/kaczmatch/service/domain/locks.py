@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+EVERYTHING: Final = "~everything"  # a work that names this lock overlaps with no other, whatever that names
 MODELS: Final = "~models"  # which model, vocabulary and prior are active
 REFIT: Final = "~refit"  # `LastRefit`: one process fits the prior
 CHANGES: Final = "~changes"  # `LastDroppedChange`, which only rises, and the `ServingProcess` records that hold it back

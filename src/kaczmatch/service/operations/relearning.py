@@ -18,7 +18,7 @@ from kaczmatch.service.domain.changes import live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.leases import Lease
-from kaczmatch.service.domain.locks import CHANGES, MODELS
+from kaczmatch.service.domain.locks import CHANGES, EVERYTHING, MODELS
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Event, GrownStates, Model, StoredPrior, StoredState
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
@@ -71,7 +71,8 @@ class Relearning:
         if not self._lease.take():
             raise Conflict("another process is at work on the models; try again in a minute")
         try:
-            number = self.context.store.write(begin, locks=[MODELS]).result()
+            # A swipe that read before this which models learn would be known to the old one alone, so none may be under way.
+            number = self.context.store.write(begin, locks=[MODELS, EVERYTHING]).result()
             self._build(number, on_progress)
             self._drop_unused_states()
             return number
@@ -95,15 +96,15 @@ class Relearning:
         return current.building
 
     def _build(self, number: int, on_progress: Progress | None) -> None:
-        while self._fold_everybody(number, on_progress):
+        while found := self._fold_everybody(number, on_progress):
             pass  # who has swiped meanwhile
-        if self._lease.take():
+        if found is not None:
             self.context.store.write(partial(self._switch, number), locks=[MODELS, CHANGES]).result()
 
-    def _fold_everybody(self, number: int, on_progress: Progress | None) -> int:
+    def _fold_everybody(self, number: int, on_progress: Progress | None) -> int | None:
         """Fold the events of everybody who has swiped and has no state under a model yet. Returns how many there were.
 
-        Who has not swiped has no state under any model: they are at the start.
+        None: another process goes on with it. Who has not swiped has no state under any model: they are at the start.
         """
         last, done, found = "", 0, 0
         with self.context.store.read() as reader:
@@ -127,10 +128,10 @@ class Relearning:
             if on_progress is not None:
                 on_progress(done, max(done, total))
             if len(page) < _PEOPLE:
-                break
+                return found
             last = page[-1].user
             self.context.rest()
-        return found
+        return None
 
     def _replace(self, read: Sequence[StoredState], made: Sequence[StoredState]) -> None:
         """Keep the states that were made of what was read, but of nobody whose state has changed since."""
