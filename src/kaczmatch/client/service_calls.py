@@ -94,14 +94,13 @@ def import_swipes(
     columns: Mapping[str, str] | None = None,
     maps: Mapping[str, Mapping[str, str]] | None = None,
     date_format: str | None = None,
-    new_tags: NewTags = "refuse",
     delimiter: str | None = None,
     encoding: str | None = None,
     dry_run: bool = False,
     skip_bad: bool = False,
 ) -> Call[ImportResult]:
     """Import a swipe table. `columns` says what fields are called, `maps` what words mean. Sent again, it continues."""
-    how = given(date_format=date_format, new_tags=new_tags, delimiter=delimiter, encoding=encoding)
+    how = given(date_format=date_format, delimiter=delimiter, encoding=encoding)
     return _import("swipes", data, format, columns, maps, {**how, "dry_run": dry_run, "skip_bad": skip_bad})
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeVar, cast, final
 
@@ -66,7 +67,11 @@ class MemoryReader:
         def place(record: Record) -> tuple[Any, ...]:
             return tuple(self._number(getattr(record, name)) if person else getattr(record, name) for name, person in order)
 
-        found = [r for r in self._tables[kind].values() if all(getattr(r, name) == value for name, value in equal.items())]
+        records: Iterable[Record] = self._tables[kind].values()
+        for name, value in equal.items():
+            field = attrgetter(name)
+            records = [record for record in records if field(record) == value]
+        found = list(records)
         found.sort(key=place, reverse=newest)
         start: list[Any] = []
         for value, (_, person) in zip(after, order, strict=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -117,6 +119,18 @@ def test_decks_for_many_each_with_a_deck_or_a_problem(service: Service) -> None:
     assert items[0]["deck"]["cards"][0]["id"] == two
     assert items[0]["deck"]["id"] == service.deck(one)["id"]
     assert service.call("POST", "/decks", json={"users": [one] * 51}).status_code == 422
+
+
+def test_a_back_end_that_asks_for_many_is_no_sign_of_the_people(service: Service) -> None:
+    one, two = service.couple()
+    store, long_ago = service.system.context.store, date(2020, 1, 1)
+    for user in (one, two):
+        store.write(lambda tx, user=user: tx.put(replace(tx.get(Person, user), seen=long_ago))).result()  # type: ignore[misc]
+    service.ok("POST", "/decks", json={"users": [one, two]})
+    seen = service.system.use_cases.profiles.get
+    assert {seen(one).seen, seen(two).seen} == {long_ago}
+    service.deck(one)
+    assert seen(one).seen > long_ago == seen(two).seen
 
 
 def test_a_deck_of_another_size_says_so(service: Service) -> None:

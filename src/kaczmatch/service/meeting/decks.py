@@ -86,15 +86,19 @@ class Decks:
     serving_index: ServingIndex
     fresh_rng: Callable[[], np.random.Generator]
 
-    def deck(self, user: str, size: int | None = None) -> OpenDeck:
-        """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
+    def deck(self, user: str, size: int | None = None, *, present: bool = True) -> OpenDeck:
+        """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one.
+
+        `present`: the person asks for it, so they are there. Somebody else may prepare it for them.
+        """
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         caught_up = False
         for _ in range(_TRIES):
             person, deck = self._open_or_new(user, wanted)
             if deck is None:
                 continue
-            self._note_presence(person)
+            if present:
+                self._note_presence(person)
             if deck.cards or caught_up:
                 return deck
             with self.context.store.read() as reader:
