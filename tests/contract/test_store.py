@@ -14,6 +14,7 @@ import pytest
 from kaczmatch.service.domain.records import (
     RECORDS,
     AbuseReport,
+    AuditEntry,
     Block,
     Decision,
     Event,
@@ -265,6 +266,27 @@ def test_records_are_passed_over_without_being_loaded(store: Store) -> None:
         assert [one.id for one in reader.find(Event, skip=3)] == found[3:]
         assert [one.id for one in reader.find(Event, newest=True, skip=1, limit=1)] == found[3:4]
         assert reader.find(Event, skip=5, limit=1) == []
+
+
+def test_some_fields_of_records_are_what_whole_records_have(store: Store) -> None:
+    first = [
+        LatestDecision(user="ann", candidate=f"c{one % 300}", decision="like" if one % 2 else "pass", at=at, swipe=f"s{one}")
+        for one, at in enumerate(NOW + timedelta(minutes=place * 7 % 301) for place in range(300))
+    ]
+    put(store, *first, LatestDecision(user="bob", candidate="c1", decision="like", at=NOW, swipe="s"))
+    put(store, AuditEntry(id="a", at=NOW, actor="k", action="looked"))
+    names = ("candidate", "at", "appeal_as_of", "decision", "user")
+    with store.read() as reader:
+        for more in ({"user": "ann"}, {"decision": "like", "user": "ann"}, {"candidate": "c1"}, {"user": "nobody"}):
+            for how in ({}, {"newest": True, "limit": 7}):
+                whole = [tuple(getattr(one, name) for name in names) for one in reader.find(LatestDecision, **how, **more)]
+                assert reader.values(LatestDecision, names, **how, **more) == whole
+        assert reader.values(AuditEntry, ("user", "id")) == [("", "a")]
+    store.write(lambda tx: tx.drop(PersonNumber, part_of("c1"), "c1")).result()
+    with store.read() as reader:
+        assert reader.values(LatestDecision, ("candidate",), user="bob") == [
+            (one.candidate,) for one in reader.find(LatestDecision, user="bob")
+        ]
 
 
 def test_everything_up_to_a_place_is_dropped_at_once(store: Store) -> None:

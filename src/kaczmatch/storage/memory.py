@@ -80,6 +80,12 @@ class MemoryReader:
                 return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][skip:][:limit])
         return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start), newest, not start)][skip:][:limit])
 
+    def values(
+        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[tuple[Any, ...]]:
+        found = self.find(kind, newest=newest, limit=limit, **equal)
+        return [tuple(getattr(record, name) for name in names) for record in found]
+
     def _number(self, person: str) -> int | None:
         known = self._tables[PersonNumber].get((part_of(person), person))
         if known is None:

@@ -21,7 +21,7 @@ from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import is_up_to_date, prepare
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search
+from kaczmatch.storage.searching import count, search, values
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -62,6 +62,11 @@ class SqlReader:
     ) -> list[R]:
         self._people.next_question()
         return search(self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
+
+    def values(
+        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[tuple[Any, ...]]:
+        return values(self._people, kind, names, newest=newest, limit=limit, equal=equal)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)

@@ -21,7 +21,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store import Snapshot, Transaction
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person, tags_of
@@ -180,7 +180,7 @@ class Decks:
         opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
-    def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
+    def _still_open(self, reader: Snapshot, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
         elsewhere meanwhile."""
         user = known.person.id
@@ -201,7 +201,7 @@ class Decks:
         return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
 
     def _draw(
-        self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
+        self, reader: Snapshot, recommender: Recommender, known: ViewerState, size: int, now: datetime
     ) -> tuple[Deck, dict[str, Person]]:
         """A deck from memory. If the store says that somebody in it is gone, it is drawn again without them."""
         around: ViewerContext = load_viewer_context(reader, self.context, known, now)

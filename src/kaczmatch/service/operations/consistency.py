@@ -23,7 +23,7 @@ from kaczmatch.service.domain.records import (
     PersonCounters,
     Record,
 )
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
 _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
@@ -38,7 +38,7 @@ class ConsistencyCheck:
     """
 
     context: Context
-    reader: Reader
+    reader: Snapshot
     user: str
     log: Sequence[Event]
     seen: Counter[type[Record]]
