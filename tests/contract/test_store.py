@@ -17,6 +17,7 @@ from kaczmatch.service.domain.records import (
     AuditEntry,
     Block,
     Decision,
+    ErasedId,
     Event,
     EventKind,
     HeldPerson,
@@ -389,6 +390,27 @@ def test_a_page_that_ended_with_somebody_who_was_erased_is_gone_on_from(store: S
     forget(store, "e", "b")
     with store.read() as reader:
         assert [held.user for held in reader.find(HeldPerson, after=("b",), limit=2)] == ["d", "a"]
+
+
+@pytest.mark.parametrize("same_process", [True, False])
+def test_nobody_is_left_out_after_somebody_who_was_erased_and_whose_erasure_is_told(store: Store, same_process: bool) -> None:
+    """What tells of it names the id by a new number, which comes after everybody's."""
+    put(store, *(HeldPerson(user=f"p{one}", actor="k") for one in range(6)))
+    with store.read() as reader:
+        page = reader.find(HeldPerson, limit=3)
+    store.write(lambda tx: (tx.drop(HeldPerson, "p2"), tx.drop(PersonNumber, part_of("p2"), "p2"))).result()
+    put(store, ErasedId(user="p2"))
+    other = (
+        SqlStore(str(store.database.writer.url.render_as_string(hide_password=False)))
+        if isinstance(store, SqlStore) and not same_process
+        else None
+    )
+    with (other or store).read() as reader:
+        rest = [one.user for one in reader.find(HeldPerson, after=(page[-1].user,), limit=10)]
+    assert rest[-3:] == ["p3", "p4", "p5"]
+    assert len(rest) == (3 if other is None else 5)
+    if other is not None:
+        other.close()
 
 
 def test_after_somebody_unknown_some_may_come_again_and_none_is_left_out(store: Store) -> None:

@@ -47,11 +47,9 @@ def change_vocabulary(
     return Call("PATCH", "/vocabulary", model(ProfileVocabulary), json=body, repeatable=False)
 
 
-def list_people(
-    *, begins: str | None = None, name: str | None = None, limit: int | None = None, cursor: str | None = None
-) -> Call[PeoplePage]:
-    """People in the order in which they came: those whose id begins so, and whose name contains `name`."""
-    return Call("GET", "/people", model(PeoplePage), given(begins=begins, name=name, limit=limit, cursor=cursor))
+def list_people(*, name: str | None = None, limit: int | None = None, cursor: str | None = None) -> Call[PeoplePage]:
+    """People in the order in which they came, or those of whose names a word begins with `name`, in alphabetical order."""
+    return Call("GET", "/people", model(PeoplePage), given(name=name, limit=limit, cursor=cursor))
 
 
 def create_decks(users: Iterable[str], *, size: int | None = None) -> Call[DeckResults]:

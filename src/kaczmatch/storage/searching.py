@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
-from kaczmatch.service.domain.records import PARTS, PersonNumber, Record
+from kaczmatch.service.domain.records import PARTS, ErasedId, PersonNumber, Record
 from kaczmatch.storage.codec import LARGEST, Codec, codec
 from kaczmatch.storage.database import quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
@@ -149,19 +149,24 @@ def _compared(people: PeopleByNumber, code: Codec[Any], equal: dict[str, Any]) -
 def _start(people: PeopleByNumber, code: Codec[Any], after: Sequence[Any]) -> tuple[list[Any], bool]:
     """The values after which a search starts, and whether those are all of `after`.
 
-    Somebody whom a page ended with may have been erased since. If this process made the page, it knows their place. Otherwise the
-    search starts with the records that share the values before: some may come again, and none is left out.
+    Somebody whom a page ended with may have been erased since, and what tells of it has another number. If this process made the
+    page, it knows their place. Otherwise the search starts with the records that share the values before: some may come again,
+    and none is left out.
     """
     start: list[Any] = []
     for name, value in zip(code.kind.listed_by(), after, strict=False):
         plain = code.value(name, value)
         if code.column(name).person:
-            number = people.look_up([plain])[plain]
-            plain = people.database.places.get(hash(plain), NOBODY) if number == NOBODY else number
-            if plain == NOBODY:
+            number = people.database.places.get(hash(plain), people.look_up([plain])[plain]) if plain else 0
+            if number == NOBODY or (number == people.numbers[plain] and _was_erased(people, number)):
                 return start, False
+            plain = number
         start.append(plain)
     return start, True
+
+
+def _was_erased(people: PeopleByNumber, number: int) -> bool:
+    return bool(people.database.fetch(people.connection, ErasedId, [(number,)]))
 
 
 def _remember_place(people: PeopleByNumber, code: Codec[R], last: R) -> None:

@@ -12,9 +12,19 @@ import numpy as np
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.display_names import name_suffixes
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.records import (
+    Event,
+    LatestDecision,
+    MatchSide,
+    NameSuffix,
+    Person,
+    PersonCounters,
+    Record,
+    StoredState,
+)
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.operations.consistency import ConsistencyCheck
@@ -58,6 +68,10 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                     close += 1
                 else:
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
+                suffixes = {text for (text,) in reader.values(NameSuffix, ("text",), user=person.id)}
+                if suffixes != name_suffixes(person.name):
+                    problems.append(f"{person.id!r} cannot be found by their name")
+                seen[NameSuffix] += len(suffixes)
                 problems += ConsistencyCheck(context, reader, person.id, log, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
             if on_progress is not None:
@@ -69,7 +83,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
 
 def _nobodys(reader: Reader, seen: Mapping[type[Record], int]) -> list[str]:
     """Records of people who are not there."""
-    more = {kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)}
+    more = {kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)}
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]
 
 
