@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any
+from urllib.request import urlopen
 
 import httpx
 
@@ -164,8 +165,9 @@ class Served:
 
     def _ready(self) -> bool:
         try:
-            return httpx.get(f"{self._address}/v1/health/ready").status_code == 200
-        except httpx.TransportError:
+            with urlopen(f"{self._address}/v1/health/ready") as answer:  # noqa: S310, httpx takes 30 ms of processor time for it
+                return bool(answer.status == 200)
+        except OSError:
             return False
 
 
