@@ -1,13 +1,12 @@
 """Decks and swipes while work that grows with the population goes on in the same process, beside a quiet service, in one run.
 
 A service deals decks at a steady rate, and each deck's first card is answered. Meanwhile a tag is added, the prior is fitted
-again, everybody is relearned, old changes are dropped, a backup is made and people are erased, one after the other.
+again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
+sockets open, one after the other.
 `/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
 of the quiet service, and the service is ready throughout. And relearning takes at most twice the processor time of the kernels.
 
     python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--out FOLDER]
-
-`benchmarks/stalled_sockets.py` is the same question for clients that hold back what they send.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from typing import Any
 import numpy as np
 
 import service
+import stalled_sockets
 from kaczmatch.app import server
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
@@ -53,7 +53,7 @@ from kaczmatch.storage import SqlStore
 from tables import add_out, tell
 
 HERE = Path(__file__)
-CONNECTIONS, SWIPES, ERASED, ALONE = 4, 50, 20, 400
+CONNECTIONS, SWIPES, ERASED, ALONE, STALLED = 4, 50, 20, 400, 5_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
 QUIET, BACKUP = "quiet", "a backup"
 
@@ -255,6 +255,11 @@ def erase(port: int, key: str) -> None:
         time.sleep(0.5)
 
 
+def stall(port: int, seconds: float) -> None:
+    with stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER):
+        time.sleep(seconds)
+
+
 def measured(name: str, seen: Seen, since: float, until: float, memory: float) -> dict[str, Any]:
     decks = np.array([taken for at, taken in seen.decks if since <= at < until]) * 1e3
     swipes = np.array([taken for at, taken in seen.swipes if since <= at < until]) * 1e3
@@ -314,6 +319,7 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
             (f"{people:,} changes are dropped", partial(command, process, "tidy")),
             (BACKUP, lambda: subprocess.run(backup, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL)),  # noqa: S603
             (f"{ERASED} people are erased", partial(erase, port, key)),
+            (f"{STALLED:,} sockets hold back their bodies", partial(stall, port, seconds)),
         )
         try:
             time.sleep(5.0)  # the first decks are slower
