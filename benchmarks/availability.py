@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -55,7 +55,7 @@ from tables import add_out, tell
 HERE = Path(__file__)
 CONNECTIONS, SWIPES, ERASED, ALONE, STALLED = 4, 50, 20, 400, 5_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
-QUIET, BACKUP = "quiet", "a backup"
+QUIET, BACKUP, HELD_BACK = "quiet", "a backup", f"{STALLED:,} sockets hold back their bodies"
 
 
 # The service, which does on command what it otherwise does when it is due
@@ -255,11 +255,6 @@ def erase(port: int, key: str) -> None:
         time.sleep(0.5)
 
 
-def stall(port: int, seconds: float) -> None:
-    with stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER):
-        time.sleep(seconds)
-
-
 def measured(name: str, seen: Seen, since: float, until: float, memory: float) -> dict[str, Any]:
     decks = np.array([taken for at, taken in seen.decks if since <= at < until]) * 1e3
     swipes = np.array([taken for at, taken in seen.swipes if since <= at < until]) * 1e3
@@ -319,11 +314,14 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
             (f"{people:,} changes are dropped", partial(command, process, "tidy")),
             (BACKUP, lambda: subprocess.run(backup, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL)),  # noqa: S603
             (f"{ERASED} people are erased", partial(erase, port, key)),
-            (f"{STALLED:,} sockets hold back their bodies", partial(stall, port, seconds)),
+            (HELD_BACK, lambda: None),
         )
+        stack = ExitStack()
         try:
             time.sleep(5.0)  # the first decks are slower
             for name, act in phases:
+                if name == HELD_BACK:
+                    stack.enter_context(stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER))
                 if "dropped" in name:
                     old_changes(url, people)
                     time.sleep(35.0)  # until the process has said that it has read them
@@ -336,6 +334,7 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
         finally:
             client.stopping = True
             thread.join()
+            stack.close()
     if client.seen.refused:
         raise SystemExit(f"{len(client.seen.refused)} requests were refused, such as {client.seen.refused[0]}")
     return rows
