@@ -21,7 +21,7 @@ from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import is_up_to_date, prepare
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search, values
+from kaczmatch.storage.searching import count, search, search_people, values
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -48,7 +48,8 @@ class SqlReader:
         self._people.next_question()
         wanted = self._people.keys(code, [code.key(key) for key in dict.fromkeys(keys)])
         rows = self._database.fetch(self._connection, kind, wanted)
-        return {record.identity(): record for record in self._people.records(code, rows)}
+        identity = code.identity
+        return {identity(record): record for record in self._people.records(code, rows)}
 
     def find(
         self,
@@ -67,6 +68,10 @@ class SqlReader:
         self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
     ) -> list[tuple[Any, ...]]:
         return values(self._people, kind, names, newest=newest, limit=limit, equal=equal)
+
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        self._people.next_question()
+        return search_people(self._people, kind, field, people)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)
