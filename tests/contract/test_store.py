@@ -418,6 +418,13 @@ def test_nobody_is_left_out_after_somebody_who_was_erased_and_whose_erasure_is_t
         other.close()
 
 
+def test_who_came_back_while_their_erasure_was_still_told_is_passed_over_by_the_next_page(store: Store) -> None:
+    put(store, ErasedId(user="p0"), *(HeldPerson(user=f"p{one}", actor="k") for one in range(3)))
+    with store.read() as reader:
+        [first] = reader.find(HeldPerson, limit=1)
+        assert [one.user for one in reader.find(HeldPerson, after=(first.user,), limit=1)] == ["p1"]
+
+
 def test_after_somebody_unknown_some_may_come_again_and_none_is_left_out(store: Store) -> None:
     put(store, *(Block(user="me", other=name, at=NOW + timedelta(days=name > "b")) for name in "abcd"))
     with store.read() as reader:

@@ -171,8 +171,9 @@ def _start(people: PeopleByNumber, code: Codec[Any], after: Sequence[Any]) -> tu
     for name, value in zip(code.kind.listed_by(), after, strict=False):
         plain = code.value(name, value)
         if code.column(name).person:
-            number = people.database.places.get(hash(plain), people.look_up([plain])[plain]) if plain else 0
-            if number == NOBODY or (number == people.numbers[plain] and _was_erased(people, number)):
+            known = people.database.places.get(hash(plain), NOBODY)
+            number = people.look_up([plain])[plain] if known == NOBODY else known
+            if number == NOBODY or (plain and known == NOBODY and _was_erased(people, number)):
                 return start, False
             plain = number
         start.append(plain)
