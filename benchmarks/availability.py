@@ -6,7 +6,7 @@ sockets open, one after the other.
 `/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
 of the quiet service, and the service is ready throughout. And relearning takes at most twice the processor time of the kernels.
 
-    python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--out FOLDER]
+    python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--filled FILE] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -282,7 +282,23 @@ def memory_of(process: int) -> float:
     return round(peak)
 
 
-def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str, Any]]:
+def filled(folder: Path, people: int, environment: dict[str, str], file: Path | None) -> str:
+    """A store with everybody in it, made now or in an earlier run; answers with a key."""
+    store_file, began = folder / "service.db", time.perf_counter()
+    if file is not None and file.exists():
+        shutil.copyfile(file, store_file)
+        key = service.prepare(environment, 0, 0)
+    else:
+        key = service.prepare(environment, people, 0)
+        with closing(SqlStore(environment["KACZMATCH_DATABASE"])) as store:
+            fill(context_of(read(), store), people)
+        if file is not None:
+            shutil.copyfile(store_file, file)
+    print(f"  {people:,} people, filled in {time.perf_counter() - began:.0f} s", flush=True)
+    return key
+
+
+def run(folder: Path, people: int, seconds: float, rate: float, file: Path | None) -> list[dict[str, Any]]:
     url = f"sqlite:///{folder}/service.db"
     environment = {
         "KACZMATCH_DATABASE": url,
@@ -293,11 +309,7 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
         "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
     }
     (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
-    began = time.perf_counter()
-    key = service.prepare(environment, people, 0)
-    with closing(SqlStore(url)) as store:
-        fill(context_of(read(), store), people)
-    print(f"  {people:,} people, filled in {time.perf_counter() - began:.0f} s", flush=True)
+    key = filled(folder, people, environment, file)
     program, port, rows = str(Path(sys.executable).with_name("kaczmatch")), service.free_port(), []
     environment["KACZMATCH_PORT"] = str(port)
     with running(environment, port) as process:
@@ -420,6 +432,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=20.0, help="at least, of each part")
     parser.add_argument("--rate", type=float, default=20.0, help="decks per second")
+    parser.add_argument("--filled", type=Path, help="file for the store with its people, made where it is missing")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     add_out(parser)
     options = parser.parse_args()
@@ -430,7 +443,7 @@ def main() -> None:
     print(f"  {json.dumps(alone)}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-bench-"))
     try:
-        rows = run(folder, options.people, options.seconds, options.rate)
+        rows = run(folder, options.people, options.seconds, options.rate, options.filled)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     title = f"{options.people:,} people, {service.TAGS} tags, {options.rate:g} decks per second, SQLite, one process"
