@@ -45,6 +45,17 @@ class PolicyName(StrEnum):
     PAPER = "paper"
 
 
+class AssignmentName(StrEnum):
+    TOP = "top"
+    STABLE = "stable"
+    FAIR = "fair"
+
+
+class DeviceName(StrEnum):
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
 Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
 
 keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
@@ -214,6 +225,41 @@ def experiment(
     run(config, as_json=json)
 
 
+def picks(
+    file: Annotated[Path | None, typer.Argument(help="Table to write: .parquet, .csv or .jsonl.", dir_okay=False)] = None,
+    size: Annotated[int | None, typer.Option(min=1, max=100, help="Picks of one person; usually picks_size.")] = None,
+    assignment: Annotated[AssignmentName | None, typer.Option(help="Who is picked for whom; usually picks_assignment.")] = None,
+    settings: Annotated[str | None, typer.Option(help="Settings of the assignment, as JSON.")] = None,
+    longest: Annotated[int, typer.Option(min=1, max=500, help="Candidates of one person to choose from.")] = 100,
+    profiles: Annotated[Path | None, typer.Option(help="People of this table, not of the store.", dir_okay=False)] = None,
+    swipes: Annotated[Path | None, typer.Option(help="Their swipes, to learn from.", dir_okay=False)] = None,
+    device: Annotated[DeviceName, typer.Option(help="cuda: one NVIDIA GPU (extra gpu).")] = DeviceName.CPU,
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; usually one per core.")] = None,
+    publish: Annotated[bool, typer.Option("--publish", help="Show them in the service, all at once.")] = False,
+    force: Force = False,
+    config: ConfigFile = None,
+) -> None:
+    """Pick everybody's best matches at once, exactly. A run that was killed goes on where it was."""
+    from kaczmatch.cli.operate.picks import PicksOptions, run
+
+    run(
+        config,
+        PicksOptions(
+            file=file,
+            size=size,
+            assignment=None if assignment is None else assignment.value,
+            assignment_settings=settings,
+            longest=longest,
+            profiles=profiles,
+            swipes=swipes,
+            device=device.value,
+            workers=workers,
+            publish=publish,
+            force=force,
+        ),
+    )
+
+
 config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
 
 
@@ -269,6 +315,7 @@ def register(app: typer.Typer) -> None:
         "refit": refit,
         "experiment": experiment,
         "off-policy": off_policy,
+        "picks": picks,
         "openapi": openapi,
     }
     app.command("serve", rich_help_panel=PANEL)(serve)
