@@ -40,6 +40,10 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 Tensors = dict[str, torch.Tensor]
 
 
+def has_card() -> bool:
+    return bool(torch.cuda.is_available())
+
+
 def top_picks(columns: Arrays, k: int = 10, *, seed: int = 0, progress: Callable[[float], None] = lambda _: None) -> np.ndarray:
     """Keys of the k best of everybody, as `recommend.picks` has them: n x k, the best first, 0 where there is nobody."""
     on_card = to_card(columns)

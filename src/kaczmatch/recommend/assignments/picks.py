@@ -49,15 +49,12 @@ def picks(
 
 def _on_card(columns: PickColumns, longest: int, progress: Progress) -> Picks:
     try:
-        import torch
-
-        from kaczmatch.cuda.top_picks import top_picks as picks_on_card
+        from kaczmatch.cuda import top_picks as card
     except ImportError:
         raise InvalidInput("device", "'cuda' needs torch: pip install 'kaczmatch[gpu]'") from None
-    if not torch.cuda.is_available():
+    if not card.has_card():
         raise InvalidInput("device", "there is no CUDA card here; leave the device away, or use 'cpu'")
     if not len(columns):
         return Picks.of_keys(np.zeros((0, longest), np.uint64))
-    return Picks.of_keys(
-        picks_on_card({name: getattr(columns, name) for name in columns.__slots__[1:]}, longest, progress=progress)
-    )
+    arrays = {name: getattr(columns, name) for name in columns.__slots__[1:]}
+    return Picks.of_keys(card.top_picks(arrays, longest, progress=progress))
