@@ -19,7 +19,7 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
 )
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.meeting.decks import FULL, Decks, OpenDeck, impression, with_reasons
 from kaczmatch.service.meeting.viewer_context import ViewerState, load_viewer_state, matched_or_blocked, who_fits
 
@@ -68,7 +68,7 @@ class DailyPicks:
         return self.decks.store(known, deck, new, people, instead_of=None) or _NONE
 
     def _left(
-        self, reader: Reader, known: ViewerState, edition: PublishedPicks, now: datetime
+        self, reader: Snapshot, known: ViewerState, edition: PublishedPicks, now: datetime
     ) -> tuple[list[Pick], dict[str, Person]]:
         """Those who are there, fit, and were neither answered since nor matched or blocked; by the viewer's own liking."""
         user = known.person.id
