@@ -15,7 +15,6 @@ from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any
-from urllib.request import urlopen
 
 import httpx
 
@@ -165,9 +164,8 @@ class Served:
 
     def _ready(self) -> bool:
         try:
-            with urlopen(f"{self._address}/v1/health/ready") as answer:  # noqa: S310, httpx takes 30 ms of processor time for it
-                return bool(answer.status == 200)
-        except OSError:
+            return httpx.get(f"{self._address}/v1/health/ready").status_code == 200
+        except httpx.TransportError:
             return False
 
 
