@@ -80,6 +80,10 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
     workers: int = Field(default=1, ge=1, le=64, description="Processes; more than one on PostgreSQL only.")
     threads: int = Field(default=8, ge=2, le=64, description="Threads for reading, in each process.")
+    log: Literal["json", "file"] | None = Field(
+        default=None,
+        description="Log lines: json on standard error, or file in the data folder; usually file at a terminal, otherwise json.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least severe log line to write.")
 
     # Who may ask
@@ -153,6 +157,13 @@ class Settings(BaseSettings):
     )
     admirers_listed: bool = Field(default=False, description="Tell back ends who likes a user before there is a match.")
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
+
+    picks_hour: Annotated[int | None, Field(ge=0, le=23)] = Field(
+        default=None, description="Hour of the day (UTC) at which everybody's picks are published; usually never."
+    )
+    picks_size: int = Field(default=10, ge=1, le=100, description="Picks of one person.")
+    picks_assignment: Literal["top", "stable", "fair"] = Field(default="top", description="Who is picked for whom.")
+    picks_settings: dict[str, Any] = Field(default={}, description="Settings of that assignment, as JSON.")
 
     # An experiment
     experiment: str | None = Field(

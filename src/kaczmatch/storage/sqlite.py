@@ -54,10 +54,10 @@ def parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Keys in parts of a power of two, the last key repeated as often as it takes."""
+    """Keys in parts of a power of two, filled up with nothing, which no key equals."""
     for start in range(0, len(keys), LARGEST):
         part = keys[start : start + LARGEST]
-        yield [*part, *[part[-1]] * ((1 << (len(part) - 1).bit_length()) - len(part))]
+        yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
 
 
 def _marks(width: int, rows: int) -> str:
@@ -137,7 +137,8 @@ class Sqlite(Database):
             connection.execute("PRAGMA journal_mode = WAL").close()
             connection.execute("PRAGMA synchronous = FULL").close()
             connection.execute("PRAGMA secure_delete = ON").close()
-            connection.execute("PRAGMA cache_size = -65536").close()
+            # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
+            connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
             if not writes:
                 connection.execute("PRAGMA query_only = ON").close()

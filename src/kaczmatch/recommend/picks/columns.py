@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,10 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form
 from kaczmatch.recommend.index.search_kernel import Float32s
-from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 
+NO_AGE: Final = -1
 _STATES_AT_ONCE = 10_000
 
 
@@ -40,7 +41,7 @@ class PickColumns:
     random_share: Float32s
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
-    age: NDArray[np.int32]
+    age: NDArray[np.int32]  # `NO_AGE` for people who have given none: they pass every limit
     youngest: NDArray[np.int32]
     oldest: NDArray[np.int32]
     x: Float32s
@@ -66,14 +67,18 @@ class PickColumns:
         appeal: ArrayLike | None = None,
         excluded: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> PickColumns:
-        """From profiles and states. People under the minimum age take no part; each excluded pair counts both ways."""
+        """From profiles and states. Each excluded pair counts both ways.
+
+        People under the minimum age take no part, nor people without an age where the schema requires one.
+        """
         if not isinstance(learner, GaussianLearner):
             raise InvalidInput(
                 "learner", f"{learner.slug!r} has no probabilities; picks need one that has, such as 'probit-diag'"
             )
         values = as_matrix(features, "features")
         attraction = np.zeros(len(people)) if appeal is None else as_vector(appeal, "appeal")
-        age = (date_number(day) - people.born.astype(np.int64)) // 10_000
+        ageless = people.born == NO_BIRTH_DATE
+        age = np.where(ageless, NO_AGE, (date_number(day) - people.born.astype(np.int64)) // 10_000)
         columns = cls(
             people.ids,
             _weights(learner, states, vocabulary),
@@ -91,9 +96,20 @@ class PickColumns:
             np.empty(0, np.int32),
             np.zeros(len(people) + 1, np.int64),
         )
-        old_enough = age >= people.schema.minimum_age
-        order = np.lexsort((np.arange(len(people)), age, people.i_look_for, people.i_am))
-        return columns._take(order[old_enough[order]])._excluding(excluded)
+        old_enough = np.where(ageless, not people.schema.age_required, age >= people.schema.minimum_age)
+        return columns._take(np.flatnonzero(old_enough))._in_order()._excluding(excluded)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PickColumns], excluded: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
+        """Everybody of some parts, without what the parts exclude."""
+        names = [field.name for field in fields(cls)[1:13]]
+        together: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        together |= {"excluded": np.empty(0, np.int32)}
+        ids = [identifier for part in parts for identifier in part.ids]
+        return cls(ids, excluded_from=np.zeros(len(ids) + 1, np.int64), **together)._in_order()._excluding(excluded)
+
+    def _in_order(self) -> PickColumns:
+        return self._take(np.lexsort((np.arange(len(self)), self.age, self.i_look_for, self.i_am)))
 
     def _take(self, rows: NDArray[np.int64]) -> PickColumns:
         kept = {field.name: getattr(self, field.name)[rows] for field in fields(self)[1:13]}
@@ -103,10 +119,11 @@ class PickColumns:
 
     def _excluding(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
         row_of = {identifier: row for row, identifier in enumerate(self.ids)}
-        rows = np.array([(row_of[a], row_of[b]) for a, b in pairs if a in row_of and b in row_of], np.int64).reshape(-1, 2)
-        both = np.unique(np.concatenate([rows, rows[:, ::-1]]), axis=0)
-        ends = np.searchsorted(both[:, 0], np.arange(len(self) + 1))
-        return replace(self, excluded=both[:, 1].astype(np.int32), excluded_from=ends)
+        n = len(self)
+        codes = np.fromiter((row_of[a] * n + row_of[b] for a, b in pairs if a in row_of and b in row_of), np.int64)
+        both = np.unique(np.concatenate([codes, codes % max(n, 1) * n + codes // max(n, 1)]))
+        owner, other = (both // n, both % n) if n else (both, both)
+        return replace(self, excluded=other.astype(np.int32), excluded_from=np.searchsorted(owner, np.arange(n + 1)))
 
 
 def _parts(states: Sequence[State]) -> list[Sequence[State]]:

@@ -72,7 +72,7 @@ class OpenDeck:
     empty_code: str = ""
 
 
-_FULL: Final = OpenDeck(
+FULL: Final = OpenDeck(
     None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
 )
 
@@ -124,7 +124,7 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return known.person, _FULL
+                return known.person, FULL
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -142,7 +142,7 @@ class Decks:
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         deck = replace(
-            self._new_deck(known, now, len(drawn.cards)),
+            self.undrawn_deck(known, now, len(drawn.cards)),
             policy=drawn.policy,
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
@@ -153,9 +153,9 @@ class Decks:
             unit="" if assignment is None else assignment.unit,
         )
         cards = [
-            _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
+            impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
         ]
-        return known.person, self._store(known, deck, cards, people, instead_of=last)
+        return known.person, self.store(known, deck, cards, people, instead_of=last)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -168,12 +168,12 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return _FULL
+                return FULL
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
-        deck = self._new_deck(known, now, len(best))
-        cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
-        opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
+        deck = self.undrawn_deck(known, now, len(best))
+        cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
+        opened = self.store(known, deck, cards, people, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
@@ -194,7 +194,7 @@ class Decks:
             reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
         )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
-        return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
+        return OpenDeck(deck, with_reasons(known, cards, people)) if cards else None
 
     def _draw(
         self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
@@ -221,8 +221,8 @@ class Decks:
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
 
-    def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
-        """A deck that is not drawn."""
+    def undrawn_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
+        """A deck of people whom the app found."""
         config = self.context.config
         return StoredDeck(
             user=known.person.id,
@@ -239,7 +239,7 @@ class Decks:
             experiment="" if config.experiment is None else config.experiment.name,
         )
 
-    def _store(
+    def store(
         self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
@@ -267,10 +267,10 @@ class Decks:
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
-        return OpenDeck(deck, _with_reasons(known, kept, people))
+        return OpenDeck(deck, with_reasons(known, kept, people))
 
 
-def _impression(
+def impression(
     deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
 ) -> Impression:
     return Impression(
@@ -285,7 +285,7 @@ def _impression(
     )
 
 
-def _with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
+def with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
     reasons, vocabulary = CardReasons(known), known.vocabulary
     return tuple(
         DeckCard(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -31,8 +31,32 @@ _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is
 
 @final
 @dataclass(frozen=True, slots=True)
+class RecordsOfPeople:
+    """What is checked of some people, as of one moment, by id."""
+
+    events: Mapping[str, Sequence[Event]]
+    counters: Mapping[tuple[str, ...], PersonCounters]
+    decisions: Mapping[str, Sequence[LatestDecision]]
+    raters: Mapping[str, Sequence[LatestDecision]]  # what others decided on them
+    matches: Mapping[str, Sequence[MatchSide]]
+    cards: Mapping[str, Sequence[Impression]]
+
+    @classmethod
+    def read(cls, reader: Reader, people: Collection[str]) -> Self:
+        return cls(
+            events=reader.of_people(Event, "user", people),
+            counters=reader.many(PersonCounters, [(user,) for user in people]),
+            decisions=reader.of_people(LatestDecision, "user", people),
+            raters=reader.of_people(LatestDecision, "candidate", people),
+            matches=reader.of_people(MatchSide, "user", people),
+            cards=reader.of_people(Impression, "user", people),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ConsistencyCheck:
-    """`user` and their log, as of one moment; how many records are theirs is added to `seen`.
+    """`user` and their records; how many are theirs is added to `seen`.
 
     Of people who are `leaving`, matches are gone already and decisions are not: that is how far their erasure has come.
     """
@@ -40,14 +64,18 @@ class ConsistencyCheck:
     context: Context
     reader: Reader
     user: str
-    log: Sequence[Event]
+    records: RecordsOfPeople
     seen: Counter[type[Record]]
     leaving: frozenset[str] = frozenset()
 
+    @property
+    def log(self) -> Sequence[Event]:
+        return self.records.events[self.user]
+
     def problems(self) -> Iterator[str]:
-        pairs = {pair.candidate: pair for pair in self.reader.find(LatestDecision, user=self.user)}
-        matches = {match.other: match for match in self.reader.find(MatchSide, user=self.user)}
-        counters = self.reader.get(PersonCounters, self.user)
+        pairs = {pair.candidate: pair for pair in self.records.decisions[self.user]}
+        matches = {match.other: match for match in self.records.matches[self.user]}
+        counters = self.records.counters.get((self.user,))
         self.seen.update(
             {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
@@ -62,7 +90,7 @@ class ConsistencyCheck:
             yield f"{self.user!r} has {matches} open matches, and {counters.open_matches} are counted"
         if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
-        raters = self.reader.find(LatestDecision, candidate=self.user)
+        raters = self.records.raters[self.user]
         excess, information = summed_evidence(raters, counters, self.context.config.appeal)
         held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
@@ -80,7 +108,7 @@ class ConsistencyCheck:
         answers = {
             (one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == EventKind.SWIPED
         }
-        for card in self.reader.find(Impression, user=self.user):
+        for card in self.records.cards[self.user]:
             if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
                 yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
 
@@ -89,7 +117,7 @@ class ConsistencyCheck:
         for other, event in made.items():
             if other not in matches and other not in self.leaving:
                 yield f"{self.user!r} made match {event.match!r} with {other!r}, which is not there"
-        sides = self.reader.many(MatchSide, [(other, self.user) for other in matches])
+        sides = self.reader.many(MatchSide, [(other, self.user) for other in matches]) if matches else {}
         for other, match in matches.items():
             if (other, self.user) not in sides or sides[other, self.user].id != match.id:
                 yield f"match {match.id!r} of {self.user!r} has no other side"
@@ -106,10 +134,9 @@ class ConsistencyCheck:
 
     def _unmatched(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
-        likes = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE]
-        back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
-        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
-        for other in likes:
-            returned = back.get((other, self.user))
-            if returned is not None and returned.decision == Decision.LIKE and other not in may_not_match:
+        likes_me = {one.user for one in self.records.raters[self.user] if one.decision == Decision.LIKE}
+        mutual = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE and other in likes_me]
+        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving if mutual else ()
+        for other in mutual:
+            if other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

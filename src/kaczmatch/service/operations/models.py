@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -107,7 +108,8 @@ class Models:
             return None
         log = SwipeLog(user=np.array(users), label=labels, features=np.concatenate(rows), appeal=appeal)
         rule = model_learner(slug, settings)
-        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
+        fitted: Prior = self.context.compute(partial(fit_prior, rule, log, neutral=neutral_prior(rule, dimensions)))
+        return fitted
 
     def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""
