@@ -25,7 +25,7 @@ from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
 
 _PEOPLE = 60  # whose states are committed together
-_FOLDED = 5  # people: after so many it rests
+_FOLDED = 3  # people: after so many it rests
 _STATES = 100  # that are rewritten or dropped together
 
 Progress = Callable[[int, int], None]
