@@ -16,12 +16,12 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import NotFound, nobody
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
@@ -64,7 +64,7 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = with_features(reader, without_undone(reader.find(Event, user=user)))
+            events = with_seen(reader, fold, without_undone(reader.find(Event, user=user)))
         tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):

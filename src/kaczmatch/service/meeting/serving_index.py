@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TypeVar, final
 
+import numpy as np
+
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
@@ -33,10 +35,12 @@ from kaczmatch.service.domain.records import (
     PersonCounters,
     ServingProcess,
     StoredState,
+    StoredTraits,
 )
 from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.domain.traits import people_traits
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
-from kaczmatch.service.meeting.profiles import profile_of
+from kaczmatch.service.meeting.profiles import features_of, profile_of
 from kaczmatch.service.meeting.recent_exposure import recent_exposure
 
 P = TypeVar("P")
@@ -45,6 +49,7 @@ _AT_ONCE = 1_000  # while nobody waits
 _BESIDE = 100  # people at a time, while requests are served
 _PER_TURN = 2_000  # people whom one turn brings to another model or vocabulary
 _SIGN_OF_LIFE = timedelta(seconds=30)
+_LEARNED: tuple[type[StoredState] | type[StoredTraits], ...] = (StoredState, StoredTraits)
 
 
 @final
@@ -55,7 +60,8 @@ class _Generation:
     model: int
     people: IndexedStates
     recommender: Recommender
-    reached: str = ""  # whose states have been loaded, in the order of identifiers
+    loading: int = 0  # which kind of `_LEARNED` is being loaded
+    reached: str = ""  # of whom it has been loaded, in the order of identifiers
 
 
 @final
@@ -234,9 +240,16 @@ class ServingIndex:
         if new is None:
             return
         for _ in range(_PER_TURN // _BESIDE):
+            kind = _LEARNED[new.loading]
             with self.context.store.read() as reader:
-                page = reader.find(StoredState, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
-                self._learn(reader, page, new)
+                page = reader.find(kind, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
+                if kind is StoredState:
+                    self._learn(reader, [one for one in page if isinstance(one, StoredState)], new)
+                else:
+                    self._set_appeal(reader, [one.user for one in page], new)
+            if len(page) < _BESIDE and new.loading + 1 < len(_LEARNED):
+                new.loading, new.reached = new.loading + 1, ""
+                continue
             if len(page) < _BESIDE:
                 self._generation, self._next, self._model = new, None, new.model
                 self.served = (replace(self.current, model=new.model), new.recommender)
@@ -287,9 +300,17 @@ class ServingIndex:
         people.learn({one.user: fold.decode(one).state for one in states if one.user in people.index})
 
     def _set_appeal(self, reader: Reader, people: Sequence[str], generation: _Generation) -> None:
-        now, how = self.context.clock(), self.context.config.appeal
+        now, how, fold = self.context.clock(), self.context.config.appeal, self.context.catalogue.fold(reader, generation.model)
+        index = generation.people.index
+        if fold.traits is not None:
+            found = [one for one in reader.many(Person, [(user,) for user in people]).values() if one.id in index]
+            if found:
+                features = np.array([features_of(one, index.vocabulary) for one in found])
+                said = people_traits(reader, fold, [one.id for one in found], features, now)
+                index.set_appeal({one.id: row for one, row in zip(found, said, strict=True)})
+            return
         counters = reader.many(PersonCounters, [(user,) for user in people])
-        generation.people.index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
+        index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:

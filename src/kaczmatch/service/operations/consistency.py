@@ -9,10 +9,11 @@ from typing import final
 
 import numpy as np
 
+from kaczmatch.learners.population.traits import CandidateTraits
 from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
-from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.folding import ModelFold, without_undone
 from kaczmatch.service.domain.records import (
     Decision,
     Event,
@@ -22,8 +23,11 @@ from kaczmatch.service.domain.records import (
     MatchSide,
     PersonCounters,
     Record,
+    SeenTraits,
+    StoredTraits,
 )
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import site_of, traits_of
 from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
 _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
@@ -39,6 +43,7 @@ class ConsistencyCheck:
 
     context: Context
     reader: Reader
+    fold: ModelFold
     user: str
     log: Sequence[Event]
     seen: Counter[type[Record]]
@@ -52,6 +57,7 @@ class ConsistencyCheck:
             {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
         yield from self._counters(counters, sum(match.ended is None for match in matches.values()))
+        yield from self._traits(pairs)
         yield from self._decisions(pairs)
         yield from self._cards()
         yield from self._matches(matches)
@@ -67,6 +73,27 @@ class ConsistencyCheck:
         held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
+
+    def _traits(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
+        """The exact sum of what raters said, and a site of every first answer."""
+        if self.fold.traits is None:
+            return
+        model = self.fold.model
+        stored, raters = (
+            self.reader.get(StoredTraits, model, self.user),
+            self.reader.find(SeenTraits, model=model, candidate=self.user),
+        )
+        sums = CandidateTraits.unknown(self.fold.traits.learner.traits)
+        for one in raters:
+            site = site_of(one)
+            sums = sums if site is None else sums.plus(site)
+        if traits_of(self.fold.traits, stored) != sums:
+            yield f"the traits of {self.user!r} are not the sum of what {len(raters)} people said"
+        mine = {one.swipe: one for one in self.reader.find(SeenTraits, model=model, user=self.user)}
+        self.seen.update({StoredTraits: int(stored is not None), SeenTraits: len(mine)})
+        first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer is not None}
+        if {one.swipe: one.candidate for one in mine.values() if one.site} != first:
+            yield f"what {self.user!r} says of others' traits is not what their {len(first)} first answers say"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         stands, answered = standing_decisions(self.log), resets_at_last_answers(self.log)

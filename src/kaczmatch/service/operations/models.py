@@ -8,10 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
@@ -46,9 +44,6 @@ _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
 
 def check_learner(rule: Learner, config: ServiceConfig) -> None:
     """Whether decks can be dealt by this learner under the policies in force."""
-    if isinstance(rule, ProbitTraits):
-        problem = "the service does not keep what others said of a candidate's traits; use probit-diag or probit"
-        raise InvalidInput("learner", problem)
     arms = () if config.experiment is None else config.experiment.arms
     for policy in (config.policy, *(arm.policy for arm in arms)):
         sampler = policy.plan(Experience()).sampler
@@ -75,7 +70,7 @@ class Models:
             now = self.context.clock()
             transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
+            transaction.put(model_record(1, slug, settings, prior, IN_USE, now, self.context.config.appeal.half_life_days))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
             transaction.put(current)
             return current

@@ -12,10 +12,20 @@ import numpy as np
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.records import (
+    Event,
+    LatestDecision,
+    MatchSide,
+    Person,
+    PersonCounters,
+    Record,
+    SeenTraits,
+    StoredState,
+    StoredTraits,
+)
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.operations.consistency import ConsistencyCheck
 
@@ -51,25 +61,30 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                 log = reader.find(Event, user=person.id)
                 events += len(log)
                 stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(with_features(reader, log))))
+                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(with_seen(reader, fold, log))))
                 if stored == replayed or (stored is None and not log):
                     identical += 1
                 elif stored is not None and _alike(stored, replayed):
                     close += 1
                 else:
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
-                problems += ConsistencyCheck(context, reader, person.id, log, seen, leaving).problems()
+                problems += ConsistencyCheck(context, reader, fold, person.id, log, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
             if on_progress is not None:
                 on_progress(people, total)
-        seen[LatestDecision] += sum(reader.count(LatestDecision, user=user) for user in leaving)
-        problems += _nobodys(reader, seen)
+        for kind in (LatestDecision, SeenTraits):
+            equal = {"model": current.model} if kind is SeenTraits else {}
+            seen[kind] += sum(reader.count(kind, user=user, **equal) for user in leaving)
+        problems += _nobodys(reader, seen, current.model)
     return VerificationResult(people, events, identical, close, tuple(problems))
 
 
-def _nobodys(reader: Reader, seen: Mapping[type[Record], int]) -> list[str]:
+def _nobodys(reader: Reader, seen: Mapping[type[Record], int], model: int) -> list[str]:
     """Records of people who are not there."""
-    more = {kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)}
+    more: dict[type[Record], int] = {
+        kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)
+    }
+    more |= {kind: reader.count(kind, model=model) - seen[kind] for kind in (SeenTraits, StoredTraits)}
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]
 
 

@@ -9,9 +9,12 @@ from kaczmatch.service.domain.records.learning import (
     EventKind,
     GrownStates,
     Model,
+    SeenTraits,
     StoredPrior,
     StoredState,
+    StoredTraits,
     StoredVocabulary,
+    TraitProgress,
 )
 from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
@@ -49,6 +52,9 @@ RECORDS: tuple[type[Record], ...] = (
     ErasedId,
     Event,
     StoredState,
+    SeenTraits,
+    StoredTraits,
+    TraitProgress,
     StoredVocabulary,
     StoredPrior,
     Model,
@@ -117,6 +123,7 @@ __all__ = [
     "PersonId",
     "PersonNumber",
     "Record",
+    "SeenTraits",
     "ServiceKey",
     "ServingProcess",
     "SingletonRecord",
@@ -125,7 +132,9 @@ __all__ = [
     "StoredLease",
     "StoredPrior",
     "StoredState",
+    "StoredTraits",
     "StoredVocabulary",
+    "TraitProgress",
     "columns",
     "part_of",
 ]
