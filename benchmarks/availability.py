@@ -1,13 +1,12 @@
 """Decks and swipes while work that grows with the population goes on in the same process, beside a quiet service, in one run.
 
 A service deals decks at a steady rate, and each deck's first card is answered. Meanwhile a tag is added, the prior is fitted
-again, everybody is relearned, old changes are dropped, a backup is made and people are erased, one after the other.
+again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
+sockets open, one after the other.
 `/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
 of the quiet service, and the service is ready throughout. And relearning takes at most twice the processor time of the kernels.
 
     python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--out FOLDER]
-
-`benchmarks/stalled_sockets.py` is the same question for clients that hold back what they send.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -33,6 +32,7 @@ from typing import Any
 import numpy as np
 
 import service
+import stalled_sockets
 from kaczmatch.app import server
 from kaczmatch.app.composition import context_of
 from kaczmatch.app.system import System
@@ -53,9 +53,9 @@ from kaczmatch.storage import SqlStore
 from tables import add_out, tell
 
 HERE = Path(__file__)
-CONNECTIONS, SWIPES, ERASED, ALONE = 4, 50, 20, 400
+CONNECTIONS, SWIPES, ERASED, ALONE, STALLED = 4, 50, 20, 400, 5_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
-QUIET, BACKUP = "quiet", "a backup"
+QUIET, BACKUP, HELD_BACK = "quiet", "a backup", f"{STALLED:,} sockets hold back their bodies"
 
 
 # The service, which does on command what it otherwise does when it is due
@@ -314,10 +314,14 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
             (f"{people:,} changes are dropped", partial(command, process, "tidy")),
             (BACKUP, lambda: subprocess.run(backup, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL)),  # noqa: S603
             (f"{ERASED} people are erased", partial(erase, port, key)),
+            (HELD_BACK, lambda: None),
         )
+        stack = ExitStack()
         try:
             time.sleep(5.0)  # the first decks are slower
             for name, act in phases:
+                if name == HELD_BACK:
+                    stack.enter_context(stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER))
                 if "dropped" in name:
                     old_changes(url, people)
                     time.sleep(35.0)  # until the process has said that it has read them
@@ -330,6 +334,7 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
         finally:
             client.stopping = True
             thread.join()
+            stack.close()
     if client.seen.refused:
         raise SystemExit(f"{len(client.seen.refused)} requests were refused, such as {client.seen.refused[0]}")
     return rows

@@ -87,7 +87,6 @@ def test_a_plain_vector_is_a_candidate_without_appeal(learner: Learner, swipes: 
         ("label", np.ones(D), 0),
         ("label", np.ones(D), 0.5),
         ("label", np.ones(D), float("nan")),
-        ("label", np.ones(D), True),
         ("label", np.ones(D), None),
         ("label", np.ones(D), [1]),
     ],

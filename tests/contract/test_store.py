@@ -255,6 +255,11 @@ def test_records_are_listed_in_their_order_from_any_place_on(store: Store) -> No
         assert reader.find(LatestDecision, after=(NOW,)) == [pair for pair in everything if pair.at > NOW]
         assert reader.count(LatestDecision, user="me", decision="like") == len(names)
         assert reader.count(LatestDecision, decision="like", at=NOW) == 4
+        by_user = {user: reader.find(LatestDecision, user=user) for user in ("you", "nobody", "me")}
+        assert reader.of_people(LatestDecision, "user", ("you", "nobody", "me")) == by_user
+        assert reader.of_people(LatestDecision, "candidate", names[:3]) == {
+            name: reader.find(LatestDecision, candidate=name) for name in names[:3]
+        }
 
 
 def test_records_are_passed_over_without_being_loaded(store: Store) -> None:

@@ -12,8 +12,8 @@ from processes import finished, kept, strace, verify
 
 @pytest.mark.parametrize(
     ("call", "error"),
-    [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync,fsync", "EIO")],
-    ids=["full", "cannot write", "cannot sync"],
+    [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "EROFS"), ("fdatasync,fsync", "EIO")],
+    ids=["full", "cannot write", "only readable", "cannot sync"],
 )
 def test_a_failing_disk_is_an_outage_that_passes(call: str, error: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/store.db"

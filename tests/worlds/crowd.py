@@ -17,7 +17,7 @@ from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.profile import Profile
-from kaczmatch.recommend.people.schema import DATING
+from kaczmatch.recommend.people.schema import DATING, Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 
@@ -45,8 +45,17 @@ class Crowd:
         return Recommender(index=self.index, states=self.states_of, **settings)
 
 
-def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int = 11, reals: int = 2, **settings: Any) -> Crowd:
-    """A crowd that meets easily: about half of all pairs are compatible."""
+def make_crowd(
+    people: int,
+    slug: str = "probit-diag",
+    seed: int = 0,
+    tags: int = 11,
+    reals: int = 2,
+    schema: Schema = DATING,
+    ageless: float = 0.0,
+    **settings: Any,
+) -> Crowd:
+    """A crowd that meets easily: about half of all pairs are compatible. A share `ageless` has given no date of birth."""
     rng = np.random.default_rng(seed)
     rule = learner(slug, **settings)
 
@@ -63,13 +72,16 @@ def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int 
         features = np.concatenate([rng.random(tags) < 0.4, np.float32(rng.normal(size=reals))])
         profiles[identifier] = Profile(
             id=identifier,
-            i_am=frozenset(rng.choice(DATING.kinds, rng.integers(1, 3), replace=False).tolist()),
-            i_look_for=frozenset(rng.choice(DATING.kinds, rng.integers(1, 4), replace=False).tolist()),
+            i_am=frozenset(rng.choice(schema.kinds, rng.integers(1, 3), replace=False).tolist()),
+            i_look_for=frozenset(rng.choice(schema.kinds, rng.integers(1, 4), replace=False).tolist()),
             born=date(int(rng.integers(1960, 2011)), int(rng.integers(1, 13)), int(rng.integers(1, 29))),
             features=features,
+            schema=schema,
             ages=(int(rng.integers(0, 35)), int(rng.integers(35, 80))),
             location=None if rng.random() < 0.2 else Location.from_coordinates(*(np.array([50.0, 8.0]) + rng.random(2)).tolist()),
         )
+        if ageless and rng.random() < ageless:
+            profiles[identifier] = replace(profiles[identifier], born=None)
         if profiles[identifier].location and rng.random() < 0.5:
             profiles[identifier] = replace(profiles[identifier], within_km=float(rng.choice([20.0, 60.0, 200.0])))
         state = rule.start(np.ones(tags + reals))
@@ -80,7 +92,7 @@ def make_crowd(people: int, slug: str = "probit-diag", seed: int = 0, tags: int 
             state = rule.swipe(state, seen, int(rng.choice([-1, 1])))
         states[identifier] = state
     appeal = {identifier: said(rng) for identifier in profiles}
-    index = CandidateIndex(vocabulary, rule)
+    index = CandidateIndex(vocabulary, rule, schema=schema)
     index.upsert(*profiles.values())
     index.set_states(states)
     index.set_appeal(appeal)

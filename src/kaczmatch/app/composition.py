@@ -17,6 +17,7 @@ from kaczmatch.adapters.webhooks import WebhookSender
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
 from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.app.own_process import in_own_process
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
@@ -131,7 +132,9 @@ def experiment_of(settings: Settings) -> Experiment | None:
 
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
-    context = Context(store, service_config_of(settings), clock, new_id, rest=lambda: time.sleep(REST_SECONDS))
+    context = Context(
+        store, service_config_of(settings), clock, new_id, rest=lambda: time.sleep(REST_SECONDS), compute=in_own_process
+    )
     Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
 

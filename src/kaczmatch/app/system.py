@@ -108,8 +108,7 @@ class System:
         self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         if self.settings.refit:
             refit = Refit(self.context)
-            every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
-            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit, every, enough))
+            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 
@@ -122,8 +121,10 @@ class System:
         for listener in self.on_webhook:
             listener(delivery.status)
 
-    def _refit(self, refit: Refit, every: timedelta, min_people: int) -> None:
-        version = refit.run_if_due(every=every, min_people=min_people)
+    def _refit(self, refit: Refit) -> None:
+        settings = self.settings
+        every = timedelta(days=settings.refit_days)
+        version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
 

@@ -1,4 +1,4 @@
-"""Labels: like (+1) or pass (-1)."""
+"""Labels: like (True, +1) or pass (False, -1)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector, as_column
 
-Label = Literal["like", "pass"] | int
+Label = Literal["like", "pass"] | int | bool | np.bool_
 
 _SIGNS: dict[object, float] = {"like": 1.0, "pass": -1.0, 1: 1.0, -1: -1.0}
-_NOT_LABELS = frozenset({bool, np.bool_, complex, np.complex128})  # equal to 1, but hardly intended as a label
-_EXPECTED = "must be 'like', 'pass', 1 or -1"
+_TRUTHS = frozenset({bool, np.bool_})
+_NOT_LABELS = frozenset({complex, np.complex128})  # equal to 1, but hardly intended as a label
+_EXPECTED = "must be 'like', 'pass', True, False, 1 or -1"
 
 
 def sign(label: object) -> float:
     """A label as +1.0 or -1.0."""
+    if type(label) in _TRUTHS:
+        return 1.0 if label else -1.0
     try:
         found = None if type(label) in _NOT_LABELS else _SIGNS.get(label)
     except TypeError:  # not hashable
         found = None
+    if found is None and isinstance(label, str):
+        found = _SIGNS.get(label.strip().lower())
     if found is None:
         raise InvalidInput("label", f"{_EXPECTED}, got {label!r}")
     return found
@@ -35,11 +40,11 @@ def signs(labels: ArrayLike) -> Vector:
         known = (column == 1) | (column == -1)
         if not known.all():
             row = int(np.argmin(known))
-            hint = "; for a 0/1 column pass 2 * like - 1" if column[row] == 0 else ""
+            hint = "; for a 0/1 column pass column == 1" if column[row] == 0 else ""
             raise InvalidInput("label", f"row {row}: {_EXPECTED}, got {column[row].item()!r}{hint}")
         return column.astype(np.float64)
     if column.dtype.kind == "b":
-        raise InvalidInput("label", f"{_EXPECTED}, got booleans; pass numpy.where(liked, 1, -1)")
+        return np.where(column, 1.0, -1.0)
     if column.dtype.kind in "US":
         liked, passed = column == "like", column == "pass"
         if (liked | passed).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, final
@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput, check_number, did_you_mean
+from kaczmatch.core.frames import Frame, is_frame, log_columns
 from kaczmatch.core.labels import signs
+from kaczmatch.core.tags import Features, Tags, checked_tags, is_named_rows, named_matrix, tags_in
 from kaczmatch.core.vectors import Column, Matrix, Vector, as_column, as_matrix, as_vector, problem_with, usable_rows
 
 _MOST_SECONDS = 1e12  # thirty thousand years
@@ -61,9 +63,10 @@ class SwipeLog:
     Give either ``features`` (one row of values per swipe) or ``candidate`` with ``candidates``: row numbers into a matrix, or
     keys of a mapping from identifier to values. ``session`` marks which swipes belong together (any values), ``at`` is the time
     (datetimes, or seconds), ``appeal`` what others had said of the candidate by then: a number, or a row of traits and doubts.
+    Values may be dictionaries of tags. ``tags`` names the columns; without it they are in the order in which tags appear.
     """
 
-    __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "user")
+    __slots__ = ("appeal", "at", "candidate_row", "features", "label", "session", "tags", "user")
 
     user: Column
     features: Matrix  # one row per swipe, or one per candidate
@@ -72,19 +75,28 @@ class SwipeLog:
     session: Column | None
     at: NDArray[np.int64] | None  # microseconds
     appeal: Vector | Matrix | None
+    tags: Tags  # the names of the columns of `features`; empty where nobody named them
 
     def __init__(
         self,
         *,
         user: ArrayLike,
         label: ArrayLike,
-        features: ArrayLike | None = None,
+        features: Features | None = None,
         candidate: ArrayLike | None = None,
-        candidates: ArrayLike | Mapping[Any, Any] | None = None,
+        candidates: Features | Mapping[Any, Any] | None = None,
         session: ArrayLike | None = None,
         at: ArrayLike | None = None,
         appeal: ArrayLike | None = None,
+        tags: Sequence[str] | None = None,
     ) -> None:
+        if features is not None:
+            features, tags = _unnamed(features, tags, "features")
+        if isinstance(candidates, Mapping):
+            rows, tags = _unnamed(list(candidates.values()), tags, "candidates")
+            candidates = dict(zip(candidates, rows, strict=True))  # type: ignore[arg-type]  # a list or a matrix
+        elif candidates is not None:
+            candidates, tags = _unnamed(candidates, tags, "candidates")
         self.label = signs(label)
         self.user = self._column(user, "user")
         if features is not None:
@@ -101,6 +113,7 @@ class SwipeLog:
         if bad.size:
             where = "features" if self.candidate_row is None else "candidates"
             raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
+        self.tags = () if tags is None else checked_tags(tags, self.dimensions)
         self.session = None if session is None else self._column(session, "session")
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
             raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
@@ -108,13 +121,18 @@ class SwipeLog:
         self.appeal = None if appeal is None else _as_appeal(appeal, len(self))
 
     @classmethod
-    def of(cls, log: SwipeLog | Mapping[str, Any]) -> SwipeLog:
-        """`log` itself, or the log that a mapping of columns describes."""
+    def of(cls, log: AnyLog) -> SwipeLog:
+        """`log` itself, or the log that a mapping of columns, a data frame, or frames of swipes and of candidates describe."""
         if isinstance(log, SwipeLog):
             return log
+        if isinstance(log, tuple) and len(log) == 2 and all(map(is_frame, log)):
+            return cls(**log_columns(*log))
+        if is_frame(log):
+            return cls(**log_columns(log, None))
         if not isinstance(log, Mapping):
-            raise InvalidInput("log", f"must be a SwipeLog or a mapping of columns, got {type(log).__name__}")
-        known = ("user", "label", "features", "candidate", "candidates", "session", "at", "appeal")
+            problem = "must be a SwipeLog, a mapping of columns, a data frame, or a pair of data frames (swipes, candidates)"
+            raise InvalidInput("log", f"{problem}, got {type(log).__name__}")
+        known = ("user", "label", "features", "candidate", "candidates", "session", "at", "appeal", "tags")
         for name in log:
             if name not in known:
                 raise InvalidInput(str(name), f"is not a column of a swipe log; {did_you_mean(str(name), known)}")
@@ -144,7 +162,7 @@ class SwipeLog:
         other = object.__new__(SwipeLog)
         for name in self.__slots__:
             column = getattr(self, name)
-            whole = column is None or (name == "features" and self.candidate_row is not None)
+            whole = column is None or name == "tags" or (name == "features" and self.candidate_row is not None)
             setattr(other, name, column if whole else column[places])
         return other
 
@@ -160,6 +178,17 @@ class SwipeLog:
         if len(column) != len(self):
             raise InvalidInput(name, f"has {len(column)} rows, but label has {len(self)}")
         return column
+
+
+AnyLog = SwipeLog | Mapping[str, Any] | Frame | tuple[Frame, Frame]  # frames of polars or pandas
+
+
+def _unnamed(features: Features, tags: Sequence[str] | None, field: str) -> tuple[ArrayLike, Sequence[str] | None]:
+    """Dictionaries of tags as a matrix, with the names of its columns."""
+    if not is_named_rows(features):
+        return features, tags  # type: ignore[return-value]  # no mappings are left
+    names = tags_in(features) if tags is None else tuple(tags)
+    return named_matrix(features, names, field), names
 
 
 def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> tuple[Matrix, NDArray[np.int64]]:

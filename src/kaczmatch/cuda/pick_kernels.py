@@ -70,8 +70,8 @@ def propose(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def score(  # type: ignore[no-untyped-def]
-    row, weights, profiles, half, i_am, i_look_for, age, youngest, oldest, x, y, z, reach, excluded, excluded_from, counts, lists,
-    keys, WIDE: tl.constexpr, D: tl.constexpr, LONGEST: tl.constexpr, BLOCK: tl.constexpr,
+    row, weights, profiles, half, i_am, i_look_for, age, greatest_age, youngest, oldest, x, y, z, reach, excluded, excluded_from,
+    counts, lists, keys, WIDE: tl.constexpr, D: tl.constexpr, LONGEST: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Everybody on one person's list: the filters, and the score in double precision."""
     i = tl.program_id(0)
@@ -83,7 +83,7 @@ def score(  # type: ignore[no-untyped-def]
         p_i = tl.load(profiles + i.to(tl.int64) * D + d, mask=inside, other=0.0).to(tl.float64)
         row_i = tl.load(row + i)
         begin, end = tl.load(excluded_from + row_i), tl.load(excluded_from + row_i + 1)
-        age_i = tl.load(age + i)
+        age_i, greatest_i = tl.load(age + i), tl.load(greatest_age + i)
         for start in range(0, n, BLOCK):
             h = start + tl.arange(0, BLOCK)
             j = tl.load(lists + i.to(tl.int64) * LONGEST + h, mask=h < n, other=0)
@@ -94,11 +94,11 @@ def score(  # type: ignore[no-untyped-def]
             f = 0.5 + tl.load(half + i).to(tl.float64) * tl.erf(there * 0.7071067811865476)
             g = 0.5 + tl.load(half + j).to(tl.float64) * tl.erf(back * 0.7071067811865476)
             east, north, up = tl.load(x + j) - tl.load(x + i), tl.load(y + j) - tl.load(y + i), tl.load(z + j) - tl.load(z + i)
-            age_j, row_j = tl.load(age + j), tl.load(row + j)
+            age_j, greatest_j, row_j = tl.load(age + j), tl.load(greatest_age + j), tl.load(row + j)
             fits = (h < n) & (row_j != row_i)
             fits &= ((tl.load(i_look_for + i) & tl.load(i_am + j)) != 0) & ((tl.load(i_look_for + j) & tl.load(i_am + i)) != 0)
-            fits &= (age_j >= tl.load(youngest + i)) & (age_j <= tl.load(oldest + i))
-            fits &= (age_i >= tl.load(youngest + j)) & (age_i <= tl.load(oldest + j))
+            fits &= (greatest_j >= tl.load(youngest + i)) & (age_j <= tl.load(oldest + i))
+            fits &= (greatest_i >= tl.load(youngest + j)) & (age_i <= tl.load(oldest + j))
             fits &= east * east + north * north + up * up <= tl.minimum(tl.load(reach + i), tl.load(reach + j))
             for e in range(begin, end):
                 fits &= row_j != tl.load(excluded + e)

@@ -34,7 +34,7 @@ _PHI_ERROR = 2.0e-4
 _ROUNDS = ((1 / 512, 8), (1 / 64, 64), (1 / 8, 512), (2.0, 0))  # the share of tiles that meet, and how many at least
 _TILES_PER_PROGRAM = 64
 _DENSE_ROWS = 256
-_NO_AGE = 1_000
+_TOO_OLD, _GREATEST_AGE = 1_000, 150
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 Tensors = dict[str, torch.Tensor]
@@ -65,9 +65,12 @@ def to_card(columns: Arrays) -> Tensors:
         name: np.pad(columns[name][rows], ((0, 0), (0, wide - dimensions))).astype(np.float32) for name in ("weights", "profiles")
     }
     plain: dict[str, Any] = {name: columns[name][rows] for name in ("x", "y", "z")}
-    plain |= {name: columns[name][rows].astype(np.int32) for name in ("i_am", "i_look_for", "age")}
+    plain |= {name: columns[name][rows].astype(np.int32) for name in ("i_am", "i_look_for")}
+    age = columns["age"][rows]  # below 0: not given, which passes every limit
+    plain["age"] = np.maximum(age, 0).astype(np.int32)
+    plain["greatest_age"] = np.where(age < 0, _GREATEST_AGE, age).astype(np.int32)
     plain["reach"] = columns["max_squared_chord"][rows]
-    plain["youngest"] = np.where(there, columns["youngest"][rows], _NO_AGE).astype(np.int32)
+    plain["youngest"] = np.where(there, columns["youngest"][rows], _TOO_OLD).astype(np.int32)
     plain["oldest"] = np.where(there, columns["oldest"][rows], -1).astype(np.int32)
     plain["half"] = (0.5 - 0.5 * columns["random_share"][rows]).astype(np.float32)
     plain["row"], plain["real"] = rows.astype(np.int32), there
@@ -102,14 +105,15 @@ def picks_on_card(
     slack = _slack(m)
     tile_slack = slack.view(-1, TILE).amax(1).contiguous()
     near = (1.0 - 0.5 * m["reach"] - 2e-6).contiguous()  # the product of places is exact to about a millionth
-    tile_youngest, tile_oldest = m["age"].view(-1, TILE).amin(1).contiguous(), m["age"].view(-1, TILE).amax(1).contiguous()
+    tile_youngest = m["age"].view(-1, TILE).amin(1).contiguous()
+    tile_oldest = m["greatest_age"].view(-1, TILE).amax(1).contiguous()
     counts = torch.zeros(n, dtype=torch.int32, device=device)
     lists = torch.empty(n, LONGEST_LIST, dtype=torch.int32, device=device)
     keys = torch.empty(n, LONGEST_LIST, dtype=torch.int64, device=device)
     best = torch.zeros(n, k, dtype=torch.int64, device=device)
     threshold = torch.zeros(n, device=device)
     too_long = torch.zeros(n, dtype=torch.bool, device=device)
-    filters = [m[name] for name in ("i_am", "i_look_for", "age", "youngest", "oldest", "x", "y", "z", "reach")]
+    filters = [m[name] for name in ("i_am", "i_look_for", "age", "greatest_age", "youngest", "oldest", "x", "y", "z", "reach")]
     rounds = _rounds(m, seed)
     for number, (segments, others) in enumerate(rounds):
         if len(segments):
@@ -170,7 +174,7 @@ def _rounds(m: Tensors, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
 
     am, look = bits("i_am"), bits("i_look_for")
     live = (look[:, None] & am[None, :]) != 0
-    live &= (least("age")[None, :] <= most("oldest")[:, None]) & (most("age")[None, :] >= least("youngest")[:, None])
+    live &= (least("age")[None, :] <= most("oldest")[:, None]) & (most("greatest_age")[None, :] >= least("youngest")[:, None])
     live &= live.T.clone()
     # Whoever can meet few tiles meets a larger share of them early, so that everybody's bound rises in every round.
     degree = live.sum(1).clamp(min=1).float()
@@ -213,8 +217,8 @@ def score_against_everybody(m: Tensors, rows: torch.Tensor, k: int) -> torch.Ten
 def passes(m: Tensors, rows: torch.Tensor) -> torch.Tensor:
     """Whom each of some people may meet."""
     fits = ((m["i_look_for"][rows, None] & m["i_am"][None, :]) != 0) & ((m["i_look_for"][None, :] & m["i_am"][rows, None]) != 0)
-    fits &= (m["age"][None, :] >= m["youngest"][rows, None]) & (m["age"][None, :] <= m["oldest"][rows, None])
-    fits &= (m["age"][rows, None] >= m["youngest"][None, :]) & (m["age"][rows, None] <= m["oldest"][None, :])
+    fits &= (m["greatest_age"][None, :] >= m["youngest"][rows, None]) & (m["age"][None, :] <= m["oldest"][rows, None])
+    fits &= (m["greatest_age"][rows, None] >= m["youngest"][None, :]) & (m["age"][rows, None] <= m["oldest"][None, :])
     chord = sum((m[name][None, :] - m[name][rows, None]) ** 2 for name in "xyz")
     fits &= (chord <= torch.minimum(m["reach"][rows, None], m["reach"][None, :])) & m["real"][None, :]
     fits &= m["row"][None, :] != m["row"][rows, None]

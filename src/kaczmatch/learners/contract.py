@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +20,11 @@ from numpy.typing import ArrayLike
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
-from kaczmatch.core.vectors import Matrix, Vector, as_rows, as_vector, problem_with, read_only, unit, usable_rows
+from kaczmatch.core.tags import Features
+from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read_only, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
-from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import EncodedState, State
-
-# A float for one vector of features, a vector for a matrix of them. Numpy's own type for this is Any.
-Scores = Any
+from kaczmatch.learners.prior import AnyPrior, Prior
+from kaczmatch.learners.state import EncodedState, Scores, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ class Learner(ABC):
         """The learned weight of each tag."""
 
     @abstractmethod
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         """A score per row, for ranking only. `appeal` is what others said: log-odds or, for learners of traits, rows of them."""
 
     @abstractmethod
@@ -100,17 +98,19 @@ class Learner(ABC):
     # What callers use
 
     @final
-    def start(self, prior: Prior | ArrayLike) -> State:
+    def start(self, prior: AnyPrior) -> State:
         """The state of a user who has not swiped yet, from a plain vector of tag weights or a versioned prior."""
         origin = Prior.of(prior)
         return self.state(self.initial_cells(origin), origin.dimensions, origin)
 
     @final
-    def swipe(self, state: State, candidate: ShownCandidate | ArrayLike, label: Label) -> State:
-        """Learn from one swipe: a plain feature vector or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or 1/-1."""
+    def swipe(self, state: State, candidate: ShownCandidate | ArrayLike | Mapping[str, float], label: Label) -> State:
+        """Learn from one swipe: features, tags by name or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or True/False."""
         appeal: float | Vector = 0.0
         if type(candidate) is ShownCandidate:
             features, appeal = candidate.features, candidate.appeal
+        elif isinstance(candidate, Mapping):
+            features = self._checked_state(state).prior.features(candidate, state.dimensions)
         else:
             features = as_vector(candidate, "features")
         y = sign(label)
@@ -230,7 +230,7 @@ class ProbabilisticLearner(Learner):
     __slots__ = ()
 
     @abstractmethod
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         """The probability of a like per row of `features`; one number for one vector."""
 
 
@@ -302,19 +302,3 @@ def _said(appeal: float | Vector, features: Vector, prior: Prior) -> Vector:
     if prior.trait_map is None:
         return np.array([appeal])
     return np.asarray(prior.grown(len(features)).expected_traits(features[None])[0])
-
-
-def in_shape_of(values: Vector, features: ArrayLike) -> Scores:
-    """One value per row as a vector, or as a float where `features` is a single vector."""
-    return values.reshape(np.shape(features)[:-1])[()]
-
-
-def feature_rows(features: ArrayLike, dimensions: int | None = None) -> Matrix:
-    """`features` (one vector, or one per row) as checked rows."""
-    rows = as_rows(features, "features")
-    if dimensions is not None and rows.shape[1] != dimensions:
-        raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {dimensions} tags")
-    bad = np.flatnonzero(~usable_rows(rows))
-    if bad.size:
-        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
-    return rows

@@ -6,6 +6,7 @@ import hashlib
 import math
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import final
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from kaczmatch.core.compiled import add_scaled, compiled, dot
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
+from kaczmatch.core.tags import Tags, checked_tags, named_vector, tags_in
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix, as_vector, check_vector, read_only
 
 # A user of the paper likes what has a cosine of at least 0.52 to a 0/1 taste of d/2 tags. With weights of 1 on average (0 or 2
@@ -58,6 +60,7 @@ class Prior:
     added_tags: int = 0
     traits: Vector = field(default_factory=_no_traits)
     trait_map: Matrix | None = None
+    tags: Tags = ()  # their names, where somebody said them; kept beside the weights, never stored
     fingerprint: int = field(init=False, repr=False)  # tells apart priors that go by the same version
 
     def __post_init__(self) -> None:
@@ -75,6 +78,8 @@ class Prior:
             object.__setattr__(self, "covariance", read_only(self._checked_covariance(self.covariance)))
         if self.label_noise is not None:
             object.__setattr__(self, "label_noise", check_number("label_noise", self.label_noise, low=1e-9, high=0.499))
+        if self.tags:
+            object.__setattr__(self, "tags", checked_tags(self.tags, self.dimensions))
         check_integer("added_tags", self.added_tags, low=0, high=self.dimensions)
         says_more = (
             self.appeal
@@ -183,9 +188,30 @@ class Prior:
         return cls.ones(int(dimensions)) if name == "ones" and dimensions.isdecimal() and int(dimensions) > 0 else None
 
     @classmethod
-    def of(cls, prior: Prior | ArrayLike) -> Prior:
-        """`prior` itself, or a plain vector of weights as a prior."""
+    def of(cls, prior: AnyPrior) -> Prior:
+        """`prior` itself, or a plain vector or dictionary of weights as a prior."""
+        if isinstance(prior, Mapping):
+            return cls(named_vector(prior, tags_in([prior]), "prior"), tags=tags_in([prior]))
         return prior if isinstance(prior, Prior) else cls(as_vector(prior, "prior"))
+
+    def named(self, tags: Tags) -> Prior:
+        """The same prior with names for its tags, or in the order of these names where it has its own."""
+        if not tags or tags == self.tags:
+            return self
+        if not self.tags:
+            return replace(self, tags=tags)
+        if self.version or set(self.tags) != set(tags):
+            raise InvalidInput("prior", "has other tags than the log, or in another order; pass the log's tags=prior.tags")
+        return Prior(self.weights[[self.tags.index(name) for name in tags]], tags=tags)
+
+    def features(self, named: Mapping[str, float], dimensions: int) -> Vector:
+        """A dictionary of tags as a vector, for a state over so many tags."""
+        if not self.tags:
+            hint = "start from names too: learner.start({'climbing': 0.0, 'jazz': 0.0})"
+            raise InvalidInput("features", f"is a dictionary, and this state does not know the names of its tags; {hint}")
+        if len(self.tags) != dimensions:
+            raise InvalidInput("features", f"is a dictionary, and only {len(self.tags)} of {dimensions} tags have names")
+        return named_vector(named, self.tags, "features")
 
     @property
     def dimensions(self) -> int:
@@ -218,6 +244,9 @@ class Prior:
         for row, each in zip(traits, features, strict=True):
             expect_traits(each, self.trait_map, row)
         return np.hstack([traits, np.ones_like(traits)])
+
+
+AnyPrior = Prior | ArrayLike | Mapping[str, float]
 
 
 @lru_cache(64)  # a whole population grows from the same few

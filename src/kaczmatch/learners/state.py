@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.tags import Features, is_named_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_rows, problem_with, usable_rows
 from kaczmatch.learners.prior import Prior
+
+# A float for one vector of features, a vector for a matrix of them. Numpy's own type for this is Any.
+Scores = Any
 
 _MAGIC = b"kz"
 _FORMAT = 1
@@ -103,7 +108,8 @@ class EncodedState:
     def prior(self, given: Prior | None) -> Prior:
         """The prior that this state started from: the one stored inside, or the given one, if it is the right one."""
         if not self.prior_version:
-            return Prior(self.prior_weights)
+            stored = Prior(self.prior_weights)
+            return given if given is not None and given.fingerprint == stored.fingerprint else stored  # it may have names
         given = given or Prior.from_version(self.prior_version)
         if given is None or given.version != self.prior_version:
             got = "none" if given is None else repr(given.version)
@@ -111,3 +117,24 @@ class EncodedState:
         if given.fingerprint != self.prior_fingerprint:
             raise InvalidInput("prior", f"another prior went by the version {self.prior_version!r} when this state was stored")
         return given
+
+
+def feature_rows(features: Features, state: State | None = None) -> Matrix:
+    """`features` (one vector or dictionary of tags, or one per row) as checked rows, which fit the state."""
+    if state is not None and isinstance(features, Mapping):
+        rows = state.prior.features(features, state.dimensions)[None]
+    elif state is not None and is_named_rows(features):
+        rows = np.array([state.prior.features(each, state.dimensions) for each in features])
+    else:
+        rows = as_rows(features, "features")  # type: ignore[arg-type]  # no mappings are left
+    if state is not None and rows.shape[1] != state.dimensions:
+        raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {state.dimensions} tags")
+    bad = np.flatnonzero(~usable_rows(rows))
+    if bad.size:
+        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
+    return rows
+
+
+def in_shape_of(values: Vector, features: Features) -> Scores:
+    """One value per row as a vector, or as a float where `features` is a single vector or dictionary."""
+    return values if is_named_rows(features) else values.reshape(np.shape(features)[:-1])[()]  # type: ignore[arg-type]

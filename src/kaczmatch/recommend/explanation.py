@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog
 from kaczmatch.core.vectors import as_vector, unit
 from kaczmatch.learners.logs.influence import leave_one_out_states
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 
@@ -35,10 +35,10 @@ def explain(
     viewer: Viewer,
     features: ArrayLike,
     vocabulary: Vocabulary,
-    swipes: SwipeLog | Mapping[str, Any] | None = None,
+    swipes: AnyLog | None = None,
     *,
     user: Hashable | None = None,
-    prior: Prior | ArrayLike | None = None,
+    prior: AnyPrior | None = None,
     most: int = 3,
 ) -> Explanation:
     """Which tags and features of a candidate count for and against them, and which past swipes raised them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 from typing import Any, Final, ParamSpec, TypeVar, final
 
@@ -14,7 +14,7 @@ from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import check_place, count, delete_through, search
+from kaczmatch.storage.searching import check_place, count, delete_through, search, search_people
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -97,6 +97,10 @@ class CommitBatch:
     ) -> list[R]:
         self.flush()
         return self._guarded(search, self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
+
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        self.flush()
+        return self._guarded(search_people, self._people, kind, field, people)
 
     def count(self, kind: type[Record], equal: dict[str, Any]) -> int:
         self.flush()
@@ -199,6 +203,10 @@ class SqlTransaction:
     ) -> list[R]:
         self._before_a_search()
         return self._batch.find(kind, after, newest, skip, limit, equal)
+
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        self._before_a_search()
+        return self._batch.of_people(kind, field, people)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()

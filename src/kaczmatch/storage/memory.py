@@ -81,6 +81,9 @@ class MemoryReader:
             return self._places.get(hash(person)) if person else 0
         return cast("PersonNumber", known).number
 
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        return {person: self.find(kind, **dict[str, Any]([(field, person)])) for person in people}
+
     def count(self, kind: type[R], **equal: Any) -> int:
         return len(self.find(kind, **equal))
 
@@ -119,6 +122,10 @@ class MemoryTransaction:
     ) -> list[R]:
         self._before_a_search()
         return self._reader.find(kind, after=after, newest=newest, skip=skip, limit=limit, **equal)
+
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        self._before_a_search()
+        return self._reader.of_people(kind, field, people)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from kaczmatch.service.domain.records import Record
@@ -69,6 +70,19 @@ def search(
     found = people.records(code, rows_of(people.connection, statement, values))
     if limit is not None and found:
         _remember_place(people, code, found[-1])
+    return found
+
+
+def search_people(people: PeopleByNumber, kind: type[R], field: str, wanted: Collection[str]) -> dict[str, list[R]]:
+    """`Reader.of_people`."""
+    code = codec(kind)
+    numbers = people.look_up(wanted)
+    keys = [(numbers[person],) for person in wanted if numbers[person] != NOBODY]
+    order = [code.names.index(name) for name in kind.listed_by()]
+    rows = sorted(people.database.fetch(people.connection, kind, keys, (field,)), key=itemgetter(*order))
+    found: dict[str, list[R]] = {person: [] for person in wanted}
+    for record in people.records(code, rows):
+        found[getattr(record, field)].append(record)
     return found
 
 

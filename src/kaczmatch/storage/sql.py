@@ -19,7 +19,7 @@ from kaczmatch.storage.database import Database, ErrorKind
 from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import prepare
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search
+from kaczmatch.storage.searching import count, search, search_people
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -60,6 +60,10 @@ class SqlReader:
     ) -> list[R]:
         self._people.next_question()
         return search(self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
+
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        self._people.next_question()
+        return search_people(self._people, kind, field, people)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)

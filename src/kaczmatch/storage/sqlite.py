@@ -54,10 +54,10 @@ def parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 
 def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Keys in parts of a power of two, the last key repeated as often as it takes."""
+    """Keys in parts of a power of two, filled up with nothing, which no key equals."""
     for start in range(0, len(keys), LARGEST):
         part = keys[start : start + LARGEST]
-        yield [*part, *[part[-1]] * ((1 << (len(part) - 1).bit_length()) - len(part))]
+        yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
 
 
 def _marks(width: int, rows: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,20 +10,15 @@ from scipy.special import ndtr
 
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.recommend.picks.tile_kernel import UNIT
 from kaczmatch.recommend.picks.top_picks import NOBODY, Picks, PicksInProgress, top_picks
+from kaczmatch.runner.local import LocalRunner
 from worlds.crowd import Crowd, make_crowd
+from worlds.pick_columns import DAY, columns_of
 
-DAY = date(2026, 6, 1)
-
-
-def columns_of(crowd: Crowd, excluded: list[tuple[int, int]]) -> PickColumns:
-    people = FilterColumns.from_profiles(list(crowd.profiles.values()), crowd.index.schema)
-    features = [profile.features for profile in crowd.profiles.values()]
-    states, appeal = list(crowd.states.values()), list(crowd.appeal.values())
-    vocabulary = crowd.index.vocabulary
-    return PickColumns.of(people, features, crowd.learner, states, vocabulary, DAY, appeal=appeal, excluded=excluded)
+ANY_AGE = Schema(("woman", "man", "non-binary"), age_required=False)
 
 
 def by_hand(
@@ -48,13 +41,13 @@ def by_hand(
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32), st.integers(2, 300), st.integers(1, 12), st.integers(1, 3), st.booleans())
-def test_picks_are_the_best_of_all_pairs(seed: int, people: int, k: int, threads: int, appeal: bool) -> None:
-    crowd = make_crowd(people, seed=seed, appeal=appeal)
+@given(st.integers(0, 2**32), st.integers(2, 300), st.integers(1, 12), st.integers(1, 3), st.booleans(), st.booleans())
+def test_picks_are_the_best_of_all_pairs(seed: int, people: int, k: int, threads: int, appeal: bool, ageless: bool) -> None:
+    crowd = make_crowd(people, seed=seed, appeal=appeal, **({"schema": ANY_AGE, "ageless": 0.3} if ageless else {}))
     rng = np.random.default_rng(seed)
     excluded = [(int(a), int(b)) for a, b in rng.integers(0, people, (people, 2)) if a != b]
     columns = columns_of(crowd, excluded)
-    picks = top_picks(columns, k, threads=threads)
+    picks = top_picks(columns, k, runner=LocalRunner(threads))
     np.testing.assert_array_equal(picks.candidates, by_hand(crowd, columns, k, excluded))
     assert (np.diff(picks.scores) <= 0).all()
     assert ((picks.scores > 0.0) == (picks.candidates != NOBODY)).all()
@@ -67,7 +60,7 @@ def test_of_equal_people_the_first_are_picked() -> None:
     columns.i_am[:], columns.i_look_for[:], columns.max_squared_chord[:] = 1, 1, 9.0
     columns.age[:], columns.youngest[:], columns.oldest[:] = 30, 20, 40
     columns.x[:], columns.y[:], columns.z[:] = 1.0, 0.0, 0.0
-    picks = top_picks(columns, 3, threads=2)
+    picks = top_picks(columns, 3, runner=LocalRunner(2))
     assert picks.candidates[5:].tolist() == [[0, 1, 2]] * (len(columns) - 5)
     assert picks.candidates[1].tolist() == [0, 2, 3]
 
@@ -84,9 +77,9 @@ def test_an_interrupted_run_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        top_picks(columns, 4, threads=2, checkpoint=checkpoint)
-    resumed = top_picks(columns, 4, threads=2, begun=kept[-1], progress=told.append)
-    whole = top_picks(columns, 4, threads=1)
+        top_picks(columns, 4, runner=LocalRunner(2), checkpoint=checkpoint)
+    resumed = top_picks(columns, 4, runner=LocalRunner(2), begun=kept[-1], progress=told.append)
+    whole = top_picks(columns, 4, runner=LocalRunner(1))
     np.testing.assert_array_equal(resumed.candidates, whole.candidates)
     assert told[-1] == 1.0
     assert 0.0 < told[0] < 1.0

@@ -249,6 +249,17 @@ def refit(config: ConfigFile = None) -> None:
     run(config)
 
 
+models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
+
+
+@models.command("rollback")
+def rollback(config: ConfigFile = None) -> None:
+    """Take the last change of the model back: everybody is learned again as before it, beside the service."""
+    from kaczmatch.cli.operate.learning import rollback as run
+
+    run(config)
+
+
 def openapi() -> None:
     """Print the OpenAPI document of the service, for authors of clients."""
     from kaczmatch.cli.operate.serve import openapi as run
@@ -274,5 +285,6 @@ def register(app: typer.Typer) -> None:
     app.command("serve", rich_help_panel=PANEL)(serve)
     app.add_typer(config_commands, name="config", rich_help_panel=PANEL)
     app.add_typer(keys, name="keys", rich_help_panel=PANEL)
+    app.add_typer(models, name="models", rich_help_panel=PANEL)
     for name, command in commands.items():
         app.command(name, rich_help_panel=PANEL)(command)

@@ -23,12 +23,13 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import check_appeal
+from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
-from kaczmatch.learners.contract import BeliefLearner, Scores, feature_rows, in_shape_of
+from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +116,13 @@ class GaussianLearner(BeliefLearner):
         return self._checked_state(state).cells[: self.belief_size(state.dimensions)]
 
     @final
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        x = self.coordinates(feature_rows(features, state.dimensions), appeal)
+    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+        x = self.coordinates(feature_rows(features, state), appeal)
         return in_shape_of(matvec(x, self.mean(state)), features)
 
     @final
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        x = self.coordinates(feature_rows(features, state.dimensions), appeal)
+    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+        x = self.coordinates(feature_rows(features, state), appeal)
         z = matvec(x, self.mean(state)) / np.sqrt(self.score_variance(state, x) + self.alpha)
         random_share = float(state.cells[-BEHAVIOUR_CELLS])
         return in_shape_of(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)

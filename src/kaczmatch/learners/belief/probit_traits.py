@@ -29,13 +29,14 @@ from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate, check_appeal
+from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
 from kaczmatch.learners.belief.gaussian import forget_towards, like_probability, update_gains
-from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner, Scores, feature_rows, in_shape_of
+from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
 
 
 @compiled
@@ -190,11 +191,11 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         x = np.hstack([rows, np.ones((len(rows), 1)), self._rows_said(appeal, len(rows))[:, : self.traits]])
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
 
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         x, _ = self._heard(state, features, appeal)
         return in_shape_of(matvec(x, self.mean(state)), features)
 
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         x, doubts = self._heard(state, features, appeal)
         spread = self.score_variance(state, x) + self._noise(state, doubts)
         mass = ndtr(matvec(x, self.mean(state)) / np.sqrt(spread))
@@ -277,9 +278,9 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         alpha = check_number("alpha", self.alpha, low=1e-6, high=1e6)
         return alpha, -math.log(rate) if rate else math.inf, float(self.traits), float(self.full)
 
-    def _heard(self, state: State, features: ArrayLike, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
+    def _heard(self, state: State, features: Features, appeal: ArrayLike) -> tuple[Matrix, Matrix]:
         """φ and the doubts of each candidate; of whom nobody said anything, as the state's prior expects."""
-        rows, k = feature_rows(features, state.dimensions), self.traits
+        rows, k = feature_rows(features, state), self.traits
         says_traits = np.ndim(appeal) == 2 or (np.shape(appeal) == (2 * k,) and len(rows) == 1)
         if not says_traits and state.prior.trait_map is not None:
             appeal = state.prior.grown(state.dimensions).expected_traits(rows)

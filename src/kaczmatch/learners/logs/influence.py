@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.fold import NOTHING_LEFT_OUT, GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
 
 _WORK_BYTES = 1 << 24
@@ -37,10 +37,10 @@ class Influence:
 
 def influence(
     learner: Learner,
-    log: SwipeLog | Mapping[str, Any],
+    log: AnyLog,
     user: Hashable | None = None,
     *,
-    prior: Prior | ArrayLike | None = None,
+    prior: AnyPrior | None = None,
     end_last_session: bool = True,
 ) -> Influence:
     """The influence of every swipe of `user` (who may be left unnamed where the log has only one) on their direction today.
@@ -69,10 +69,10 @@ def influence(
 
 def leave_one_out_states(
     learner: Learner,
-    log: SwipeLog | Mapping[str, Any],
+    log: AnyLog,
     user: Hashable | None = None,
     *,
-    prior: Prior | ArrayLike | None = None,
+    prior: AnyPrior | None = None,
 ) -> tuple[State, Iterator[tuple[int, State]]]:
     """The state of `user` after all swipes, and for each swipe its row in the log and the state without it; sessions ended."""
     past = _UserHistory.of(learner, SwipeLog.of(log), user, prior, end_last_session=True)
@@ -105,7 +105,7 @@ class _UserHistory:
         learner: Learner,
         log: SwipeLog,
         user: Hashable | None,
-        prior: Prior | ArrayLike | None,
+        prior: AnyPrior | None,
         *,
         end_last_session: bool,
     ) -> _UserHistory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label
-from kaczmatch.core.swipes import ShownCandidate, SwipeLog
+from kaczmatch.core.swipes import AnyLog, ShownCandidate, SwipeLog
 from kaczmatch.core.vectors import Integers, Vector, as_matrix
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.rules.hinge import HingeLearner
 from kaczmatch.learners.state import State
 
@@ -62,9 +62,7 @@ class SessionReading(NamedTuple):
     stability: float | None  # Δs against the session before; None for the first
 
 
-def monitor_sessions(
-    learner: Learner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
-) -> Iterator[SessionReading]:
+def monitor_sessions(learner: Learner, log: AnyLog, *, prior: AnyPrior | None = None) -> Iterator[SessionReading]:
     """Fold a log with live calls and report on every session of every user. Without sessions in the log, each user has one."""
     swipes = SwipeLog.of(log)
     return _readings(learner, swipes, prior_for(swipes, prior))

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.fold import GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior
 
 _WORK_BYTES = 1 << 20
 _THREADS = os.cpu_count() or 1
 
 
-def progressive_predictions(
-    learner: ProbabilisticLearner, log: SwipeLog | Mapping[str, Any], *, prior: Prior | ArrayLike | None = None
-) -> Vector:
+def progressive_predictions(learner: ProbabilisticLearner, log: AnyLog, *, prior: AnyPrior | None = None) -> Vector:
     """The probability of a like that each row of `log` had, everybody starting from `prior`: a fold like `replay`'s."""
     if not isinstance(learner, ProbabilisticLearner):
         raise InvalidInput("learner", f"must say probabilities, such as kaczmatch.learner('probit'), got {learner!r}")

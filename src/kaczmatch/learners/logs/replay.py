@@ -6,18 +6,17 @@ import os
 from collections.abc import Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, repeat
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
 
 _ROWS_AT_ONCE = 1 << 20  # so that memory grows with users, not with swipes
@@ -58,12 +57,12 @@ class States(Mapping[Hashable, State]):
         return dict(self._progress)
 
 
-def prior_for(log: SwipeLog, prior: Prior | ArrayLike | None) -> Prior:
+def prior_for(log: SwipeLog, prior: AnyPrior | None) -> Prior:
     """The given prior, if it fits the log; a weight of one for every tag where none is given."""
     origin = Prior.ones(log.dimensions) if prior is None else Prior.of(prior)
     if origin.dimensions != log.dimensions:
         raise InvalidInput("prior", f"has {origin.dimensions} tags, the log has {log.dimensions}")
-    return origin
+    return origin.named(log.tags)
 
 
 def with_expected_traits(log: SwipeLog, prior: Prior) -> SwipeLog:
@@ -76,9 +75,9 @@ def with_expected_traits(log: SwipeLog, prior: Prior) -> SwipeLog:
 
 def replay(
     learner: Learner,
-    log: SwipeLog | Mapping[str, Any],
+    log: AnyLog,
     *,
-    prior: Prior | ArrayLike | None = None,
+    prior: AnyPrior | None = None,
     states: States | None = None,
     end_last_session: bool = False,
 ) -> States:

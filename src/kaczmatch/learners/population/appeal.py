@@ -12,11 +12,11 @@ it, so nothing that the viewer did can come back in it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
-from kaczmatch.core.swipes import SwipeLog, microseconds
+from kaczmatch.core.swipes import AnyLog, SwipeLog, microseconds
 from kaczmatch.core.vectors import Column, Integers, Matrix, Vector, as_column
 from kaczmatch.learners.kernels import decay_factor
 from kaczmatch.learners.logs.grouping import user_numbers
@@ -54,12 +54,12 @@ class AppealModel:
         """An empty tracker, to be updated as swipes come in."""
         return AppealTracker(self)
 
-    def before_swipes(self, log: SwipeLog | Mapping[str, Any]) -> Vector:
+    def before_swipes(self, log: AnyLog) -> Vector:
         """The appeal of each row's candidate to its user just before the swipe, from earlier rows of other users."""
         swipes = _timed_swipes(SwipeLog.of(log))
         return self._at_moments(swipes, swipes.numbers, swipes.candidate, swipes.at)
 
-    def at_moments(self, log: SwipeLog | Mapping[str, Any], *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
+    def at_moments(self, log: AnyLog, *, viewer: ArrayLike, candidate: ArrayLike, at: ArrayLike) -> Vector:
         """The appeal of candidates (row numbers of the log's candidates) to viewers at given moments, one value per row.
 
         A viewer need not be a user of the log. A single moment or viewer stands for all rows.

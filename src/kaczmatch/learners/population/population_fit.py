@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit_diagonal import ProbitDiagonal
@@ -68,7 +68,7 @@ class FittedPopulation:
 
 
 def fit_population(
-    log: SwipeLog,
+    log: AnyLog,
     *,
     choices: Sequence[int] = CHOICES,
     full: bool = False,
@@ -77,6 +77,7 @@ def fit_population(
     advance: Advance = lambda: None,
 ) -> FittedPopulation:
     """The population of a log that names candidates and times. Deterministic for a seed. `full` keeps covariances of tags."""
+    log = SwipeLog.of(log)
     if log.candidate_row is None or log.at is None:
         raise InvalidInput("log", "a population needs to know who was swiped and when: give candidate, candidates and at")
     if not len(log):

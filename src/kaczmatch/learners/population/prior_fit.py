@@ -12,29 +12,25 @@ in closed form: the fewer users, the more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Vector, unit
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.contract import BeliefLearner, Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.replay import prior_for, replay
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
 
 _NAME = "population"
 
 
-def fit_prior(
-    learner: Learner, log: SwipeLog | Mapping[str, Any], *, neutral: Prior | ArrayLike | None = None, rounds: int = 15
-) -> Prior:
+def fit_prior(learner: Learner, log: AnyLog, *, neutral: AnyPrior | None = None, rounds: int = 15) -> Prior:
     """The prior from which `learner` should start new users, fitted to the swipes in `log`.
 
     `neutral` (by default a weight of one for every tag) is what it is shrunk towards. Each round folds the log once. Its version
@@ -60,7 +56,7 @@ def _fitting_learner(learner: Learner) -> Probit:
     return Probit(**{each.name: getattr(learner, each.name) for each in fields(Probit) if each.init})
 
 
-def fit_prior_from_states(learner: Learner, states: Iterable[State], *, neutral: Prior | ArrayLike) -> Prior:
+def fit_prior_from_states(learner: Learner, states: Iterable[State], *, neutral: AnyPrior) -> Prior:
     """The same from stored states: one round. Each user started from the prior that the state names."""
     origin = Prior.of(neutral)
     known = _in_stable_order(learner, states, origin)

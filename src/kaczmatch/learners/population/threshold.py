@@ -6,24 +6,20 @@ per film hardly a cosine reaches it, and nearly every like counts as a mistake.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_number
-from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import unit, unit_rows
 from kaczmatch.learners.logs.grouping import user_numbers
 from kaczmatch.learners.logs.replay import prior_for
-from kaczmatch.learners.prior import Prior
+from kaczmatch.learners.prior import AnyPrior
 from kaczmatch.learners.rules.hinge import Hinge
 
 
 def calibrated_hinge(
-    log: SwipeLog | Mapping[str, Any],
-    prior: Prior | ArrayLike | None = None,
+    log: AnyLog,
+    prior: AnyPrior | None = None,
     *,
     like_rate: float | None = None,
     delta: float = 0.05,

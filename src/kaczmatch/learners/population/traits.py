@@ -33,9 +33,8 @@ from kaczmatch.core.swipes import microseconds
 from kaczmatch.core.vectors import Matrix, Vector, as_vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.probit_traits import ProbitTraits, score_moments, trait_coordinates
-from kaczmatch.learners.contract import feature_rows
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import State, feature_rows
 
 UNITS: Final = 2.0**20  # in one
 LARGEST_PRECISION: Final = 0.25  # of one site

@@ -14,12 +14,13 @@ from kaczmatch.core.compiled import add_scaled, dot, usable_norm
 from kaczmatch.core.errors import check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Vector, unit, unit_rows
-from kaczmatch.learners.contract import ProbabilisticLearner, Scores, feature_rows, in_shape_of
+from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.rules.vector import ImmediateLearner
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
 
 
 @swipe_kernel
@@ -66,9 +67,9 @@ class Logistic(ImmediateLearner, ProbabilisticLearner):
         x, y = np.append(unit(candidate.features), 1.0), sign(label)
         return cells + self.eta * y * float(expit(-y * (cells @ x))) * x
 
-    def probability(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
+    def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         w, b = self._checked_state(state).cells[:-1], state.cells[-1]
-        likely = expit(unit_rows(feature_rows(features, state.dimensions)) @ w + b)
+        likely = expit(unit_rows(feature_rows(features, state)) @ w + b)
         return in_shape_of(likely, features)
 
     def kernel_parameters(self) -> tuple[float, ...]:

@@ -10,10 +10,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Vector, matvec, unit_rows
-from kaczmatch.learners.contract import FixedSizeLearner, Learner, Scores, feature_rows, in_shape_of
+from kaczmatch.learners.contract import FixedSizeLearner, Learner
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,8 @@ class VectorLearner(Learner):
         return cells[:dimensions]
 
     @final
-    def score(self, state: State, features: ArrayLike, appeal: ArrayLike = 0.0) -> Scores:
-        return in_shape_of(matvec(unit_rows(feature_rows(features, state.dimensions)), self.direction(state)), features)
+    def score(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
+        return in_shape_of(matvec(unit_rows(feature_rows(features, state)), self.direction(state)), features)
 
     @property
     @final

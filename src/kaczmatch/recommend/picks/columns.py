@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,10 @@ from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form
 from kaczmatch.recommend.index.search_kernel import Float32s
-from kaczmatch.recommend.people.filters import FilterColumns, date_number
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 
+NO_AGE: Final = -1
 _STATES_AT_ONCE = 10_000
 
 
@@ -39,7 +40,7 @@ class PickColumns:
     random_share: Float32s
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
-    age: NDArray[np.int32]
+    age: NDArray[np.int32]  # `NO_AGE` for people who have given none: they pass every limit
     youngest: NDArray[np.int32]
     oldest: NDArray[np.int32]
     x: Float32s
@@ -65,7 +66,10 @@ class PickColumns:
         appeal: ArrayLike | None = None,
         excluded: Iterable[tuple[Hashable, Hashable]] = (),
     ) -> PickColumns:
-        """From profiles and states. People under the minimum age take no part; each excluded pair counts both ways."""
+        """From profiles and states. Each excluded pair counts both ways.
+
+        People under the minimum age take no part, nor people without an age where the schema requires one.
+        """
         if not isinstance(learner, BeliefLearner):
             raise InvalidInput(
                 "learner", f"{learner.slug!r} has no probabilities; picks need one that has, such as 'probit-diag'"
@@ -75,7 +79,8 @@ class PickColumns:
         said = np.zeros((len(people), traits)) if appeal is None else np.asarray(appeal, np.float64).reshape(len(people), -1)
         if said.shape[1] not in (traits, traits + doubts):
             raise InvalidInput("appeal", f"must be {traits} numbers per person, got {said.shape[1]}")
-        age = (date_number(day) - people.born.astype(np.int64)) // 10_000
+        ageless = people.born == NO_BIRTH_DATE
+        age = np.where(ageless, NO_AGE, (date_number(day) - people.born.astype(np.int64)) // 10_000)
         columns = cls(
             people.ids,
             _weights(learner, states, vocabulary),
@@ -93,7 +98,7 @@ class PickColumns:
             np.empty(0, np.int32),
             np.zeros(len(people) + 1, np.int64),
         )
-        old_enough = age >= people.schema.minimum_age
+        old_enough = np.where(ageless, not people.schema.age_required, age >= people.schema.minimum_age)
         order = np.lexsort((np.arange(len(people)), age, people.i_look_for, people.i_am))
         return columns._take(order[old_enough[order]])._excluding(excluded)
 

@@ -39,7 +39,8 @@ class TileColumns(NamedTuple):
     tile_slack: Float32s  # and the largest of each tile
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
-    age: NDArray[np.int32]
+    age: NDArray[np.int32]  # the least that is possible,
+    greatest_age: NDArray[np.int32]  # and the greatest: the same, but for people who have given none
     youngest: NDArray[np.int32]
     oldest: NDArray[np.int32]
     tile_youngest: NDArray[np.int32]
@@ -70,8 +71,8 @@ def meet_tiles(
     while turn < len(pairs) and not stop[0]:
         first, other = pairs[turn, 0], pairs[turn, 1]
         begin_i, begin_j = first * TILE, other * TILE
-        _product(c.weights[begin_i : begin_i + TILE], c.profiles_by_tile[other], forward)
-        _product(c.profiles[begin_i : begin_i + TILE], c.weights_by_tile[other], backward)
+        product(c.weights[begin_i : begin_i + TILE], c.profiles_by_tile[other], forward)
+        product(c.profiles[begin_i : begin_i + TILE], c.weights_by_tile[other], backward)
         shares = c.random_share[begin_j : begin_j + TILE]
         low, high = c.tile_youngest[first], c.tile_oldest[first]
         for j in range(TILE):
@@ -95,14 +96,14 @@ def meet_tiles(
                     if flags[j] and (first != other or j > i) and _may_meet(c, row, begin_j + j):
                         score = _mutual_probability(c, row, begin_j + j)
                         scored += 1
-                        _offer(best, floor, row, begin_j + j, score)
-                        _offer(best, floor, begin_j + j, row, score)
+                        offer(best, floor, row, begin_j + j, score)
+                        offer(best, floor, begin_j + j, row, score)
         turn = fetch_and_increment(turns)
     return scored
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})  # fused, since proposals need no exact bits
-def _product(rows: Float32s, columns: Float32s, out: Float32s) -> None:  # pragma: no cover
+def product(rows: Float32s, columns: Float32s, out: Float32s) -> None:  # pragma: no cover
     """`rows` times `columns`, four rows and four dimensions at a time, which keeps the sums in registers."""
     for i in range(0, TILE, 4):
         a, b, c, d = out[i], out[i + 1], out[i + 2], out[i + 3]
@@ -127,7 +128,7 @@ def _may_meet(c: TileColumns, i: int, j: int) -> bool:
     """The hard filters, exactly as `people/filters.py` has them, and the excluded pairs."""
     if (c.i_look_for[i] & c.i_am[j]) == 0 or (c.i_look_for[j] & c.i_am[i]) == 0:
         return False
-    if not (c.youngest[i] <= c.age[j] <= c.oldest[i] and c.youngest[j] <= c.age[i] <= c.oldest[j]):
+    if c.greatest_age[j] < c.youngest[i] or c.age[j] > c.oldest[i] or c.greatest_age[i] < c.youngest[j] or c.age[i] > c.oldest[j]:
         return False
     east, north, up = c.x[i] - c.x[j], c.y[i] - c.y[j], c.z[i] - c.z[j]
     if not east * east + north * north + up * up <= min(c.max_squared_chord[i], c.max_squared_chord[j]):
@@ -151,7 +152,7 @@ def _mutual_probability(c: TileColumns, i: int, j: int) -> float:
 
 
 @compiled
-def _offer(best: Keys, floor: Float32s, person: int, candidate: int, score: float) -> None:
+def offer(best: Keys, floor: Float32s, person: int, candidate: int, score: float) -> None:
     """Keep a candidate if they are among the person's best: a heap whose first key is the worst."""
     units = np.uint64(score / UNIT + 0.5)
     key = (units << np.uint64(32)) | (np.uint64(0xFFFFFFFF) - np.uint64(candidate))

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.recommend.index.search_kernel import Float32s
-from kaczmatch.recommend.picks.columns import PickColumns
+from kaczmatch.recommend.people.profile import MAX_AGE
+from kaczmatch.recommend.picks.columns import NO_AGE, PickColumns
 from kaczmatch.recommend.picks.tile_kernel import TILE, TileColumns, slack_of
 
 _PAIRS_PER_PART = 250_000  # of tiles: seconds of work, after which progress is told and a checkpoint can be written
-_NO_AGE = 1_000
+_TOO_OLD = 1_000
 
 Pairs = NDArray[np.int32]
 
@@ -35,6 +36,7 @@ def tile_columns(columns: PickColumns) -> TileColumns:
     random_share = padded(columns.random_share, 0)
     slack = slack_of(weights, profiles, random_share)
     age = padded(columns.age, int(columns.age[-1]) if n else 0)
+    least, greatest = np.where(age == NO_AGE, 0, age).astype(np.int32), np.where(age == NO_AGE, MAX_AGE, age).astype(np.int32)
     return TileColumns(
         weights,
         profiles,
@@ -45,11 +47,12 @@ def tile_columns(columns: PickColumns) -> TileColumns:
         slack.reshape(-1, TILE).max(axis=1),
         padded(columns.i_am, 0),
         padded(columns.i_look_for, 0),
-        age,
-        padded(columns.youngest, _NO_AGE),
+        least,
+        greatest,
+        padded(columns.youngest, _TOO_OLD),
         padded(columns.oldest, -1),
-        age.reshape(-1, TILE).min(axis=1),
-        age.reshape(-1, TILE).max(axis=1),
+        least.reshape(-1, TILE).min(axis=1),
+        greatest.reshape(-1, TILE).max(axis=1),
         padded(columns.x, 0),
         padded(columns.y, 0),
         padded(columns.z, 0),

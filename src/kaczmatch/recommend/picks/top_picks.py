@@ -6,9 +6,7 @@ so tiles that cannot meet are skipped. The result depends neither on the number 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
 
@@ -19,6 +17,8 @@ from kaczmatch.core.errors import check_integer
 from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.recommend.picks.tile_kernel import UNIT, Keys, TileColumns, meet_tiles
 from kaczmatch.recommend.picks.tiles import Pairs, live_pairs, number_of_parts, tile_columns
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 NOBODY = -1
 
@@ -56,7 +56,7 @@ def top_picks(
     columns: PickColumns,
     k: int = 10,
     *,
-    threads: int | None = None,
+    runner: Runner = LocalRunner(),  # noqa: B008
     progress: Progress = lambda _: None,
     begun: PicksInProgress | None = None,
     checkpoint: Callable[[PicksInProgress], None] = lambda _: None,
@@ -67,31 +67,34 @@ def top_picks(
     """
     check_integer("k", k, low=1, high=1_000)
     tiles = tile_columns(columns)
-    workers = threads or os.cpu_count() or 1
     state = begun or PicksInProgress(np.zeros((len(tiles.age), k), np.uint64))
     count = number_of_parts(tiles)
     floor = _floor(state.keys)
-    with ThreadPoolExecutor(workers) as pool:
-        for part in range(state.parts_done, count):
-            pairs = live_pairs(tiles, part, count)
-            state = PicksInProgress(_meet(tiles, pairs, floor, state.keys, pool, workers), part + 1)
-            progress(state.parts_done / count)
-            checkpoint(state)
+    for part in range(state.parts_done, count):
+        state = PicksInProgress(_meet(tiles, live_pairs(tiles, part, count), floor, state.keys, runner), part + 1)
+        progress(state.parts_done / count)
+        checkpoint(state)
     return Picks.of_keys(state.keys[: len(columns)])
 
 
-def _meet(
-    tiles: TileColumns, pairs: Pairs, floor: NDArray[np.float32], keys: Keys, pool: ThreadPoolExecutor, workers: int
-) -> Keys:
+def _meet(tiles: TileColumns, pairs: Pairs, floor: NDArray[np.float32], keys: Keys, runner: Runner) -> Keys:
+    """One part: each worker keeps the best of the tiles that it takes. All of them share turns and lower bounds."""
     turns, stop = np.zeros(1, np.int64), np.zeros(1, np.bool_)
-    own = [keys, *(np.zeros_like(keys) for _ in range(workers - 1))]
-    jobs = [pool.submit(meet_tiles, tiles, pairs, turns, floor, some, stop) for some in own]
+
+    def meet(_: int) -> Keys:
+        own = np.zeros_like(keys)
+        meet_tiles(tiles, pairs, turns, floor, own, stop)
+        return own
+
     try:
-        for job in jobs:
-            job.result()
+        return runner.fold(meet, range(runner.workers), merged, keys)
     finally:
-        stop[0] = True  # on Ctrl-C the other threads end after the tiles that they are at
-    return np.ascontiguousarray(np.sort(np.concatenate(own, axis=1), axis=1)[:, -keys.shape[1] :])  # sorted: heaps again
+        stop[0] = True  # on Ctrl-C the others end after the tiles that they are at
+
+
+def merged(one: Keys, other: Keys) -> Keys:
+    """The best of both, sorted, which makes a heap."""
+    return np.ascontiguousarray(np.sort(np.concatenate([one, other], axis=1), axis=1)[:, -one.shape[1] :])
 
 
 def _floor(keys: Keys) -> NDArray[np.float32]:

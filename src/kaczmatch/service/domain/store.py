@@ -58,6 +58,9 @@ class Reader(Protocol):
         first `skip` of what is found are passed over, and not loaded.
         """
 
+    def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
+        """What `find` finds for each of many people whose id is the value of `field`, by one look."""
+
     def count(self, kind: type[R], **equal: Any) -> int:
         """How many there are."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Self, final
 
 import numpy as np
 
@@ -35,8 +35,36 @@ _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is
 
 @final
 @dataclass(frozen=True, slots=True)
+class RecordsOfPeople:
+    """What is checked of some people, as of one moment, by id."""
+
+    events: Mapping[str, Sequence[Event]]
+    counters: Mapping[tuple[str, ...], PersonCounters]
+    decisions: Mapping[str, Sequence[LatestDecision]]
+    raters: Mapping[str, Sequence[LatestDecision]]  # what others decided on them
+    matches: Mapping[str, Sequence[MatchSide]]
+    cards: Mapping[str, Sequence[Impression]]
+    seen_by_them: Mapping[str, Sequence[SeenTraits]]
+    seen_of_them: Mapping[str, Sequence[SeenTraits]]
+
+    @classmethod
+    def read(cls, reader: Reader, people: Collection[str]) -> Self:
+        return cls(
+            events=reader.of_people(Event, "user", people),
+            counters=reader.many(PersonCounters, [(user,) for user in people]),
+            decisions=reader.of_people(LatestDecision, "user", people),
+            raters=reader.of_people(LatestDecision, "candidate", people),
+            matches=reader.of_people(MatchSide, "user", people),
+            cards=reader.of_people(Impression, "user", people),
+            seen_by_them=reader.of_people(SeenTraits, "user", people),
+            seen_of_them=reader.of_people(SeenTraits, "candidate", people),
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class ConsistencyCheck:
-    """`user` and their log, as of one moment; how many records are theirs is added to `seen`.
+    """`user` and their records; how many are theirs is added to `seen`.
 
     Of people who are `leaving`, matches are gone already and decisions are not: that is how far their erasure has come.
     """
@@ -45,14 +73,18 @@ class ConsistencyCheck:
     reader: Reader
     fold: ModelFold
     user: str
-    log: Sequence[Event]
+    records: RecordsOfPeople
     seen: Counter[type[Record]]
     leaving: frozenset[str] = frozenset()
 
+    @property
+    def log(self) -> Sequence[Event]:
+        return self.records.events[self.user]
+
     def problems(self) -> Iterator[str]:
-        pairs = {pair.candidate: pair for pair in self.reader.find(LatestDecision, user=self.user)}
-        matches = {match.other: match for match in self.reader.find(MatchSide, user=self.user)}
-        counters = self.reader.get(PersonCounters, self.user)
+        pairs = {pair.candidate: pair for pair in self.records.decisions[self.user]}
+        matches = {match.other: match for match in self.records.matches[self.user]}
+        counters = self.records.counters.get((self.user,))
         self.seen.update(
             {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
@@ -68,7 +100,7 @@ class ConsistencyCheck:
             yield f"{self.user!r} has {matches} open matches, and {counters.open_matches} are counted"
         if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
-        raters = self.reader.find(LatestDecision, candidate=self.user)
+        raters = self.records.raters[self.user]
         excess, information = summed_evidence(raters, counters, self.context.config.appeal)
         held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
@@ -79,20 +111,18 @@ class ConsistencyCheck:
         if self.fold.traits is None:
             return
         model = self.fold.model
-        stored, raters = (
-            self.reader.get(StoredTraits, model, self.user),
-            self.reader.find(SeenTraits, model=model, candidate=self.user),
-        )
+        stored = self.reader.get(StoredTraits, model, self.user)
+        raters = [one for one in self.records.seen_of_them[self.user] if one.model == model]
         sums = CandidateTraits.unknown(self.fold.traits.learner.traits)
         for one in raters:
             site = site_of(one)
             sums = sums if site is None else sums.plus(site)
         if traits_of(self.fold.traits, stored) != sums:
             yield f"the traits of {self.user!r} are not the sum of what {len(raters)} people said"
-        mine = {one.swipe: one for one in self.reader.find(SeenTraits, model=model, user=self.user)}
+        mine = [one for one in self.records.seen_by_them[self.user] if one.model == model]
         self.seen.update({StoredTraits: int(stored is not None), SeenTraits: len(mine)})
         first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer is not None}
-        if {one.swipe: one.candidate for one in mine.values() if one.site} != first:
+        if {one.swipe: one.candidate for one in mine if one.site} != first:
             yield f"what {self.user!r} says of others' traits is not what their {len(first)} first answers say"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
@@ -107,7 +137,7 @@ class ConsistencyCheck:
         answers = {
             (one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == EventKind.SWIPED
         }
-        for card in self.reader.find(Impression, user=self.user):
+        for card in self.records.cards[self.user]:
             if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
                 yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
 
@@ -116,7 +146,7 @@ class ConsistencyCheck:
         for other, event in made.items():
             if other not in matches and other not in self.leaving:
                 yield f"{self.user!r} made match {event.match!r} with {other!r}, which is not there"
-        sides = self.reader.many(MatchSide, [(other, self.user) for other in matches])
+        sides = self.reader.many(MatchSide, [(other, self.user) for other in matches]) if matches else {}
         for other, match in matches.items():
             if (other, self.user) not in sides or sides[other, self.user].id != match.id:
                 yield f"match {match.id!r} of {self.user!r} has no other side"
@@ -133,10 +163,9 @@ class ConsistencyCheck:
 
     def _unmatched(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         """Two likes without a match; an import may bring likes of people who have blocked each other."""
-        likes = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE]
-        back = self.reader.many(LatestDecision, [(other, self.user) for other in likes])
-        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving
-        for other in likes:
-            returned = back.get((other, self.user))
-            if returned is not None and returned.decision == Decision.LIKE and other not in may_not_match:
+        likes_me = {one.user for one in self.records.raters[self.user] if one.decision == Decision.LIKE}
+        mutual = [other for other, pair in pairs.items() if pair.decision == Decision.LIKE and other in likes_me]
+        may_not_match = matched_or_blocked(self.reader, self.user) | self.leaving if mutual else ()
+        for other in mutual:
+            if other not in may_not_match:
                 yield f"{self.user!r} and {other!r} like each other and have no match"

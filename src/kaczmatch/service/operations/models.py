@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Matrix
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.population.population_fit import FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
@@ -21,11 +24,11 @@ from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
+from kaczmatch.service.domain.folding import label_of
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     ActiveVersions,
-    Decision,
     Event,
     StoredPrior,
     StoredState,
@@ -49,6 +52,17 @@ def check_learner(rule: Learner, config: ServiceConfig) -> None:
         sampler = policy.plan(Experience()).sampler
         if isinstance(sampler, BeliefSampler):
             sampler.require_belief(rule)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedModel:
+    """A learner, its settings and the prior that was fitted; and as JSON, which numbers of traits were tried."""
+
+    learner: str
+    settings: Mapping[str, Any]
+    prior: Prior
+    selection: str = ""
 
 
 @final
@@ -86,23 +100,42 @@ class Models:
         """A new version of the vocabulary: names added, renamed, retired."""
         return change_vocabulary(self.context, change)
 
-    def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
-        """What people like on average, from those who have swiped; None where they are too few to say."""
+    def fit(self, slug: str, settings: Mapping[str, Any]) -> FittedModel | None:
+        """What people like, from those who have swiped; None where they are too few to say.
+
+        For `probit-traits` it also selects how many traits it pays to have. Where it pays to have none, that is `probit-diag`.
+        """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-        once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
-        users, labels, appeal, rows = list[int](), list[int](), list[float](), list[Matrix]()
-        for place, swipes in enumerate(self._histories(current.model, once)):
-            users += [place] * len(swipes)
-            labels += [1 if event.decision == Decision.LIKE else -1 for event in swipes]
-            appeal += [event.appeal for event in swipes]
-            rows.append(np.array([unpacked(seen_features(event), dimensions) for event in swipes]))
-        if len(rows) < _ENOUGH_PEOPLE:
-            return None
-        log = SwipeLog(user=np.array(users), label=labels, features=np.concatenate(rows), appeal=appeal)
         rule = model_learner(slug, settings)
-        return fit_prior(rule, log, neutral=neutral_prior(rule, dimensions))
+        log = self._log(current.model, dimensions, once=bool(settings.get(FIRST_ANSWERS_ONLY, True)))
+        if log is None:
+            return None
+        if not isinstance(rule, ProbitTraits):
+            neutral = neutral_prior(rule, dimensions)
+            return FittedModel(slug, settings, self.context.compute(partial(fit_prior, rule, log, neutral=neutral)))
+        found: FittedPopulation = self.context.compute(partial(fit_population, log, full=rule.full))
+        tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
+        if not found.traits:
+            return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
+        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried)
+
+    def _log(self, model: int, dimensions: int, *, once: bool) -> SwipeLog | None:
+        """The last swipes of people who have swiped, with each candidate as last seen; None: they are too few."""
+        histories = list(self._histories(model, once))
+        if len(histories) < _ENOUGH_PEOPLE:
+            return None
+        swipes = [(place, event) for place, events in enumerate(histories) for event in events]
+        seen = {event.candidate: unpacked(seen_features(event), dimensions) for _, event in swipes}
+        return SwipeLog(
+            user=[place for place, _ in swipes],
+            label=[label_of(event) for _, event in swipes],
+            candidate=np.array([event.candidate for _, event in swipes], object),
+            candidates=seen,
+            at=np.array([event.at for _, event in swipes], object),
+            appeal=[event.appeal for _, event in swipes],
+        )
 
     def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""

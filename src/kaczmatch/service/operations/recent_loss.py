@@ -1,4 +1,4 @@
-"""Whether a refitted model predicts recent swipes as well as the model in use. Each swipe is predicted before it is learned from."""
+"""Whether a refitted model predicts recent swipes, each before it is learned from, as well as the model in use."""
 
 from __future__ import annotations
 

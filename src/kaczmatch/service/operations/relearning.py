@@ -185,9 +185,9 @@ class Relearning:
                 fold = self.context.catalogue.fold(reader, number)
                 folded = []
                 for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
-                    logs = [reader.find(Event, user=one.user) for one in some]
-                    with_features(reader, chain.from_iterable(logs))  # of all of them together
-                    folded += [fold.encode(one.user, fold.replay(log)) for one, log in zip(some, logs, strict=True)]
+                    logs = reader.of_people(Event, "user", [one.user for one in some])
+                    with_features(reader, chain.from_iterable(logs.values()))
+                    folded += [fold.encode(one.user, fold.replay(logs[one.user])) for one in some]
                     self.context.rest()
             self._replace(new, folded)
             done, found = done + len(page), found + len(new)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -27,9 +28,9 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import being_erased
-from kaczmatch.service.operations.consistency import ConsistencyCheck
+from kaczmatch.service.operations.consistency import ConsistencyCheck, RecordsOfPeople
 
-_AT_ONCE = 500
+_AT_ONCE = 200
 _CLOSE = 1e-9  # another CPU or build may round differently
 
 
@@ -57,18 +58,20 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
         leaving = frozenset(being_erased(reader))
         while page := reader.find(Person, after=last, limit=_AT_ONCE):
             learned = reader.many(StoredState, [(current.model, person.id) for person in page])
+            records = RecordsOfPeople.read(reader, [person.id for person in page])
+            with_seen(reader, fold, chain.from_iterable(records.events.values()))
             for person in page:
-                log = reader.find(Event, user=person.id)
+                log = records.events[person.id]
                 events += len(log)
                 stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(with_seen(reader, fold, log))))
+                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(log)))
                 if stored == replayed or (stored is None and not log):
                     identical += 1
                 elif stored is not None and _alike(stored, replayed):
                     close += 1
                 else:
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
-                problems += ConsistencyCheck(context, reader, fold, person.id, log, seen, leaving).problems()
+                problems += ConsistencyCheck(context, reader, fold, person.id, records, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
             if on_progress is not None:
                 on_progress(people, total)

@@ -1,0 +1,118 @@
+"""Swipe logs as data frames of polars or pandas, by the column names of files. Neither library is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.vectors import Column, Matrix
+
+LIKE, PASS, SKIP = "like", "pass", "skip"
+
+# Decisions as other people write them. What is written is `like`, `pass` or `skip`.
+DECISIONS: Final[Mapping[str, str]] = {
+    "like": LIKE, "1": LIKE, "true": LIKE, "right": LIKE,
+    "pass": PASS, "0": PASS, "-1": PASS, "false": PASS, "left": PASS,
+    "skip": SKIP,
+}  # fmt: skip
+
+_LIBRARIES: Final = ("polars", "pandas")
+_OF_SWIPES: Final = ("user", "candidate", "decision", "at", "session", "seq", "id", "appeal")  # every other column is a tag
+
+
+class Frame(Protocol):
+    """What is asked of a frame."""
+
+    @property
+    def columns(self) -> Iterable[str]: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+def is_frame(value: object) -> TypeGuard[Frame]:
+    return type(value).__name__ == "DataFrame" and type(value).__module__.partition(".")[0] in _LIBRARIES
+
+
+def log_columns(swipes: Frame, candidates: Frame | None) -> dict[str, Any]:
+    """The columns of a `SwipeLog` from one frame with a column per tag, or from swipes and candidates, as two files have them.
+
+    Skips are left out. Swipes are in the order of `seq`, or else of `at`, or else as they come.
+    """
+    for name in ("user", "decision"):
+        _required(swipes, name, "swipes")
+    decisions = _decisions(_values(swipes, "decision"))
+    kept = np.flatnonzero(decisions != SKIP)
+    order = next((_values(swipes, name)[kept] for name in ("seq", "at") if name in swipes.columns), None)
+    if order is not None:
+        kept = kept[np.argsort(order, kind="stable")]
+    columns = {"user": _values(swipes, "user")[kept], "label": decisions[kept] == LIKE}
+    columns |= {name: _values(swipes, name)[kept] for name in ("at", "session", "appeal") if name in swipes.columns}
+    if candidates is None:
+        tags = [name for name in swipes.columns if name not in _OF_SWIPES]
+        rows = _numbers(swipes, tags, "swipes")[kept]
+        if "candidate" not in swipes.columns:
+            return {**columns, "features": rows, "tags": tags}
+        number, matrix = _people(_values(swipes, "candidate")[kept], rows)
+        return {**columns, "candidate": number, "candidates": matrix, "tags": tags}
+    for frame, name, which in ((swipes, "candidate", "swipes"), (candidates, "id", "candidates")):
+        _required(frame, name, which)
+    tags = [name for name in candidates.columns if name != "id"]
+    matrix, ids = _numbers(candidates, tags, "candidates"), _values(candidates, "id").tolist()
+    if len(set(ids)) < len(ids):
+        raise InvalidInput("id", "stands more than once among the candidates")
+    return {
+        **columns,
+        "candidate": _values(swipes, "candidate")[kept],
+        "candidates": dict(zip(ids, matrix, strict=True)),
+        "tags": tags,
+    }
+
+
+def _values(frame: Frame, name: str) -> Column:
+    return np.asarray(frame[name].to_numpy())
+
+
+def _required(frame: Frame, name: str, which: str) -> None:
+    if name not in frame.columns:
+        raise InvalidInput(name, f"this column is missing from the {which}; {did_you_mean(name, map(str, frame.columns))}")
+
+
+def _decisions(column: Column) -> NDArray[Any]:
+    found = np.empty(len(column), object)
+    for row, value in enumerate(column.tolist()):
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        known = DECISIONS.get(str(whole).strip().lower())
+        if known is None:
+            raise InvalidInput("decision", f"row {row}: must be like, pass or skip (or 1/0, 1/-1, true/false), got {value!r}")
+        found[row] = known
+    return found
+
+
+def _numbers(frame: Frame, tags: list[str], which: str) -> Matrix:
+    if not tags:
+        raise InvalidInput("features", f"the {which} have no column of a tag; give two frames: swipes and candidates")
+    columns = [_values(frame, name) for name in tags]
+    for name, column in zip(tags, columns, strict=True):
+        if column.dtype.kind not in "biuf":
+            raise InvalidInput(str(name), f"must be numbers, got {column.dtype}; if it is no tag, drop the column")
+    return np.column_stack([column.astype(np.float64) for column in columns])
+
+
+def _people(candidate: Column, rows: Matrix) -> tuple[NDArray[np.int64], Matrix]:
+    """The number of each row's candidate, and one row of tags per candidate."""
+    number: dict[Any, int] = {}
+    numbers = np.array([number.setdefault(each, len(number)) for each in candidate.tolist()], np.int64)
+    first = np.full(len(number), -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    matrix = rows[first]
+    other = (matrix[numbers] != rows).any(axis=1)
+    if other.any():
+        row = int(np.argmax(other))
+        raise InvalidInput(
+            "candidate", f"{candidate[row]!r} has other tags in a later row; leave the column out where people change"
+        )
+    return numbers, np.ascontiguousarray(matrix)
