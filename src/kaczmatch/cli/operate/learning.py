@@ -28,6 +28,7 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
                 fitted.prior,
                 lambda done, total: progress("learning anew", done, total),
                 selection=fitted.selection,
+                sites=fitted.sites,
             )
         say(f"model {number} is in use: {_words(fitted)}, everybody's swipes learned anew from {fitted.prior.version}")
 

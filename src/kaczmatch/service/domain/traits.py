@@ -16,7 +16,7 @@ from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.population.traits import CandidateTraits, Sites, TraitModel
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.folding import ModelFold, label_of
-from kaczmatch.service.domain.records import Decision, Event, EventKind, SeenTraits, StoredTraits
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, SeenTraits, StoredTraits
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Reader, Transaction
 
@@ -35,6 +35,7 @@ def with_seen(reader: Reader, fold: ModelFold, events: Iterable[Event]) -> list[
     found = {} if fold.traits is None else reader.many(SeenTraits, keys)
     for event, key in zip(known, keys, strict=True):
         seen = found.get(key)
+        seen = None if seen is None or not seen.said else seen
         if seen is not None or event.said is not None:  # which another model may have read
             object.__setattr__(event, "said", None if seen is None else np.frombuffer(seen.said, np.float64))
     return known
@@ -50,14 +51,15 @@ def learn_event(
     if fold.traits is None or repeated or event.kind != EventKind.SWIPED or event.decision == Decision.SKIP:
         return fold.step(before, event, repeated=repeated)
     candidate = event.candidate or ""
-    earlier = None if first_answer is None else transaction.get(SeenTraits, fold.model, event.user, first_answer)
+    earlier = transaction.get(SeenTraits, fold.model, event.user, event.id if first_answer is None else first_answer)
     own = None if earlier is None else site_of(earlier)
-    stored = transaction.get(StoredTraits, fold.model, candidate)
-    sums = traits_of(fold.traits, stored)
-    said, site = seen_and_site(fold, event, before, sums, own, counts=first_answer is None)
+    sums = traits_of(fold.traits, transaction.get(StoredTraits, fold.model, candidate))
+    said, site = seen_and_site(fold, event, before, sums, own, counts=own is None)
     object.__setattr__(event, "said", said)
     if site is not None:
         transaction.put(StoredTraits(model=fold.model, user=candidate, sums=sums.plus(site).to_bytes()))
+    elif first_answer is None:
+        site = own  # which the fit of the model wrote, see `put_fitted_site`
     transaction.put(
         SeenTraits(
             model=fold.model,
@@ -69,6 +71,20 @@ def learn_event(
         )
     )
     return fold.step(before, event, repeated=False)
+
+
+def put_fitted_site(transaction: Transaction, fold: ModelFold, user: str, candidate: str, site: Sites) -> None:
+    """What a fit found that a user's first answer says of a candidate. The pass through the log keeps it, and adds what was seen.
+
+    A decision that was taken back since says nothing.
+    """
+    pair = transaction.get(LatestDecision, user, candidate)
+    if pair is None or pair.first_answer is None or transaction.get(SeenTraits, fold.model, user, pair.first_answer) is not None:
+        return
+    sums = traits_of(trait_model(fold), transaction.get(StoredTraits, fold.model, candidate))
+    transaction.put(StoredTraits(model=fold.model, user=candidate, sums=sums.plus(site).to_bytes()))
+    said = site.astype("<i4").tobytes()
+    transaction.put(SeenTraits(model=fold.model, user=user, swipe=pair.first_answer, candidate=candidate, said=b"", site=said))
 
 
 def seen_and_site(

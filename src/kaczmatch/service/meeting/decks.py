@@ -194,7 +194,7 @@ class Decks:
             reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
         )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
-        return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
+        return OpenDeck(deck, self._with_reasons(known, cards, people)) if cards else None
 
     def _draw(
         self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
@@ -267,7 +267,20 @@ class Decks:
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
-        return OpenDeck(deck, _with_reasons(known, kept, people))
+        return OpenDeck(deck, self._with_reasons(known, kept, people))
+
+    def _with_reasons(self, known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
+        reasons, vocabulary = CardReasons(known), known.vocabulary
+        said = self.serving_index.traits_of(known.versions.model, people)
+        return tuple(
+            DeckCard(
+                card,
+                people[card.candidate],
+                tuple(tags_of(people[card.candidate], vocabulary)[0]),
+                reasons.reason(card.reason, people[card.candidate], said.get(card.candidate)),
+            )
+            for card in cards
+        )
 
 
 def _impression(
@@ -282,17 +295,4 @@ def _impression(
         propensity=propensity,
         score=score,
         reason=str(reason),
-    )
-
-
-def _with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
-    reasons, vocabulary = CardReasons(known), known.vocabulary
-    return tuple(
-        DeckCard(
-            card,
-            people[card.candidate],
-            tuple(tags_of(people[card.candidate], vocabulary)[0]),
-            reasons.reason(card.reason, people[card.candidate]),
-        )
-        for card in cards
     )

@@ -15,6 +15,8 @@ from typing import TypeVar, final
 
 import numpy as np
 
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
@@ -153,6 +155,15 @@ class ServingIndex:
         self.remove(people)
         for act in self._on_erasure:
             act()
+
+    def traits_of(self, model: int, people: Iterable[str]) -> dict[Hashable, Vector]:
+        """Traits and doubts of people as decks go by them; nothing where this process deals by another model, or has none."""
+        generation = self._generation
+        if generation.model != model or not isinstance(generation.people.index.learner, ProbitTraits):
+            return {}
+        with generation.people.index.reading() as view:
+            rows = view.candidate_rows(view.numbers(people))
+        return dict(zip(rows.ids, rows.appeal, strict=True))
 
     def __len__(self) -> int:
         return len(self.recommender.index)

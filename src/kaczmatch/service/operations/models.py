@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -37,12 +37,21 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.domain.vocabulary_change import change_vocabulary
+from kaczmatch.service.operations.trait_pass import FittedSite
 
 _AT_ONCE = 4  # people
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
 _MOST_FITTED = 2_000  # people; a mean over more is hardly better
 _MOST_SWIPES = 200  # of each: that says what they like
 _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
+
+
+def _sites(found: FittedPopulation, candidates: Sequence[str]) -> list[FittedSite]:
+    """What the fitted people say of candidates."""
+    if found.sites is None:
+        return []
+    pairs = zip(found.sites.rater.tolist(), found.sites.candidate.tolist(), found.sites.sites, strict=True)
+    return [(str(found.names[rater]), candidates[candidate], site) for rater, candidate, site in pairs]
 
 
 def check_learner(rule: Learner, config: ServiceConfig) -> None:
@@ -57,12 +66,13 @@ def check_learner(rule: Learner, config: ServiceConfig) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class FittedModel:
-    """A learner, its settings and the prior that was fitted; and as JSON, which numbers of traits were tried."""
+    """A learner, its settings and the prior that was fitted; as JSON, which numbers of traits were tried; and fitted sites."""
 
     learner: str
     settings: Mapping[str, Any]
     prior: Prior
     selection: str = ""
+    sites: Sequence[FittedSite] = ()
 
 
 @final
@@ -109,7 +119,7 @@ class Models:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         rule = model_learner(slug, settings)
-        log = self._log(current.model, dimensions, once=bool(settings.get(FIRST_ANSWERS_ONLY, True)))
+        log, judged = self._log(current.model, dimensions, once=bool(settings.get(FIRST_ANSWERS_ONLY, True)))
         if log is None:
             return None
         if not isinstance(rule, ProbitTraits):
@@ -119,23 +129,24 @@ class Models:
         tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
         if not found.traits:
             return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
-        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried)
+        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, _sites(found, judged))
 
-    def _log(self, model: int, dimensions: int, *, once: bool) -> SwipeLog | None:
-        """The last swipes of people who have swiped, with each candidate as last seen; None: they are too few."""
+    def _log(self, model: int, dimensions: int, *, once: bool) -> tuple[SwipeLog | None, list[str]]:
+        """The last swipes of people who have swiped, and the candidates, each as last seen; None: they are too few."""
         histories = list(self._histories(model, once))
+        swipes = [event for events in histories for event in events]
+        seen = {event.candidate or "": unpacked(seen_features(event), dimensions) for event in swipes}
         if len(histories) < _ENOUGH_PEOPLE:
-            return None
-        swipes = [(place, event) for place, events in enumerate(histories) for event in events]
-        seen = {event.candidate: unpacked(seen_features(event), dimensions) for _, event in swipes}
-        return SwipeLog(
-            user=[place for place, _ in swipes],
-            label=[label_of(event) for _, event in swipes],
-            candidate=np.array([event.candidate for _, event in swipes], object),
+            return None, []
+        log = SwipeLog(
+            user=np.array([event.user for event in swipes]),
+            label=[label_of(event) for event in swipes],
+            candidate=np.array([event.candidate for event in swipes]),
             candidates=seen,
-            at=np.array([event.at for _, event in swipes], object),
-            appeal=[event.appeal for _, event in swipes],
+            at=np.array([event.at for event in swipes], object),
+            appeal=[event.appeal for event in swipes],
         )
+        return log, list(seen)
 
     def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""

@@ -41,7 +41,7 @@ class Refit:
         if fitted is None or fitted.prior.version == model.prior:
             return None
         number = Relearning(self.context).relearn(
-            fitted.learner, fitted.settings, fitted.prior, refit=True, selection=fitted.selection
+            fitted.learner, fitted.settings, fitted.prior, refit=True, selection=fitted.selection, sites=fitted.sites
         )
         return fitted.prior.version if number else None
 

@@ -37,7 +37,7 @@ from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
 from kaczmatch.service.operations.recent_loss import predicts_as_well
-from kaczmatch.service.operations.trait_pass import FEW, TraitPass
+from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
 
 _PEOPLE = 60  # whose states are committed together
 _FOLDED = 3  # people: after so many it rests
@@ -67,6 +67,7 @@ class Relearning:
         *,
         refit: bool = False,
         selection: str = "",
+        sites: Sequence[FittedSite] = (),
     ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
@@ -94,6 +95,7 @@ class Relearning:
         try:
             # A swipe that read before this which models learn would be known to the old one alone, so none may be under way.
             number = self.context.store.write(begin, locks=[MODELS, EVERYTHING]).result()
+            TraitPass(self.context, number).begin(sites)
             self._build(number, on_progress)
             self._drop_unused_states()
             with self.context.store.read() as reader:

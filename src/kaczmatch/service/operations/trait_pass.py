@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
+from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
@@ -28,7 +29,9 @@ from kaczmatch.service.domain.records import (
     TraitProgress,
 )
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
-from kaczmatch.service.domain.traits import learn_event
+from kaczmatch.service.domain.traits import learn_event, put_fitted_site
+
+FittedSite = tuple[str, str, Sites]  # of a user, on a candidate
 
 _AT_ONCE: Final = 100  # events
 FEW: Final = 50  # events that may be left for the commit that ends the pass
@@ -41,6 +44,24 @@ class TraitPass:
 
     context: Context
     model: int
+
+    def begin(self, sites: Sequence[FittedSite]) -> None:
+        """Write what the fit found that people say of each other's traits, some at a time."""
+        for first in range(0, len(sites), _AT_ONCE):
+            some = sites[first : first + _AT_ONCE]
+            people = {user for user, _, _ in some} | {candidate for _, candidate, _ in some}
+            pairs = [(user, candidate) for user, candidate, _ in some]
+            reads: list[RecordKey] = [(LatestDecision, pair) for pair in pairs]
+            reads += [(StoredTraits, (self.model, candidate)) for _, candidate in pairs]
+            self.context.store.write(partial(self._put_fitted, some), locks=sorted(people), prefetch=reads).result()
+            self.context.rest()
+
+    def _put_fitted(self, sites: Sequence[FittedSite], transaction: Transaction) -> None:
+        fold = self.context.catalogue.fold(transaction, self.model)
+        leaving = transaction.many(PendingErasure, {(candidate,) for _, candidate, _ in sites})
+        for user, candidate, site in sites:
+            if (candidate,) not in leaving:
+                put_fitted_site(transaction, fold, user, candidate, site)
 
     def last_event(self) -> int:
         """The newest event. None with a lower number is under way, and so none can turn up behind the pass."""

@@ -94,7 +94,7 @@ class SeenTraits(Record):
     user: PersonId
     swipe: str  # the id of the swipe
     candidate: PersonId
-    said: bytes  # traits and doubts, float64, without what the user had said before
+    said: bytes  # traits and doubts, float64, without the user's own site; empty: the model has not come to the swipe yet
     site: bytes  # int32; empty: not the user's first answer to the candidate, which is the one that counts
 
 
