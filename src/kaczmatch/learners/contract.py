@@ -265,10 +265,6 @@ class BeliefLearner(ProbabilisticLearner):
         """The variance of a decision beside that: noise, and the doubt about each candidate's traits where they are used."""
 
     @abstractmethod
-    def belief_size(self, dimensions: int) -> int:
-        """The number of coordinates of the belief: tags, threshold, and what others say of a candidate where it is used."""
-
-    @abstractmethod
     def mean(self, state: State) -> Vector:
         """The belief's mean."""
 

@@ -32,7 +32,8 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import microseconds
 from kaczmatch.core.vectors import Matrix, Vector, as_vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
-from kaczmatch.learners.belief.probit_traits import ProbitTraits, score_moments, trait_coordinates
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, feature_rows
 

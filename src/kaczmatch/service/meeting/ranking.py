@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.decks.rank import RankedCandidates, rank
 from kaczmatch.recommend.explanation import Explanation, explain
-from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.schemas.decks import MOST_RANKED
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.folding import ModelFold
-from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
-from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.domain.traits import people_traits, with_seen
+from kaczmatch.service.domain.traits import with_seen
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
@@ -68,7 +64,7 @@ class CandidateRanking:
             learned = reader.many(StoredState, [(model, person.id) for person in people])
             fold, vocabulary = known.fold, known.vocabulary
             profiles = [profile_of(person, vocabulary, self.context.config.schema) for person in people]
-            appeal = self._appeal(reader, fold, profiles, now)
+            appeal = others_said(reader, self.context, fold, vocabulary, people, now)
             free = {person.id for person in without_full(reader, people, self.context.config.schema)}
         states = [grown_state(fold, fold.decode(learned.get((model, person.id))).state, vocabulary) for person in people]
         ranking = rank(
@@ -90,14 +86,6 @@ class CandidateRanking:
         left_out += [(other, ("capacity",)) for other, _ in ranking.ranked if other not in free]
         ranked = tuple((other, score) for other, score in ranking.ranked if other in free)
         return RankedCandidates(ranked, (*left_out, *((other, ("not found",)) for other in sorted(gone))))
-
-    def _appeal(self, reader: Reader, fold: ModelFold, people: Sequence[Profile], now: datetime) -> Vector | Matrix:
-        """Of each: appeal, or traits and doubts."""
-        if fold.traits is not None and people:
-            return people_traits(reader, fold, [str(one.id) for one in people], np.array([one.features for one in people]), now)
-        counters, nothing = reader.many(PersonCounters, [(one.id,) for one in people]), PersonCounters(user="")
-        how = self.context.config.appeal
-        return np.array([appeal_to(counters.get((one.id,), nothing), None, now, how) for one in people])
 
     def why(self, user: str, other: str) -> ExplainedCandidate:
         """Which tags and which of one's own swipes speak for somebody one was shown, or matched with."""

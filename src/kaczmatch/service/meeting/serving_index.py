@@ -13,16 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TypeVar, final
 
-import numpy as np
-
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.people.vocabulary import Vocabulary
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
@@ -34,15 +30,14 @@ from kaczmatch.service.domain.records import (
     Event,
     LogRecord,
     Person,
-    PersonCounters,
     ServingProcess,
     StoredState,
     StoredTraits,
 )
 from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
-from kaczmatch.service.domain.traits import people_traits
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
-from kaczmatch.service.meeting.profiles import features_of, profile_of
+from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.recent_exposure import recent_exposure
 
 P = TypeVar("P")
@@ -51,7 +46,6 @@ _AT_ONCE = 1_000  # while nobody waits
 _BESIDE = 100  # people at a time, while requests are served
 _PER_TURN = 2_000  # people whom one turn brings to another model or vocabulary
 _SIGN_OF_LIFE = timedelta(seconds=30)
-_LEARNED: tuple[type[StoredState] | type[StoredTraits], ...] = (StoredState, StoredTraits)
 
 
 @final
@@ -62,7 +56,7 @@ class _Generation:
     model: int
     people: IndexedStates
     recommender: Recommender
-    loading: int = 0  # which kind of `_LEARNED` is being loaded
+    loading: type[StoredState] | type[StoredTraits] = StoredState  # what is being loaded: states first, then traits
     reached: str = ""  # of whom it has been loaded, in the order of identifiers
 
 
@@ -123,8 +117,8 @@ class ServingIndex:
             swiped = {event.user for event in events} - changed
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             self._update_people(sorted(changed))
-            self._update_states(sorted(swiped))
-            self._update_appeal(sorted(judged))
+            self._update(sorted(swiped), self._load_states)
+            self._update(sorted(judged), self._set_appeal)
             self._grow_some()
             self._build_some()
             self._give_sign_of_life()
@@ -158,12 +152,7 @@ class ServingIndex:
 
     def traits_of(self, model: int, people: Iterable[str]) -> dict[Hashable, Vector]:
         """Traits and doubts of people as decks go by them; nothing where this process deals by another model, or has none."""
-        generation = self._generation
-        if generation.model != model or not isinstance(generation.people.index.learner, ProbitTraits):
-            return {}
-        with generation.people.index.reading() as view:
-            rows = view.candidate_rows(view.numbers(people))
-        return dict(zip(rows.ids, rows.appeal, strict=True))
+        return self._generation.people.traits_of(people) if self._generation.model == model else {}
 
     def __len__(self) -> int:
         return len(self.recommender.index)
@@ -251,22 +240,19 @@ class ServingIndex:
         if new is None:
             return
         for _ in range(_PER_TURN // _BESIDE):
-            kind = _LEARNED[new.loading]
             with self.context.store.read() as reader:
-                page = reader.find(kind, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
-                if kind is StoredState:
-                    self._learn(reader, [one for one in page if isinstance(one, StoredState)], new)
-                else:
-                    self._set_appeal(reader, [one.user for one in page], new)
-            if len(page) < _BESIDE and new.loading + 1 < len(_LEARNED):
-                new.loading, new.reached = new.loading + 1, ""
-                continue
-            if len(page) < _BESIDE:
+                page = reader.find(new.loading, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
+                self._learn(reader, [one for one in page if isinstance(one, StoredState)], new)
+                self._set_appeal(reader, [one.user for one in page if isinstance(one, StoredTraits)], new)
+            if len(page) == _BESIDE:
+                new.reached = page[-1].user
+            elif new.loading is StoredState:
+                new.loading, new.reached = StoredTraits, ""
+            else:
                 self._generation, self._next, self._model = new, None, new.model
                 self.served = (replace(self.current, model=new.model), new.recommender)
                 self._outgrown = new.people.outgrown()
                 return
-            new.reached = page[-1].user
             self.context.rest()
 
     def _update_people(self, people: Sequence[str]) -> None:
@@ -281,47 +267,32 @@ class ServingIndex:
                     self._add(reader, here, generation)
             self.context.rest()
 
-    def _update_states(self, users: Sequence[str]) -> None:
-        """Load the states of people again."""
-        for some in _in_parts(users):
-            with self.context.store.read() as reader:
-                for generation in self._generations():
-                    self._learn(reader, self._states(reader, some, generation), generation)
-            self.context.rest()
-
-    def _update_appeal(self, people: Sequence[str]) -> None:
-        """Load the appeal of people again."""
+    def _update(self, people: Sequence[str], load: Callable[[Reader, Sequence[str], _Generation], None]) -> None:
+        """Load something of people again."""
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 for generation in self._generations():
-                    self._set_appeal(reader, some, generation)
+                    load(reader, some, generation)
             self.context.rest()
 
     def _add(self, reader: Reader, new: Sequence[Person], generation: _Generation) -> None:
         index, schema, ids = generation.people.index, self.context.config.schema, [person.id for person in new]
         index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
-        self._learn(reader, self._states(reader, ids, generation), generation)
+        self._load_states(reader, ids, generation)
         self._set_appeal(reader, ids, generation)
 
-    def _states(self, reader: Reader, users: Sequence[str], generation: _Generation) -> Collection[StoredState]:
-        return reader.many(StoredState, [(generation.model, user) for user in users]).values()
+    def _load_states(self, reader: Reader, users: Sequence[str], generation: _Generation) -> None:
+        self._learn(reader, reader.many(StoredState, [(generation.model, user) for user in users]).values(), generation)
 
     def _learn(self, reader: Reader, states: Collection[StoredState], generation: _Generation) -> None:
         fold, people = self.context.catalogue.fold(reader, generation.model), generation.people
         people.learn({one.user: fold.decode(one).state for one in states if one.user in people.index})
 
     def _set_appeal(self, reader: Reader, people: Sequence[str], generation: _Generation) -> None:
-        now, how, fold = self.context.clock(), self.context.config.appeal, self.context.catalogue.fold(reader, generation.model)
-        index = generation.people.index
-        if fold.traits is not None:
-            found = [one for one in reader.many(Person, [(user,) for user in people]).values() if one.id in index]
-            if found:
-                features = np.array([features_of(one, index.vocabulary) for one in found])
-                said = people_traits(reader, fold, [one.id for one in found], features, now)
-                index.set_appeal({one.id: row for one, row in zip(found, said, strict=True)})
-            return
-        counters = reader.many(PersonCounters, [(user,) for user in people])
-        index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
+        fold, index = self.context.catalogue.fold(reader, generation.model), generation.people.index
+        found = [one for one in reader.many(Person, [(user,) for user in people]).values() if one.id in index]
+        said = others_said(reader, self.context, fold, index.vocabulary, found, self.context.clock())
+        index.set_appeal({one.id: value for one, value in zip(found, said, strict=True)})
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:

@@ -13,7 +13,7 @@ import numpy as np
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
-from kaczmatch.learners.population.population_fit import FittedPopulation, fit_population
+from kaczmatch.learners.population.population_fit import CHOICES, FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
@@ -110,10 +110,11 @@ class Models:
         """A new version of the vocabulary: names added, renamed, retired."""
         return change_vocabulary(self.context, change)
 
-    def fit(self, slug: str, settings: Mapping[str, Any]) -> FittedModel | None:
+    def fit(self, slug: str, settings: Mapping[str, Any], *, choices: Sequence[int] = CHOICES) -> FittedModel | None:
         """What people like, from those who have swiped; None where they are too few to say.
 
-        For `probit-traits` it also selects how many traits it pays to have. Where it pays to have none, that is `probit-diag`.
+        For `probit-traits` it also selects, among `choices`, how many traits it pays to have. Where it pays to have none, that
+        is `probit-diag`.
         """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
@@ -125,7 +126,7 @@ class Models:
         if not isinstance(rule, ProbitTraits):
             neutral = neutral_prior(rule, dimensions)
             return FittedModel(slug, settings, self.context.compute(partial(fit_prior, rule, log, neutral=neutral)))
-        found: FittedPopulation = self.context.compute(partial(fit_population, log, full=rule.full))
+        found: FittedPopulation = self.context.compute(partial(fit_population, log, choices=choices, full=rule.full))
         tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
         if not found.traits:
             return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)

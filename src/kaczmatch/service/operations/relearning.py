@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from typing import Any, final
 
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
@@ -27,22 +27,19 @@ from kaczmatch.service.domain.records import (
     Event,
     GrownStates,
     Model,
-    Record,
-    SeenTraits,
     StoredPrior,
     StoredState,
-    StoredTraits,
 )
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
 from kaczmatch.service.operations.recent_loss import predicts_as_well
 from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
+from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
 _PEOPLE = 60  # whose states are committed together
 _FOLDED = 3  # people: after so many it rests
-_STATES = 100  # that are rewritten or dropped together
-_LEARNED: tuple[type[StoredState] | type[SeenTraits] | type[StoredTraits], ...] = (StoredState, SeenTraits, StoredTraits)
+_STATES = 100  # that are rewritten together
 
 Progress = Callable[[int, int], None]
 
@@ -97,7 +94,7 @@ class Relearning:
             number = self.context.store.write(begin, locks=[MODELS, EVERYTHING]).result()
             TraitPass(self.context, number).begin(sites)
             self._build(number, on_progress)
-            self._drop_unused_states()
+            drop_unused(self.context, self._lease)
             with self.context.store.read() as reader:
                 return number if self.context.catalogue.current(reader).model == number else 0
         finally:
@@ -119,15 +116,14 @@ class Relearning:
         """Finish what was interrupted or could not be done yet. Returns the model that was being built, or 0."""
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
-            left = current.building or current.previous or self._unused_models(reader) or self._states_to_grow(reader, current)
-            rejected = [model.id for model in reader.find(Model) if model.status == REJECTED]
-            left = left or any(reader.find(kind, model=model, limit=1) for model, kind in product(rejected, _LEARNED))
+            unfinished = current.building or current.previous or any(models_left_over(reader, self.context))
+            left = unfinished or self._states_to_grow(reader, current)
         if not left or not self._lease.take():
             return 0
         try:
             if current.building:
                 self._build(current.building, on_progress)
-            self._drop_unused_states()
+            drop_unused(self.context, self._lease)
             self._grow_states()
         finally:
             self._lease.let_go()
@@ -146,7 +142,7 @@ class Relearning:
         if not built:
             return
         if model is not None and model.refit and not predicts_as_well(self.context, current.model, number):
-            self.context.store.write(partial(self._reject, number), locks=[MODELS, EVERYTHING]).result()
+            self.context.store.write(partial(self._reject, number), locks=[MODELS]).result()
             return
         locks = [MODELS, CHANGES, *([EVERYTHING] if current.building_traits else [])]
         while not self.context.store.write(partial(self._switch, number), locks=locks).result():
@@ -231,8 +227,9 @@ class Relearning:
             transaction.put(replace(retired, status=RETIRED))
         if used is not None:
             transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
-        previous = current.model if behind else 0
-        transaction.put(replace(current, model=number, building=0, building_traits=False, previous=previous))
+        transaction.put(
+            replace(current, model=number, building=0, building_traits=False, previous=current.model if behind else 0)
+        )
         return True
 
     def _reject(self, number: int, transaction: Transaction) -> None:
@@ -240,43 +237,6 @@ class Relearning:
         if current.building == number and model is not None:
             transaction.put(replace(model, status=REJECTED))
             transaction.put(replace(current, building=0, building_traits=False))
-
-    def _unused_models(self, reader: Reader) -> list[int]:
-        """Retired models that have something left, and that no live process deals by, nor by an earlier one."""
-        used = [process.model for process in live_processes(reader, self.context.clock())]
-        retired = [
-            model.id for model in reader.find(Model) if model.status == RETIRED and model.id < min(used, default=model.id + 1)
-        ]
-        return [model for model in retired if any(reader.find(kind, model=model, limit=1) for kind in _LEARNED)]
-
-    def _drop_unused_states(self) -> None:
-        def stop_learning(transaction: Transaction) -> None:
-            used = {process.model for process in live_processes(transaction, self.context.clock())}
-            current = self.context.catalogue.current(transaction)
-            if current.previous and current.previous not in used:
-                transaction.put(replace(current, previous=0))
-
-        self.context.store.write(stop_learning, locks=[MODELS, CHANGES]).result()
-        with self.context.store.read() as reader:
-            unused = self._unused_models(reader)
-            rejected = [model.id for model in reader.find(Model) if model.status == REJECTED]
-        for model, kind in product(unused, _LEARNED):
-            while self._lease.take():
-                with self.context.store.read() as reader:
-                    edge = reader.find(kind, model=model, skip=_STATES - 1, limit=1)
-                    last = edge or reader.find(kind, model=model, newest=True, limit=1)
-                if not last:
-                    break
-                self.context.store.write(partial(_drop_through, last[0])).result()
-                self.context.rest()
-        for model, kind in product(rejected, _LEARNED):
-            while self._lease.take():
-                with self.context.store.read() as reader:
-                    page = reader.find(kind, model=model, limit=_STATES)
-                if not page:
-                    break
-                self.context.store.write(partial(_drop, page)).result()
-                self.context.rest()
 
     def _states_to_grow(self, reader: Reader, current: ActiveVersions) -> GrownStates | None:
         """What will be true of the stored states when it is done; None: it is."""
@@ -308,13 +268,3 @@ class Relearning:
 
 def _put(record: GrownStates, transaction: Transaction) -> None:
     transaction.put(record)
-
-
-def _drop_through(last: Record, transaction: Transaction) -> None:
-    """All up to here are of unused models."""
-    transaction.drop_through(type(last), *last.identity())
-
-
-def _drop(records: Sequence[Record], transaction: Transaction) -> None:
-    for record in records:
-        transaction.drop(type(record), *record.identity())
