@@ -1,14 +1,19 @@
-# Three commands: `make serve`, `make quick` and `make test`. All set up what they need in .venv.
+# `make serve`, `make quick` and `make test` set up what they need in .venv: the service alone, or everything.
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 BIN := .venv/bin
+SERVICE := .venv/.service
 ENVIRONMENT := .venv/.installed
+INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c constraints.txt -e
+SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
 
-.PHONY: serve quick test check rooms bench endure results migration docs clean
+.PHONY: serve quick test check rooms bench endure results migration docs dist sbom licences clean
 
-serve: $(ENVIRONMENT)
-	$(BIN)/kaczmatch serve --demo
+serve: $(SERVICE) # make serve PORT=9000
+	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
 
 quick: check # what needs no server, browser, fault or patience: a minute or so, for while you work
 	$(BIN)/pytest $(PARALLEL) -m "not (server or browser or faults or slow)" tests/unit tests/contract
@@ -47,12 +52,32 @@ docs: $(ENVIRONMENT)
 	$(BIN)/python docs/screenshots.py
 	$(BIN)/kaczmatch openapi > docs/openapi.json
 
-$(ENVIRONMENT): pyproject.toml constraints.txt
+dist: $(ENVIRONMENT) # wheel and sdist; the same commit gives the same bytes
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build
+
+sbom: $(ENVIRONMENT) dist # what the service is made of, as CycloneDX
+	$(PYTHON) -m venv --clear .venv/sbom
+	.venv/sbom/bin/pip install --quiet --disable-pip-version-check -c constraints.txt 'cyclonedx-bom>=7' # for this alone
+	.venv/sbom/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.json $(BIN)/python
+
+licences: $(ENVIRONMENT) # docs/licences.md, from what is installed
+	$(BIN)/python docs/licences.py
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "kaczmatch needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up .venv"
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+
+$(SERVICE): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing the service into .venv, once: about half a gigabyte"
+	@$(INSTALL) '.[service]' | $(SHOWN)
 	@touch $@
+
+$(ENVIRONMENT): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing everything for tests, benchmarks and documentation into .venv, once: about two gigabytes"
+	@$(INSTALL) '.[dev]' | $(SHOWN)
+	@touch $@ $(SERVICE)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,7 +4,18 @@ Importing this package loads nothing heavy. Each name of `__init__.pyi` is impor
 first used.
 """
 
+from typing import Any
+
 import lazy_loader
 
-__version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from kaczmatch.extras import missing_extra
+
+__version__ = "0.2.0"
+_fetch, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _fetch(name)
+    except ModuleNotFoundError as error:
+        raise missing_extra(error) from None

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, final
 
+from kaczmatch.extras import missing_extra
+
+try:
+    import river as _river  # noqa: F401
+except ModuleNotFoundError as error:
+    raise missing_extra(error) from None
+
 import numpy as np
 from river.base import Classifier
 

@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from kaczmatch.extras import missing_extra
+
+try:
+    import sklearn as _sklearn  # noqa: F401
+except ModuleNotFoundError as error:
+    raise missing_extra(error) from None
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
+import typer
+
+from kaczmatch import LEARNERS, __version__
+from kaczmatch.cli.app import app
+from kaczmatch.cli.terminal import choices
+from kaczmatch.settings.model import DemoName
+from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
+from kaczmatch.simulation.population import POPULATIONS
 
 KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 
@@ -143,4 +154,47 @@ def test_without_the_laboratory_the_command_says_what_to_install(tmp_path: Path)
     code = "import sys; sys.modules['typer'] = None; from kaczmatch.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
-    assert "pip install -e '.[lab]'" in done.stderr
+    assert "typer is missing; install it with: pip install -e '" in done.stderr
+    assert "[lab]'" in done.stderr
+
+
+def test_the_version_is_said(tmp_path: Path) -> None:
+    assert kaczmatch("--version", cwd=tmp_path).stdout == f"kaczmatch {__version__}\n"
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def test_every_command_shows_an_example_that_it_understands() -> None:
+    found = dict(commands(typer.main.get_command(app)))
+    assert len(found) >= 22
+    for path, command in found.items():
+        words = shlex.split(command.epilog.removeprefix("Example: ").partition(" > ")[0])
+        assert words[: len(path) + 1] == ["kaczmatch", *path]
+        command.make_context(path[-1], words[len(path) + 1 :])
+
+
+def test_choices_are_those_that_there_are() -> None:
+    assert choices.LEARNERS.split(", ") == list(LEARNERS)
+    for shown, there in (
+        (choices.TUNED, ("probit", "probit-diag")),
+        (choices.POPULATIONS, POPULATIONS),
+        (choices.LABELS, get_args(Labels)),
+        (choices.PRIORS, get_args(PriorKind)),
+        (choices.SAMPLING, get_args(Sampling)),
+        (choices.DEMOS, get_args(DemoName)),
+    ):
+        assert set(shown.strip("<>").split("|")) == set(there)
+
+
+@pytest.mark.parametrize("command", ["openapi", "--help", "market --help"])
+def test_whoever_stops_reading_is_told_nothing(command: str, tmp_path: Path) -> None:
+    script = f"{shlex.join(KACZMATCH)} {command} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603, S607
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 1

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 from starlette.concurrency import run_in_threadpool
 
+from kaczmatch import __version__
 from kaczmatch.api.application import RequestLimits, application
 from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.setup import add_demo
-from kaczmatch.app.logs import set_up_logs
+from kaczmatch.app.logs import set_up_logs_of
 from kaczmatch.app.pages import pages_of
 from kaczmatch.app.system import System, compose
 from kaczmatch.app.system_metrics import watch_system
@@ -26,7 +26,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 def create() -> FastAPI:
     """For uvicorn, in every worker: everything from the environment."""
     settings = read()
-    set_up_logs(settings.log_level)
+    set_up_logs_of(settings)
     return create_app(settings)
 
 
@@ -67,7 +67,7 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         routers=routers,
         pages=pages_of(system),
         lifespan=lifespan,
-        version=version("kaczmatch"),
+        version=__version__,
     )
     app.state.system = system
     system.on_webhook.append(app.state.metrics.count_webhook)

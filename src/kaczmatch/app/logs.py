@@ -1,4 +1,4 @@
-"""Logs as lines of JSON on standard error; what other libraries log comes out in the same shape.
+"""Logs as lines of JSON on standard error or in a file; what other libraries log comes out in the same shape.
 
 Lines are written by a thread of their own, a tenth of a second late at most: writing one lets go of the interpreter, and a
 request would have to wait for its next turn after every line.
@@ -9,16 +9,19 @@ from __future__ import annotations
 import atexit
 import json
 import logging
+import os
 import sys
 import threading
 from collections import deque
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final, TextIO, final
 
 import structlog
 from structlog.typing import EventDict
 
 from kaczmatch.formats.columns import time_text
+from kaczmatch.settings.model import Settings
 
 _PAUSE: Final = 0.1
 _MOST: Final = 100_000  # lines that wait, if nobody reads them
@@ -67,6 +70,22 @@ def _stamped(_: Any, level: str, event: EventDict) -> EventDict:
 
 def _rendered(_: Any, __: str, event: EventDict) -> str:
     return _encode(event)
+
+
+def log_file(settings: Settings) -> Path | None:
+    """Where lines go instead of standard error: people at a terminal read other things there."""
+    in_file = settings.log == "file" or (settings.log is None and sys.stderr.isatty())
+    return settings.data / "kaczmatch.log" if in_file else None
+
+
+def set_up_logs_of(settings: Settings) -> None:
+    file = log_file(settings)
+    if file is None:
+        set_up_logs(settings.log_level)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)  # for its owner alone, as the database is
+    set_up_logs(settings.log_level, to=os.fdopen(descriptor, "a", encoding="utf-8"))
 
 
 def set_up_logs(level: str = "info", to: TextIO | None = None) -> LogWriter:

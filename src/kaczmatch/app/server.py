@@ -23,8 +23,9 @@ from kaczmatch.app.composition import open_store, schema_of, service_config_of, 
 from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.first_vocabulary import first_vocabulary
+from kaczmatch.app.health import ProcessHealth
 from kaczmatch.app.http_protocol import LimitedHttpProtocol
-from kaczmatch.app.logs import set_up_logs
+from kaczmatch.app.logs import log_file, set_up_logs_of
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.catalogue import model_learner
 from kaczmatch.service.domain.records import ServiceKey
@@ -33,6 +34,8 @@ from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 
 DRAIN_SECONDS = 30
+PATIENCE = 2.0  # seconds of silence, then people want to know what is being done
+SLOW_STEPS = {"compiling kernels": ", once per installation, which takes half a minute"}
 TURN_SECONDS = 0.0005  # requests and commits take turns; with Python's own five milliseconds they wait for each other
 OTHER_FILES = 256  # that a process has open beside connections: databases, logs, imports
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -43,17 +46,18 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     check(settings)
     settings = settings.model_copy(update={"port": free_port(settings.host, settings.port)})
     sys.setswitchinterval(TURN_SECONDS)
-    listens = (
-        f"kaczmatch listens on http://{settings.host}:{settings.port}; its first start takes half a minute until it is ready"
-    )
-    threading.Thread(target=when_listening, args=(settings.host, settings.port, partial(announce, listens)), daemon=True).start()
+    if (file := log_file(settings)) is not None:
+        announce(f"Log lines go to {file} (--log json: to standard error)")
     options = uvicorn_options(settings)
     if settings.workers == 1:
-        set_up_logs(settings.log_level)
-        uvicorn.run(create_app(settings), **options)
+        set_up_logs_of(settings)
+        app = create_app(settings)
+        threading.Thread(target=announce_start, args=(settings, announce, app.state.system.health), daemon=True).start()
+        uvicorn.run(app, **options)
         return
+    threading.Thread(target=announce_start, args=(settings, announce), daemon=True).start()
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
-    for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "port", "workers"}).items():
+    for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "log", "port", "workers"}).items():
         os.environ[f"{PREFIX}{name.upper()}"] = "none" if value is None else str(value)
     with tempfile.TemporaryDirectory(prefix="kaczmatch-figures-") as folder:
         os.environ[SHARED_FOLDER] = folder
@@ -93,6 +97,22 @@ def allowed_connections(wanted: int) -> int:
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     return max(2, min(wanted, most - OTHER_FILES))
+
+
+def announce_start(
+    settings: Settings, announce: Callable[[str], None], health: ProcessHealth | None = None, patience: float = PATIENCE
+) -> None:
+    """Say what takes long, and when the service is ready. Several processes listen only once they are ready."""
+    said = ""
+    while health is not None and not health.started.wait(patience):
+        if health.step != said:
+            said = health.step
+            announce(f"Starting: {said}{SLOW_STEPS.get(said, '')} …")
+    if health is not None and not health.ready.is_set():
+        announce(f"Not ready: {health.step}")
+        return
+    ready = f"Ready: open http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{settings.port}"
+    when_listening(settings.host, settings.port, partial(announce, ready))
 
 
 def when_listening(host: str, port: int, then: Callable[[], None], pause: float = 0.1) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+import kaczmatch
 from kaczmatch.cli.operate import commands as operate
 from kaczmatch.cli.research import commands as research
 
@@ -13,5 +16,20 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        print(f"kaczmatch {kaczmatch.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print it and exit.")] = False,
+) -> None:
+    """What is the same for every command."""
+
+
 research.register(app)
 operate.register(app)

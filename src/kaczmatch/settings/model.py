@@ -80,6 +80,10 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
     workers: int = Field(default=1, ge=1, le=64, description="Processes; more than one on PostgreSQL only.")
     threads: int = Field(default=8, ge=2, le=64, description="Threads for reading, in each process.")
+    log: Literal["json", "file"] | None = Field(
+        default=None,
+        description="Log lines: json on standard error, or file in the data folder; usually file at a terminal, otherwise json.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least severe log line to write.")
 
     # Who may ask

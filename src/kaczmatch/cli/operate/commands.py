@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from kaczmatch.cli.terminal import choices
+
 PANEL = "Operate: run the service"
 
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings as TOML; KACZMATCH_… variables win.", dir_okay=False)]
@@ -40,6 +42,11 @@ class ScopeName(StrEnum):
     OPERATOR = "operator"
 
 
+class LogTarget(StrEnum):
+    JSON = "json"
+    FILE = "file"
+
+
 class PolicyName(StrEnum):
     MUTUAL = "mutual"
     PAPER = "paper"
@@ -50,10 +57,10 @@ Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by th
 keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
 
 
-@keys.command("create")
+@keys.command("create", epilog="Example: kaczmatch keys create 'my app' --scope app --scope tokens")
 def create_key(
     name: Annotated[str, typer.Argument(help="What it is for.")],
-    scope: Annotated[list[ScopeName], typer.Option(help="app, tokens, data or operator; repeatable.")],
+    scope: Annotated[list[ScopeName], typer.Option(help="What it may do; repeatable.")],
     days: Annotated[float | None, typer.Option(min=0.0, help="How long it is valid; usually until revoked.")] = None,
     config: ConfigFile = None,
 ) -> None:
@@ -63,7 +70,7 @@ def create_key(
     run(config, name, [one.value for one in scope], days)
 
 
-@keys.command("list")
+@keys.command("list", epilog="Example: kaczmatch keys list")
 def list_keys(config: ConfigFile = None) -> None:
     """See who has access: every key, without its secret."""
     from kaczmatch.cli.operate.keys import list_keys as run
@@ -71,7 +78,7 @@ def list_keys(config: ConfigFile = None) -> None:
     run(config)
 
 
-@keys.command("revoke")
+@keys.command("revoke", epilog="Example: kaczmatch keys revoke k1a2b3")
 def revoke_key(key: Annotated[str, typer.Argument(help="Its id.")], config: ConfigFile = None) -> None:
     """Take access away: end a key and the tokens made with it."""
     from kaczmatch.cli.operate.keys import revoke_key as run
@@ -79,7 +86,7 @@ def revoke_key(key: Annotated[str, typer.Argument(help="Its id.")], config: Conf
     run(config, key)
 
 
-@keys.command("rotate")
+@keys.command("rotate", epilog="Example: kaczmatch keys rotate k1a2b3 --grace-hours 48")
 def rotate_key(
     key: Annotated[str, typer.Argument(help="Its id.")],
     grace_hours: Annotated[float, typer.Option(min=0.0, help="How long the old key works beside the new one.")] = 24.0,
@@ -158,7 +165,7 @@ def verify(config: ConfigFile = None) -> None:
 
 
 def relearn(
-    learner: Annotated[str, typer.Argument(help="The learner to change to, such as probit.")],
+    learner: Annotated[str, typer.Argument(help=f"The learner to change to: {choices.LEARNERS}.")],
     settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
     config: ConfigFile = None,
 ) -> None:
@@ -189,7 +196,9 @@ def restore(
 def off_policy(
     policy: Annotated[PolicyName, typer.Argument(help="The policy to judge.")],
     settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
-    learner: Annotated[str | None, typer.Option(help="As if people had been learned by this one; usually as they were.")] = None,
+    learner: Annotated[
+        str | None, typer.Option(help=f"As if people had been learned by it; usually as they were: {choices.LEARNERS}.")
+    ] = None,
     learner_settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
     since: Annotated[
         datetime | None, typer.Option(help="Judge by decks from then on (UTC); usually by all that are kept.")
@@ -217,7 +226,7 @@ def experiment(
 config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
 
 
-@config_commands.command("check")
+@config_commands.command("check", epilog="Example: kaczmatch config check --config kaczmatch.toml")
 def config_check(config: ConfigFile = None) -> None:
     """See the settings in force, secrets masked, and what is wrong with them."""
     from kaczmatch.cli.operate.serve import check
@@ -231,15 +240,18 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65_535, help="Port to listen on; usually 8000.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; more than one on PostgreSQL only.")] = None,
     demo: Annotated[bool | None, typer.Option("--demo/--no-demo", help="Invented people to play with.")] = None,
-    about: Annotated[str | None, typer.Argument(help="What the demo is about: dating, mentoring or jobs.")] = None,
+    about: Annotated[str | None, typer.Argument(help="What the demo is about.", metavar=choices.DEMOS)] = None,
     data: Annotated[Path | None, typer.Option(help="Folder for the database file.", file_okay=False)] = None,
+    log: Annotated[
+        LogTarget | None, typer.Option(help="Where log lines go; usually to a file in the data folder if you are at a terminal.")
+    ] = None,
 ) -> None:
     """Run the service. `kaczmatch serve --demo` shows it with invented people, `--demo mentoring` beyond dating."""
     from kaczmatch.cli.operate.serve import serve as run
 
     if about is not None and not demo:
         raise typer.BadParameter(f"{about!r} is what a demo can be about: kaczmatch serve --demo {about}")
-    run(config, host=host, port=port, workers=workers, demo=about or demo, data=data)
+    run(config, host=host, port=port, workers=workers, demo=about or demo, data=data, log=log and log.value)
 
 
 def refit(config: ConfigFile = None) -> None:
@@ -252,7 +264,7 @@ def refit(config: ConfigFile = None) -> None:
 models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
 
 
-@models.command("rollback")
+@models.command("rollback", epilog="Example: kaczmatch models rollback --config kaczmatch.toml")
 def rollback(config: ConfigFile = None) -> None:
     """Take the last change of the model back: everybody is learned again as before it, beside the service."""
     from kaczmatch.cli.operate.learning import rollback as run
@@ -267,24 +279,26 @@ def openapi() -> None:
     run()
 
 
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "serve": (serve, "--demo mentoring --port 9000"),
+    "import": (import_data, "profiles people.csv --column id=user_id --dry-run"),
+    "export": (export_data, "swipes swipes.parquet"),
+    "migrate": (migrate, "--config kaczmatch.toml"),
+    "backup": (backup, "monday.backup"),
+    "restore": (restore, "monday.backup --force"),
+    "verify": (verify, "--config kaczmatch.toml"),
+    "erase": (erase, "user-17 --yes"),
+    "relearn": (relearn, "probit --settings '{\"appeal\": true}'"),
+    "refit": (refit, "--config kaczmatch.toml"),
+    "experiment": (experiment, "--json"),
+    "off-policy": (off_policy, "mutual --since 2026-05-01"),
+    "openapi": (openapi, "> openapi.json"),
+}
+
+
 def register(app: typer.Typer) -> None:
-    commands: dict[str, Callable[..., None]] = {
-        "import": import_data,
-        "export": export_data,
-        "migrate": migrate,
-        "backup": backup,
-        "restore": restore,
-        "verify": verify,
-        "erase": erase,
-        "relearn": relearn,
-        "refit": refit,
-        "experiment": experiment,
-        "off-policy": off_policy,
-        "openapi": openapi,
-    }
-    app.command("serve", rich_help_panel=PANEL)(serve)
+    for name, (command, example) in COMMANDS.items():
+        app.command(name, rich_help_panel=PANEL, epilog=f"Example: kaczmatch {name} {example}")(command)
     app.add_typer(config_commands, name="config", rich_help_panel=PANEL)
     app.add_typer(keys, name="keys", rich_help_panel=PANEL)
     app.add_typer(models, name="models", rich_help_panel=PANEL)
-    for name, command in commands.items():
-        app.command(name, rich_help_panel=PANEL)(command)

@@ -21,11 +21,12 @@ def serve(config: Path | None, **chosen: Any) -> None:
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
     _use_file(config)
+    _announce("Starting kaczmatch …")
     from kaczmatch.app import server
     from kaczmatch.cli.operate.store_access import operator_errors
 
     with operator_errors():
-        server.serve(read(**chosen), lambda words: Console(stderr=True).print(words, highlight=False, soft_wrap=True))
+        server.serve(read(**chosen), _announce)
 
 
 def check(config: Path | None) -> None:
@@ -46,6 +47,10 @@ def openapi() -> None:
     from kaczmatch.app.openapi_document import openapi_document
 
     print(openapi_document())
+
+
+def _announce(words: str) -> None:
+    Console(stderr=True).print(words, highlight=False, soft_wrap=True, markup=False)
 
 
 def _use_file(config: Path | None) -> None:

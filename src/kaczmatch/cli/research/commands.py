@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from kaczmatch.cli.terminal import choices
 
 PANEL = "Research: what learns best"
 
@@ -101,7 +104,7 @@ def evaluate(
     protocol: Annotated[
         KnownWhen, typer.Option(help="Others' decisions: those before, all of them, or a fit before and tested people after.")
     ] = KnownWhen.STRICT,
-    learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; repeatable; usually all.")] = None,
+    learner: Annotated[list[str] | None, typer.Option(help=f"Repeatable; usually all: {choices.LEARNERS}.")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings, as kaczmatch tune writes them.", dir_okay=False)] = None,
     both_ways: Annotated[bool | None, typer.Option("--both-ways/--one-way", help="Whether candidates swipe too.")] = None,
     side: Annotated[str | None, typer.Option(help="Column that tells the two sides apart, for matches.")] = None,
@@ -127,7 +130,7 @@ def tune(
     column: Columns = None,
     ignore: Ignored = None,
     split: Split = "user",
-    learner: Annotated[str, typer.Option(help="probit or probit-diag.")] = "probit",
+    learner: Annotated[str, typer.Option(help="Whose settings.", metavar=choices.TUNED)] = "probit",
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for kaczmatch.toml, tables, figure and report.", file_okay=False)] = Path(
         "kaczmatch-tune"
@@ -156,11 +159,11 @@ def reproduce(
 
 
 def simulate(
-    learner: Annotated[list[str] | None, typer.Option(help="A learner's slug; repeatable.")] = None,
-    population: Annotated[str, typer.Option(help="uniform, sparse, correlated or archetypes.")] = "uniform",
-    labels: Annotated[str, typer.Option(help="raw-dot, cosine or calibrated.")] = "cosine",
-    prior: Annotated[str, typer.Option(help="informed, ones or own-tags.")] = "ones",
-    sampling: Annotated[str, typer.Option(help="row-norm or cosine.")] = "row-norm",
+    learner: Annotated[list[str] | None, typer.Option(help=f"Repeatable: {choices.LEARNERS}.")] = None,
+    population: Annotated[str, typer.Option(help="How tags lie.", metavar=choices.POPULATIONS)] = "uniform",
+    labels: Annotated[str, typer.Option(help="What people like.", metavar=choices.LABELS)] = "cosine",
+    prior: Annotated[str, typer.Option(help="Where learners start.", metavar=choices.PRIORS)] = "ones",
+    sampling: Annotated[str, typer.Option(help="Whom they are shown.", metavar=choices.SAMPLING)] = "row-norm",
     label_noise: Annotated[float, typer.Option(help="Share of swipes that say the opposite of what is felt.")] = 0.2,
     like_rate: Annotated[float, typer.Option(help="Share of likes that calibrated labels aim at.")] = 0.4,
     drift_at: Annotated[int, typer.Option(min=0, help="Swipe from which everybody has another taste; 0 for never.")] = 0,
@@ -221,6 +224,15 @@ def market(
     run(population.value, policy or [], census, {"rounds": rounds, "deck": deck}, seeds, out=out, as_json=json)
 
 
+EXAMPLES: dict[Callable[..., None], str] = {
+    evaluate: "kaczmatch evaluate --swipes swipes.csv --candidates candidates.csv --out report",
+    tune: "kaczmatch tune --swipes swipes.csv --candidates candidates.csv --learner probit",
+    reproduce: "kaczmatch reproduce table-metrics --quick",
+    simulate: "kaczmatch simulate --learner tk --learner probit --users 20 --log swipes.csv",
+    market: "kaczmatch market --population archetypes --seeds 1 --side 100",
+}
+
+
 def register(app: typer.Typer) -> None:
-    for command in (evaluate, tune, reproduce, simulate, market):
-        app.command(rich_help_panel=PANEL)(command)
+    for command, example in EXAMPLES.items():
+        app.command(rich_help_panel=PANEL, epilog=f"Example: {example}")(command)

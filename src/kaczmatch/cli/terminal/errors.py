@@ -16,6 +16,8 @@ def plain_errors() -> Iterator[None]:
     """Bad input as one line that says what is wrong, and exit code 2."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # whoever read has heard enough
     except (InvalidInput, OSError) as error:
         Console(stderr=True).print(f"kaczmatch: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

@@ -180,9 +180,8 @@ class ServingIndex:
                 break
             last = (page[-1].id,)
             self._give_sign_of_life()
-        exposure = recent_exposure(self.context, people.index)
-        self.exposure, self._generation, self._next, self._outgrown = exposure, new, None, []
-        self.served = (current, new.recommender)
+        self.exposure = recent_exposure(self.context, people.index)
+        self._generation, self._next, self._outgrown, self.served = new, None, [], (current, new.recommender)
 
     def _register(self, transaction: Transaction) -> tuple[ActiveVersions, ServingProcess, int]:
         """From here on, changes are kept for this process. Returns the number to follow events from, too."""
@@ -191,10 +190,9 @@ class ServingIndex:
         for trail in (self._changes, self._events):
             newest: list[LogRecord] = [*transaction.find(trail.kind, newest=True, limit=1)]
             last.append(max(0, newest[0].number - _AT_ONCE) if newest else 0)  # some before it may not be committed yet
-        changes, events = max(last[0], dropped), last[1]
-        process = replace(self._process, seen=self.context.clock(), changes_read=changes, model=current.model)
-        transaction.put(process)
-        return current, process, events
+        seen = replace(self._process, seen=self.context.clock(), changes_read=max(last[0], dropped), model=current.model)
+        transaction.put(seen)
+        return current, seen, last[1]
 
     def _give_sign_of_life(self) -> None:
         """Say how far this process has come. If the store cannot take it now, the next turn says it."""
@@ -268,7 +266,6 @@ class ServingIndex:
             self.context.rest()
 
     def _update(self, people: Sequence[str], load: Callable[[Reader, Sequence[str], _Generation], None]) -> None:
-        """Load something of people again."""
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 for generation in self._generations():

@@ -1,0 +1,121 @@
+"""What is built and installed: the same bytes each time, in an environment that has nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from configparser import ConfigParser
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+import kaczmatch
+from kaczmatch.extras import missing_extra
+from licences import canonical, needed_by
+
+ROOT = Path(__file__).parents[2]
+BUILT = pytest.mark.skipif(find_spec("hatchling") is None, reason="hatchling is missing; make test installs it")
+
+
+def built(folder: Path) -> dict[str, Path]:
+    """The wheel and the sdist, by their endings."""
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=os.environ | {"SOURCE_DATE_EPOCH": "1750000000"})  # noqa: S603
+    return {path.suffix: path for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return built(tmp_path_factory.mktemp("dist"))
+
+
+@BUILT
+def test_the_same_source_gives_the_same_bytes(packages: dict[str, Path], tmp_path: Path) -> None:
+    def digests(found: dict[str, Path]) -> dict[str, str]:
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in found.values()}
+
+    assert sorted(packages) == [".gz", ".whl"]
+    assert digests(built(tmp_path)) == digests(packages)
+    assert packages[".whl"].stat().st_size < 2_000_000
+
+
+@BUILT
+def test_the_wheel_has_every_file_of_the_package_and_no_others(packages: dict[str, Path]) -> None:
+    listed = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "zipfile", "--list", str(packages[".whl"])], check=True, capture_output=True, text=True
+    ).stdout
+    names = {line.split()[0] for line in listed.splitlines()[1:] if ".dist-info/" not in line}
+    made = {"__pycache__", "kaczmatch.egg-info"}
+    files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and not made & set(path.parts)]
+    assert names == {str(path.relative_to(ROOT / "src")) for path in files}
+
+
+@BUILT
+def test_the_thin_client_works_where_there_is_nothing_else(packages: dict[str, Path], tmp_path: Path) -> None:
+    """In an environment of its own, with links to what `kaczmatch[client]` needs and is installed here."""
+    venv.create(tmp_path / "env", symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    places = next((tmp_path / "env" / "lib").glob("python3*")) / "site-packages"
+    needed = needed_by("client")
+    assert {"httpx", "pydantic"} <= needed
+    assert not {"numpy", "scipy", "numba", "polars", "typer"} & needed
+    for name in needed:
+        for file in distribution(name).files or []:
+            top = Path(distribution(name).locate_file(Path(file.parts[0])))
+            link = places / file.parts[0]
+            if ".." not in file.parts and not link.exists():
+                link.symlink_to(top)
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-index", "--no-deps", "--quiet"]
+    subprocess.run([*install, str(packages[".whl"])], check=True, capture_output=True)  # noqa: S603
+
+    def run(code: str) -> str:
+        done = subprocess.run([str(python), "-I", "-c", code], capture_output=True, text=True, check=False)  # noqa: S603
+        return done.stdout + done.stderr
+
+    heavy = "{'numpy', 'numba', 'scipy', 'polars'}"
+    assert run(f"import sys, kaczmatch.client as c; print(c.Client.__name__, {heavy} & set(sys.modules))") == "Client set()\n"
+    assert "ModuleNotFoundError: numpy is missing; install it with: pip install 'kaczmatch[learn]'" in run(
+        "import kaczmatch; kaczmatch.learner"
+    )
+    assert "install it with: pip install 'kaczmatch[sklearn]'" in run("import kaczmatch.sklearn")
+    assert "install it with: pip install 'kaczmatch[river]'" in run("import kaczmatch.river")
+    said = run("from kaczmatch.cli.main import main; main()")
+    assert said == "kaczmatch: typer is missing; install it with: pip install 'kaczmatch[lab]'\n"
+
+
+def test_a_missing_package_is_named_with_the_command_for_a_checkout() -> None:
+    said = str(missing_extra(ModuleNotFoundError(name="uvicorn.config")))
+    assert said == f"uvicorn is missing; install it with: pip install -e '{ROOT}[service]'"
+
+
+def test_one_version_stands_everywhere() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == kaczmatch.__version__
+    assert f"## [{kaczmatch.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_dependency_has_a_version_and_a_licence_on_the_page() -> None:
+    pinned = {canonical(line.partition("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"client", "learn", "lab", "service", "postgres", "sklearn", "river", "dev"} <= set(project["optional-dependencies"])
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    listed = {canonical(line.split("|")[1].strip()) for line in page.splitlines() if line.startswith("| ")}
+    assert pinned - listed == set()
+
+
+def test_the_files_for_deployment_are_well_formed() -> None:
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    assert set(compose["services"]) == {"database", "service"}
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment]
+    unit.read(ROOT / "deploy" / "kaczmatch.service")
+    assert unit["Service"]["ExecStart"].split()[:2] == ["/opt/kaczmatch/bin/kaczmatch", "serve"]
+    words = {line.split()[0] for line in (ROOT / "deploy" / "Containerfile").read_text().splitlines() if line[:1].isupper()}
+    assert words <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}

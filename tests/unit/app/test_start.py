@@ -1,0 +1,60 @@
+"""What an operator sees while the service starts, and where log lines go."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from kaczmatch.app.health import ProcessHealth
+from kaczmatch.app.logs import log_file
+from kaczmatch.app.server import announce_start
+from kaczmatch.settings.model import Settings
+from kaczmatch.storage import MemoryStore
+from worlds.town import Town
+
+
+def test_a_slow_step_is_named_and_the_end_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        settings = Settings(data=tmp_path, port=server.getsockname()[1])
+        health = ProcessHealth(Town(MemoryStore()).context)
+        said: list[str] = []
+        steps = iter(["compiling kernels", "compiling kernels", "loading everybody"])
+
+        def wait(seconds: float) -> bool:
+            health.step = next(steps, "")
+            if not health.step:
+                health.set_ready()
+            return health.started.is_set()
+
+        health.started.wait = wait  # type: ignore[method-assign, assignment]
+        announce_start(settings, said.append, health)
+    assert said == [
+        "Starting: compiling kernels, once per installation, which takes half a minute …",
+        "Starting: loading everybody …",
+        f"Ready: open http://127.0.0.1:{settings.port}",
+    ]
+
+
+def test_a_start_that_failed_is_not_called_ready(tmp_path: Path) -> None:
+    health = ProcessHealth(Town(MemoryStore()).context)
+    said: list[str] = []
+    health.step = "failed to start (KeyError); see the log"
+    health.started.set()
+    announce_start(Settings(data=tmp_path), said.append, health)
+    assert said == ["Not ready: failed to start (KeyError); see the log"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "terminal", "in_file"), [(None, True, True), (None, False, False), ("json", True, False), ("file", False, True)]
+)
+def test_log_lines_go_to_a_file_where_somebody_reads_the_terminal(
+    chosen: str | None, terminal: bool, in_file: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    settings = Settings.model_validate({"data": tmp_path, "log": chosen})
+    assert log_file(settings) == (tmp_path / "kaczmatch.log" if in_file else None)
+    assert json.loads(settings.model_dump_json())["log"] == chosen
