@@ -54,6 +54,7 @@ class PolicyName(StrEnum):
 
 Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
 
+models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
 keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
 
 
@@ -261,9 +262,6 @@ def refit(config: ConfigFile = None) -> None:
     run(config)
 
 
-models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
-
-
 @models.command("rollback", epilog="Example: kaczmatch models rollback --config kaczmatch.toml")
 def rollback(config: ConfigFile = None) -> None:
     """Take the last change of the model back: everybody is learned again as before it, beside the service."""
@@ -299,6 +297,5 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 def register(app: typer.Typer) -> None:
     for name, (command, example) in COMMANDS.items():
         app.command(name, rich_help_panel=PANEL, epilog=f"Example: kaczmatch {name} {example}")(command)
-    app.add_typer(config_commands, name="config", rich_help_panel=PANEL)
-    app.add_typer(keys, name="keys", rich_help_panel=PANEL)
-    app.add_typer(models, name="models", rich_help_panel=PANEL)
+    for name, group in (("config", config_commands), ("keys", keys), ("models", models)):
+        app.add_typer(group, name=name, rich_help_panel=PANEL)
