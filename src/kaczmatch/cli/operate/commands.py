@@ -54,6 +54,7 @@ class PolicyName(StrEnum):
 
 Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
 
+config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
 models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
 keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
 
@@ -222,9 +223,6 @@ def experiment(
     from kaczmatch.cli.operate.experiment import run
 
     run(config, as_json=json)
-
-
-config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
 
 
 @config_commands.command("check", epilog="Example: kaczmatch config check --config kaczmatch.toml")
