@@ -79,6 +79,25 @@ class WebhookStatus(ResponseModel):
 
 
 @final
+class GroupFigures(ResponseModel):
+    """Some people, the cards that showed them, how many of those were liked, and their matches."""
+
+    people: int
+    cards: int
+    likes: int
+    matches: int
+
+
+@final
+class GroupComparison(ResponseModel):
+    """People with a tag or of a kind, and everybody else. Of the first 20,000 people, and the last 20,000 cards and matches."""
+
+    name: str
+    members: GroupFigures
+    others: GroupFigures
+
+
+@final
 class TriedTraits(ResponseModel):
     """A number of traits that was tried: nats per swipe of people who were held out, minus the best one's, and its error."""
 

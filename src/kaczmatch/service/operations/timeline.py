@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, final
 
-from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
+from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Model, Person, StoredDeck
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.preferences import certainty_after
 from kaczmatch.service.meeting.profiles import require_person, set_paused
+from kaczmatch.service.operations.groups import compare_group
 from kaczmatch.service.operations.overview import overview
 
 _MOST_MODELS: Final = 10  # changes of the model that are looked at: each is two replays of the person's events
@@ -102,6 +103,9 @@ class OperatorActions:
 
     def overview(self) -> Overview:
         return overview(self.context)
+
+    def group(self, name: str) -> GroupComparison:
+        return compare_group(self.context, name)
 
     def _audit(self, actor: str, action: str, user: str) -> AuditEntry:
         return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor=actor, action=action, user=user)
