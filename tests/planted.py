@@ -56,6 +56,22 @@ FAULTS = (
         "tests/faults/test_kills.py -k sqlite",
     ),
     Fault(
+        "showing picks only when all of them are there",
+        "service/operations/picks_job.py",
+        "        waiting = deque[Future[None]]()\n",
+        "        waiting = deque[Future[None]]()\n"
+        "        shown = PublishedPicks(edition=edition, at=self.context.clock(), assignment=assignment)\n"
+        "        self.context.store.write(lambda tx: tx.put(shown)).result()\n",
+        "tests/unit/service/test_picks_job.py -k interrupted",
+    ),
+    Fault(
+        "looking again for people who were erased while picks were made",
+        "service/operations/picks_job.py",
+        "if transaction.get(Person, user)}",
+        "}",
+        "tests/unit/service/test_picks_job.py -k 'while_picks'",
+    ),
+    Fault(
         "the idempotency check",
         "service/meeting/swipes.py",
         "        known = transaction.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"

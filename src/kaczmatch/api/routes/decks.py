@@ -51,6 +51,12 @@ async def create_decks(
     return DeckResults(results=tuple([await limit.run(_result, request, cases, user, body.size) for user in body.users]))
 
 
+@router.get("/people/{user}/picks")
+def list_picks(user: ActingUser, cases: Cases) -> Deck:
+    """The people picked for a user today, by the user's own liking. A deck of cards that were not drawn."""
+    return _shown(cases, cases.daily_picks.of(user))
+
+
 @router.post("/people/{user}/rank")
 def rank_candidates(
     user: UserPath, body: RankRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, final
@@ -22,9 +22,9 @@ from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
-from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
+from kaczmatch.service.meeting.deck_cards import DeckCard, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
-from kaczmatch.service.meeting.profiles import counters_of, require_person, tags_of
+from kaczmatch.service.meeting.profiles import counters_of, require_person
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -38,22 +38,6 @@ from kaczmatch.service.meeting.viewer_context import (
 _TRIES: Final = 5
 _WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
 STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class DeckCard:
-    """One card as its viewer may see it, and the impression that the log keeps of it."""
-
-    impression: Impression
-    person: Person
-    tags: tuple[str, ...]
-    reason: CardReason
-
-    @property
-    def how_dealt(self) -> str:
-        """How the card came into the deck, as far as the viewer may know."""
-        return disclosed_reason(self.impression.reason)
 
 
 @final
@@ -72,7 +56,7 @@ class OpenDeck:
     empty_code: str = ""
 
 
-_FULL: Final = OpenDeck(
+FULL: Final = OpenDeck(
     None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
 )
 
@@ -124,7 +108,7 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return known.person, _FULL
+                return known.person, FULL
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -142,7 +126,7 @@ class Decks:
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         deck = replace(
-            self._new_deck(known, now, len(drawn.cards)),
+            self.undrawn_deck(known, now, len(drawn.cards)),
             policy=drawn.policy,
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
@@ -153,9 +137,9 @@ class Decks:
             unit="" if assignment is None else assignment.unit,
         )
         cards = [
-            _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
+            impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
         ]
-        return known.person, self._store(known, deck, cards, people, instead_of=last)
+        return known.person, self.store(known, deck, cards, people, instead_of=last)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -168,12 +152,12 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return _FULL
+                return FULL
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
-        deck = self._new_deck(known, now, len(best))
-        cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
-        opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
+        deck = self.undrawn_deck(known, now, len(best))
+        cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
+        opened = self.store(known, deck, cards, people, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
@@ -194,7 +178,8 @@ class Decks:
             reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
         )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
-        return OpenDeck(deck, self._with_reasons(known, cards, people)) if cards else None
+        said = self.serving_index.traits_of(known.versions.model, people)
+        return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
 
     def _draw(
         self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
@@ -221,8 +206,8 @@ class Decks:
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
 
-    def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
-        """A deck that is not drawn."""
+    def undrawn_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
+        """A deck of people whom the app found."""
         config = self.context.config
         return StoredDeck(
             user=known.person.id,
@@ -239,7 +224,7 @@ class Decks:
             experiment="" if config.experiment is None else config.experiment.name,
         )
 
-    def _store(
+    def store(
         self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
@@ -267,32 +252,5 @@ class Decks:
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
-        return OpenDeck(deck, self._with_reasons(known, kept, people))
-
-    def _with_reasons(self, known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
-        reasons, vocabulary = CardReasons(known), known.vocabulary
         said = self.serving_index.traits_of(known.versions.model, people)
-        return tuple(
-            DeckCard(
-                card,
-                people[card.candidate],
-                tuple(tags_of(people[card.candidate], vocabulary)[0]),
-                reasons.reason(card.reason, people[card.candidate], said.get(card.candidate)),
-            )
-            for card in cards
-        )
-
-
-def _impression(
-    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
-) -> Impression:
-    return Impression(
-        user=deck.user,
-        deck=deck.id,
-        candidate=str(candidate),
-        at=deck.at,
-        position=position,
-        propensity=propensity,
-        score=score,
-        reason=str(reason),
-    )
+        return OpenDeck(deck, with_reasons(known, kept, people, said))

@@ -16,7 +16,16 @@ from kaczmatch.service.domain.records.learning import (
     StoredVocabulary,
     TraitProgress,
 )
-from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
+from kaczmatch.service.domain.records.meeting import (
+    AbuseReport,
+    Block,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    Pick,
+    PublishedPicks,
+    StoredDeck,
+)
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.records.people import (
     PARTS,
@@ -63,6 +72,8 @@ RECORDS: tuple[type[Record], ...] = (
     LatestDecision,
     StoredDeck,
     Impression,
+    Pick,
+    PublishedPicks,
     MatchSide,
     Block,
     AbuseReport,
@@ -122,6 +133,8 @@ __all__ = [
     "PersonCounters",
     "PersonId",
     "PersonNumber",
+    "Pick",
+    "PublishedPicks",
     "Record",
     "SeenTraits",
     "ServiceKey",
