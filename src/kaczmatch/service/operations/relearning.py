@@ -38,7 +38,7 @@ from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
 from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
 _PEOPLE = 60  # whose states are committed together
-_FOLDED = 5  # people: after so many it rests
+_FOLDED = 3  # people: after so many it rests
 _STATES = 100  # that are rewritten together
 
 Progress = Callable[[int, int], None]

@@ -88,7 +88,7 @@ class SeenTraits(Record):
 
     table = "seen_traits"
     key = ("model", "user", "swipe")
-    indexes = (("user",), ("candidate",))
+    indexes = (("user", "candidate"), ("candidate",))
 
     model: int
     user: PersonId

@@ -471,7 +471,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("seen_traits", schema=None) as batch_op:
         batch_op.create_index("seen_traits_candidate", ["candidate"], unique=False)
-        batch_op.create_index("seen_traits_user", ["user"], unique=False)
+        batch_op.create_index("seen_traits_user_candidate", ["user", "candidate"], unique=False)
 
     op.create_table(
         "serving_processes",
