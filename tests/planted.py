@@ -32,6 +32,13 @@ class Fault:
 
 
 FAULTS = (
+    Fault(
+        "the bound on how loud an account is heard",
+        "learners/population/traits.py",
+        "heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))",
+        "heard = 1.0",
+        "tests/unit/learners/test_trait_abuse.py -k surprised",
+    ),
     Fault("the fsync", "storage/sqlite.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
     Fault(
         "the lock on both people of a pair (PostgreSQL)",

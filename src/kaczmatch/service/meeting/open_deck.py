@@ -1,13 +1,14 @@
-"""The cards of a deck: as the log keeps them, and as their viewer may see them."""
+"""A deck as it is given out: its cards with reasons, or why there are none."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import final
+from datetime import datetime
+from typing import Final, final
 
 from kaczmatch.core.vectors import Vector
-from kaczmatch.recommend.decks.deck import Reason
+from kaczmatch.recommend.decks.deck import FilterHint, Reason
 from kaczmatch.service.domain.records import Impression, Person, StoredDeck
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
 from kaczmatch.service.meeting.profiles import tags_of
@@ -28,6 +29,27 @@ class DeckCard:
     def how_dealt(self) -> str:
         """How the card came into the deck, as far as the viewer may know."""
         return disclosed_reason(self.impression.reason)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenDeck:
+    """The cards that a user has not answered yet, in order.
+
+    Where there are none: why, which filters to widen, and when somebody can be shown again.
+    """
+
+    deck: StoredDeck | None
+    cards: tuple[DeckCard, ...]
+    empty: str = ""
+    hints: tuple[FilterHint, ...] = ()
+    next_at: datetime | None = None
+    empty_code: str = ""
+
+
+FULL: Final = OpenDeck(
+    None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
+)
 
 
 def impression(
