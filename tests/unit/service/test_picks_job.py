@@ -18,6 +18,7 @@ from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, Target
 from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.profiles import columns_of, profile_of
 from kaczmatch.service.operations.picks_job import PicksJob, given_ids
+from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
 
 
@@ -66,8 +67,6 @@ def test_picks_pass_every_filter_and_leave_out_what_decks_leave_out(town: Town) 
 
 
 def test_who_was_passed_is_picked_again_where_repeats_are_allowed_and_the_cooldown_is_over() -> None:
-    from kaczmatch.storage.memory import MemoryStore
-
     town = Town(MemoryStore(), repeats=True)
     town.couples(2)
     town.swipe("w0", "m0", "pass")
@@ -229,6 +228,27 @@ def test_picks_are_left_out_of_off_policy_estimates(town: Town) -> None:
     logged = OffPolicyEvaluation(town.context).logged_cards(TargetPolicy(MutualPolicy()), town.rng)
     assert len(logged.min_propensity) == 1
     assert logged.not_drawn == 6
+
+
+def test_a_policy_mixes_picks_into_decks_and_the_rest_is_drawn_without_them() -> None:
+    policy = MutualPolicy(pick_share=0.5)
+    town = Town(MemoryStore(), policy=policy)
+    town.couples(8)
+    assert all(card.impression.propensity for card in town.deck("w1").cards)  # nothing is published yet
+    publish(town, 3)
+    picked = [pick.candidate for pick in sorted(town.find(Pick, user="w0"), key=lambda pick: pick.place)]
+    hand = town.deck("w0")
+    assert hand.deck is not None
+    assert [card.person.id for card in hand.cards[:2]] == picked[:2]
+    assert [card.impression.propensity is None for card in hand.cards] == [True, True, False, False]
+    assert len({card.person.id for card in hand.cards}) == 4
+    for card in hand.cards:
+        town.swipe("w0", card.person.id, "like", deck=hand.deck.id)
+    town.wait(hours=2)
+    logged = OffPolicyEvaluation(town.context).logged_cards(TargetPolicy(policy), town.rng)
+    assert logged.not_drawn == 2
+    assert sorted(logged.size.tolist()) == [2.0, 4.0]
+    assert logged.weight == pytest.approx(1.0, abs=0.5)  # the same policy as was in use, dealt a few times
 
 
 def test_a_market_with_one_side_has_picks_too(town: Town) -> None:

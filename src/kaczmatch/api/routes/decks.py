@@ -25,7 +25,7 @@ from kaczmatch.schemas.decks import (
 )
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.refusals import Refusal
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
 

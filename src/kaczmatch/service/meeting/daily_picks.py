@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from typing import Final, final
 
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import (
-    SINGLE_ROW,
-    Impression,
-    LatestDecision,
-    Person,
-    Pick,
-    PublishedPicks,
-    StoredDeck,
-)
+from kaczmatch.service.domain.records import Impression, PublishedPicks, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.decks import FULL, Decks, OpenDeck, impression, with_reasons
-from kaczmatch.service.meeting.viewer_context import ViewerState, load_viewer_state, matched_or_blocked, who_fits
+from kaczmatch.service.meeting.decks import Decks
+from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
+from kaczmatch.service.meeting.published_picks import LIFE, current_picks
+from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
-LIFE: Final = timedelta(days=2)  # until the next edition, and another day if that is late
 _NONE: Final = OpenDeck(None, (), "nobody is picked for you today; ask for a deck", empty_code="no-picks")
 
 
@@ -44,16 +35,14 @@ class DailyPicks:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
                 return FULL
-            edition = reader.get(PublishedPicks, SINGLE_ROW)
-            if edition is None or edition.at + LIFE <= now:
+            current = current_picks(reader, self.context, known, now)
+            edition, picks, people = current.edition, current.picks, current.people
+            if edition is None or not picks:
                 return _NONE
             opened = reader.get(StoredDeck, user, _deck_id(edition))
-            picks, people = self._left(reader, known, edition, now)
             shown = (
                 {} if opened is None else {card.candidate: card for card in reader.find(Impression, user=user, deck=opened.id)}
             )
-        if not picks:
-            return _NONE
         if opened is not None:
             cards = [shown[pick.candidate] for pick in picks if pick.candidate in shown]
             return OpenDeck(opened, with_reasons(known, cards, people)) if cards else _NONE
@@ -66,21 +55,6 @@ class DailyPicks:
         )
         new = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picks)]
         return self.decks.store(known, deck, new, people, instead_of=None) or _NONE
-
-    def _left(
-        self, reader: Reader, known: ViewerState, edition: PublishedPicks, now: datetime
-    ) -> tuple[list[Pick], dict[str, Person]]:
-        """Those who are there, fit, and were neither answered since nor matched or blocked; by the viewer's own liking."""
-        user = known.person.id
-        picks = reader.find(Pick, edition=edition.edition, user=user)
-        decided = {
-            pair.candidate
-            for pair in reader.many(LatestDecision, [(user, pick.candidate) for pick in picks]).values()
-            if pair.at >= edition.at
-        }
-        hidden = matched_or_blocked(reader, user) | decided
-        people = who_fits(reader, self.context, known, [pick.candidate for pick in picks if pick.candidate not in hidden], now)
-        return sorted((pick for pick in picks if pick.candidate in people), key=lambda pick: pick.place), people
 
 
 def _deck_id(edition: PublishedPicks) -> str:
