@@ -35,7 +35,8 @@ from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.records import Event, Impression, PersonCounters, Record
 from kaczmatch.service.domain.store import Transaction
-from kaczmatch.service.meeting.profiles import new_person, snapshot_of, suffixes_of
+from kaczmatch.service.meeting.people_search import suffixes_of
+from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate

@@ -596,7 +596,7 @@ FAULTS = (
     ),
     Fault(
         "that a changed name is not found by the old one",
-        "service/meeting/profiles.py",
+        "service/meeting/people_search.py",
         "            transaction.drop(NameSuffix, person.id, gone)\n",
         "            pass\n",
         "tests/functional/api/test_cards.py -k 'word and memory'",

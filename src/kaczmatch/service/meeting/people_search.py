@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.display_names import folded_name, name_suffixes
 from kaczmatch.service.domain.records import NameSuffix, Person
+from kaczmatch.service.domain.store import Transaction
 
 
 def all_people(context: Context, after: Sequence[str], limit: int) -> list[Person]:
@@ -35,3 +36,17 @@ def find_by_name(context: Context, name: str, after: Sequence[str], limit: int) 
             if len(page) < limit:
                 break
     return found, None
+
+
+def save_name(transaction: Transaction, person: Person, before: str) -> None:
+    """Somebody is found by the name they have, and not by the one before."""
+    if person.name != before:
+        for gone in sorted(name_suffixes(before) - name_suffixes(person.name)):
+            transaction.drop(NameSuffix, person.id, gone)
+        for suffix in suffixes_of(person):
+            transaction.put(suffix)
+
+
+def suffixes_of(person: Person) -> list[NameSuffix]:
+    """What somebody is found by."""
+    return [NameSuffix(user=person.id, text=text) for text in sorted(name_suffixes(person.name))]

@@ -25,7 +25,7 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain import sparse_features as sparse
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.display_names import checked_name, name_suffixes
+from kaczmatch.service.domain.display_names import checked_name
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
 from kaczmatch.service.domain.records import (
@@ -33,13 +33,13 @@ from kaczmatch.service.domain.records import (
     Event,
     FeatureSnapshot,
     HeldPerson,
-    NameSuffix,
     PendingErasure,
     Person,
     PersonCounters,
 )
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
+from kaczmatch.service.meeting.people_search import save_name
 
 
 @final
@@ -90,7 +90,7 @@ class Profiles:
             if limited:  # an import is no sign of the person
                 person = replace(person, seen=_day(now))
             _save(transaction, self.context, person)
-            _save_name(transaction, person, "" if known is None else known.name)
+            save_name(transaction, person, "" if known is None else known.name)
             if changed:
                 transaction.put(snapshot_of(person))
             if known is None:
@@ -154,11 +154,6 @@ def being_erased(reader: Reader, limit: int | None = None) -> list[str]:
     return [erasure.user for erasure in reader.find(PendingErasure, limit=limit)]
 
 
-def suffixes_of(person: Person) -> list[NameSuffix]:
-    """What somebody is found by."""
-    return [NameSuffix(user=person.id, text=text) for text in sorted(name_suffixes(person.name))]
-
-
 def snapshot_of(person: Person) -> FeatureSnapshot:
     """The features of a profile as events name them."""
     return FeatureSnapshot(user=person.id, version=person.features_version, features=person.features)
@@ -186,14 +181,6 @@ def _day(moment: datetime) -> date:
 def _save(transaction: Transaction, context: Context, person: Person) -> None:
     transaction.put(person)
     transaction.append(Change(id=context.new_id(), user=person.id, at=person.changed))
-
-
-def _save_name(transaction: Transaction, person: Person, before: str) -> None:
-    if person.name != before:
-        for gone in sorted(name_suffixes(before) - name_suffixes(person.name)):
-            transaction.drop(NameSuffix, person.id, gone)
-        for suffix in suffixes_of(person):
-            transaction.put(suffix)
 
 
 def new_person(
