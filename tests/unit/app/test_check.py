@@ -64,16 +64,6 @@ def test_what_is_wrong_is_said_in_one_line(
     assert words in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_a_learner_that_the_service_cannot_feed_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(f"{PREFIX}LEARNER", "probit-traits")
-    monkeypatch.setenv(f"{PREFIX}LEARNER_SETTINGS", "{}")
-    with pytest.raises(SystemExit):
-        check(None)
-    assert "does not keep what others said of a candidate's traits" in capsys.readouterr().err.replace("\n", " ")
-
-
 def contents(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Everything in a folder but SQLite's map of its log, which every reader of an open file marks."""
     files = [file for file in folder.rglob("*") if file.is_file() and not file.name.endswith("-shm")]
