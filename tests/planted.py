@@ -427,6 +427,27 @@ FAULTS = (
         "tests/unit/service/test_swiping.py",
     ),
     Fault(
+        "leaving one's own part out of a candidate's traits",
+        "service/domain/traits.py",
+        "    own = None if earlier is None else site_of(earlier)\n",
+        "    own = None\n",
+        "tests/unit/service/test_traits.py",
+    ),
+    Fault(
+        "taking a swipe's part out of a candidate's traits",
+        "service/meeting/undo.py",
+        "                    withdraw(transaction, seen)\n",
+        "                    pass\n",
+        "tests/unit/service/test_traits.py",
+    ),
+    Fault(
+        "that a refit which predicts worse is not put in use",
+        "service/operations/relearning.py",
+        "if model is not None and model.refit and not predicts_as_well(self.context, current.model, number):",
+        "if False:",
+        "tests/unit/service/test_traits.py",
+    ),
+    Fault(
         "private addresses refused by webhooks",
         "adapters/addresses.py",
         "return address.is_global and not",

@@ -10,7 +10,7 @@ from kaczmatch.schemas.decks import DeckResults
 from kaczmatch.schemas.experiments import ExperimentReport
 from kaczmatch.schemas.feed import Acknowledgement, FeedPage
 from kaczmatch.schemas.health import Health
-from kaczmatch.schemas.operators import Overview, Timeline
+from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline
 from kaczmatch.schemas.profiles import PeoplePage
 from kaczmatch.schemas.safety import Report, ReportPage
 from kaczmatch.schemas.tokens import UserToken
@@ -144,6 +144,11 @@ def release_person(user: str) -> Call[None]:
 def get_overview() -> Call[Overview]:
     """The service in numbers."""
     return Call("GET", "/operator/overview", model(Overview))
+
+
+def get_group(name: str) -> Call[GroupComparison]:
+    """How often people with a tag, or of a kind, are shown, liked and matched, beside everybody else."""
+    return Call("GET", "/operator/group", model(GroupComparison), query={"name": name})
 
 
 def get_experiment() -> Call[ExperimentReport]:

@@ -160,7 +160,8 @@ class Decks:
             reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
         )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
-        return OpenDeck(deck, with_reasons(known, cards, people)) if cards else None
+        said = self.serving_index.traits_of(known.versions.model, people)
+        return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
 
     def _draw(
         self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
@@ -239,4 +240,5 @@ class Decks:
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
-        return OpenDeck(deck, with_reasons(known, kept, people))
+        said = self.serving_index.traits_of(known.versions.model, people)
+        return OpenDeck(deck, with_reasons(known, kept, people, said))

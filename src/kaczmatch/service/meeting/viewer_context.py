@@ -13,14 +13,14 @@ from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks
-from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of
+from kaczmatch.service.meeting.profiles import columns_of, profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 MOST_ADMIRERS: Final = 1_000
@@ -67,7 +67,7 @@ def load_viewer_state(reader: Reader, context: Context, user: str, served: Activ
 def load_viewer_context(reader: Reader, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
     """Everything else about a viewer that decks, rankings and explanations need."""
     user, config = known.person.id, context.config
-    appeal = appeal_to(counters_of(reader, user), None, now, config.appeal)
+    appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
     viewer = Viewer(profile_of(known.person, known.vocabulary, config.schema), known.fold.learner, known.state, appeal)
     decided = ((pair.candidate, pair.decision, pair.at) for pair in reader.find(LatestDecision, user=user))
     likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
