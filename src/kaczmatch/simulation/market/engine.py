@@ -28,7 +28,7 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
-from kaczmatch.simulation.market.refit import Decision, Heard, HeardAppeal, refit
+from kaczmatch.simulation.market.refit import Heard, HeardAppeal, MarketDecision, refit
 from kaczmatch.simulation.market.town import START, Town
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
@@ -119,7 +119,7 @@ class _Market:
         self._picks: list[list[int]] = [[] for _ in town.profiles]
         self._turns = 0
         self._cards: list[tuple[int, int, int, bool, bool, float]] = []
-        self._decisions: list[Decision] = []
+        self._decisions: list[MarketDecision] = []
 
     def pick(self, round_number: int) -> None:
         """Everybody's picks for a round, from what is known before it. Nobody is given whom one of the two has answered."""
@@ -163,7 +163,7 @@ class _Market:
         shown = [candidate for candidate, _ in cards]
         for candidate, propensity in cards:
             liked = bool(town.says[viewer, candidate])
-            decision = Decision(viewer, candidate, 1 if liked else -1, now)
+            decision = MarketDecision(viewer, candidate, 1 if liked else -1, now)
             seen = ShownCandidate(town.profiles[candidate].features, self.heard.of(candidate, viewer, now))
             self.heard.record(tracked.state, viewer, candidate, decision.label, now)
             tracked = self.fold.swipe(tracked, seen, decision.label, now)

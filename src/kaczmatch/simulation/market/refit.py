@@ -73,7 +73,7 @@ class HeardTraits:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Decision:
+class MarketDecision:
     """One card as it was decided."""
 
     viewer: int
@@ -92,7 +92,7 @@ class Refitted:
     tracked: dict[int, TrackedState]  # of those who have decided anything
 
 
-def refit(decided: Sequence[Decision], features: Matrix, heard: Heard, choices: Sequence[int], seed: int) -> Refitted:
+def refit(decided: Sequence[MarketDecision], features: Matrix, heard: Heard, choices: Sequence[int], seed: int) -> Refitted:
     """The population of all decisions so far, given in the order of time. Without traits, appeal is heard as before."""
     moments = np.array([each.at.replace(tzinfo=None) for each in decided], "datetime64[us]")
     log = SwipeLog(

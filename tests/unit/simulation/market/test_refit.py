@@ -13,16 +13,16 @@ from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.simulation.market.engine import MarketSettings, Pace, play
 from kaczmatch.simulation.market.outcome import outcome
 from kaczmatch.simulation.market.populations import Census, town
-from kaczmatch.simulation.market.refit import Decision, HeardAppeal, refit
+from kaczmatch.simulation.market.refit import HeardAppeal, MarketDecision, refit
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 UNIFORM = Always(deck_plan=DeckPlan(sampler=sampler("uniform"), reason="compared"))
 
 
-def decisions(seed: int = 0, people: int = 12, rounds: int = 4) -> list[Decision]:
+def decisions(seed: int = 0, people: int = 12, rounds: int = 4) -> list[MarketDecision]:
     rng = np.random.default_rng(seed)
     return [
-        Decision(viewer, int(candidate), int(rng.choice([1, -1])), NOW + timedelta(days=day, seconds=viewer))
+        MarketDecision(viewer, int(candidate), int(rng.choice([1, -1])), NOW + timedelta(days=day, seconds=viewer))
         for day in range(rounds)
         for viewer in range(people)
         for candidate in rng.choice(np.delete(np.arange(people), viewer), 3, replace=False)
