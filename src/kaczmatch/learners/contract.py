@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import ClassVar, final
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_number
+from kaczmatch.core.html import table
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.tags import Features
@@ -25,6 +26,12 @@ from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import EncodedState, Scores, State
+
+# What tab completion shows, beside settings: what a user calls. The rest is for kernels and folds.
+_FOR_USERS = frozenset(
+    {"slug", "start", "swipe", "end_session", "advance", "direction", "grow", "from_bytes", "score", "probability", "mean"}
+    | {"covariance", "draw", "draws", "forget", "estimated_label_noise", "probabilities_by_user"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +49,18 @@ class Learner(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(np.array(self.kernel_parameters(), np.float64)))
+
+    def __dir__(self) -> list[str]:
+        names = _FOR_USERS | {each.name for each in fields(self) if each.init}
+        return [name for name in object.__dir__(self) if name in names or name.startswith("_")]
+
+    def _repr_html_(self) -> str:
+        settings = [(each.name, repr(getattr(self, each.name))) for each in fields(self) if each.init]
+        return table(f"{self.slug}: {(type(self).__doc__ or '').partition(chr(10))[0]}", ["setting", "value"], settings)
+
+    def standard_deviations(self, state: State) -> Vector | None:
+        """How uncertain each learned weight is, where a learner knows."""
+        return None
 
     # What a rule defines
 
@@ -118,7 +137,7 @@ class Learner(ABC):
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
-        answer = self.kernels.swipe(work, features, _said(appeal, features, state.prior), y, self.parameters)
+        answer = self.kernels.swipe(work, features, state.prior.said(appeal, features), y, self.parameters)
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
@@ -195,7 +214,7 @@ class Learner(ABC):
     @final
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
-        return State(self.slug, self.state_version, dimensions, read_only(cells), prior)
+        return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
 
 
 class FixedSizeLearner(Learner):
@@ -264,6 +283,10 @@ class BeliefLearner(ProbabilisticLearner):
         """Tastes drawn from the belief, one row each."""
 
     @final
+    def standard_deviations(self, state: State) -> Vector:
+        return np.sqrt(np.diag(self.covariance(state))[: state.dimensions])
+
+    @final
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
         """One taste drawn from the belief."""
         return np.asarray(self.draws(state, 1, rng)[0])
@@ -272,12 +295,3 @@ class BeliefLearner(ProbabilisticLearner):
     def forget(self, state: State, keep: float) -> State:
         """Move towards the prior: `keep` = 1 keeps everything, 0 returns to the prior."""
         return self._forget(state, check_number("keep", keep, low=0.0, high=1.0))
-
-
-def _said(appeal: float | Vector, features: Vector, prior: Prior) -> Vector:
-    """What others said of a candidate, as kernels take it; what is expected of these tags where nobody has said anything."""
-    if isinstance(appeal, np.ndarray):
-        return appeal
-    if prior.trait_map is None:
-        return np.array([appeal])
-    return np.asarray(prior.grown(len(features)).expected_traits(features[None])[0])
