@@ -2,11 +2,11 @@
 
 A service deals decks at a steady rate, and each deck's first card is answered. Meanwhile a tag is added, the prior is fitted
 again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
-sockets open, one after the other.
-`/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
-of the quiet service, and the service is ready throughout. And relearning takes at most twice the processor time of the kernels.
+sockets open, one after the other, with a quiet time before each. `/v1/health/ready` is asked throughout. Floors: the slowest
+deck takes at most 250 ms, the 99th percentile is at most twice that of all quiet times together, and the service is ready
+throughout. And relearning takes at most twice the processor time of the kernels.
 
-    python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--out FOLDER]
+    python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--filled FILE] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -255,13 +255,16 @@ def erase(port: int, key: str) -> None:
         time.sleep(0.5)
 
 
-def measured(name: str, seen: Seen, since: float, until: float, memory: float) -> dict[str, Any]:
-    decks = np.array([taken for at, taken in seen.decks if since <= at < until]) * 1e3
-    swipes = np.array([taken for at, taken in seen.swipes if since <= at < until]) * 1e3
-    ready = [status == 200 for at, status in seen.ready if since <= at < until]
+def measured(name: str, seen: Seen, times: Sequence[tuple[float, float]], memory: float) -> dict[str, Any]:
+    def within(at: float) -> bool:
+        return any(since <= at < until for since, until in times)
+
+    decks = np.array([taken for at, taken in seen.decks if within(at)]) * 1e3
+    swipes = np.array([taken for at, taken in seen.swipes if within(at)]) * 1e3
+    ready = [status == 200 for at, status in seen.ready if within(at)]
     return {
         "while": name,
-        "seconds": round(until - since, 1),
+        "seconds": round(sum(until - since for since, until in times), 1),
         "decks": len(decks),
         "p50 of a deck, ms": float(np.quantile(decks, 0.5)),
         "p99 of a deck, ms": float(np.quantile(decks, 0.99)),
@@ -282,7 +285,23 @@ def memory_of(process: int) -> float:
     return round(peak)
 
 
-def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str, Any]]:
+def filled(folder: Path, people: int, environment: dict[str, str], file: Path | None) -> str:
+    """A store with everybody in it, made now or in an earlier run; answers with a key."""
+    store_file, began = folder / "service.db", time.perf_counter()
+    if file is not None and file.exists():
+        shutil.copyfile(file, store_file)
+        key = service.prepare(environment, 0, 0)
+    else:
+        key = service.prepare(environment, people, 0)
+        with closing(SqlStore(environment["KACZMATCH_DATABASE"])) as store:
+            fill(context_of(read(), store), people)
+        if file is not None:
+            shutil.copyfile(store_file, file)
+    print(f"  {people:,} people, filled in {time.perf_counter() - began:.0f} s", flush=True)
+    return key
+
+
+def run(folder: Path, people: int, seconds: float, rate: float, file: Path | None) -> list[dict[str, Any]]:
     url = f"sqlite:///{folder}/service.db"
     environment = {
         "KACZMATCH_DATABASE": url,
@@ -293,11 +312,7 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
         "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
     }
     (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
-    began = time.perf_counter()
-    key = service.prepare(environment, people, 0)
-    with closing(SqlStore(url)) as store:
-        fill(context_of(read(), store), people)
-    print(f"  {people:,} people, filled in {time.perf_counter() - began:.0f} s", flush=True)
+    key = filled(folder, people, environment, file)
     program, port, rows = str(Path(sys.executable).with_name("kaczmatch")), service.free_port(), []
     environment["KACZMATCH_PORT"] = str(port)
     with running(environment, port) as process:
@@ -307,7 +322,6 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
         thread.start()
         backup = ["nice", program, "backup", str(folder / "backup.db")]
         phases: Sequence[tuple[str, Callable[[], object]]] = (
-            (QUIET, lambda: None),
             ("a tag is added", partial(command, process, "tag")),
             ("the prior is fitted again", partial(command, process, "refit")),
             ("everybody is relearned", partial(command, process, "relearn")),
@@ -316,21 +330,25 @@ def run(folder: Path, people: int, seconds: float, rate: float) -> list[dict[str
             (f"{ERASED} people are erased", partial(erase, port, key)),
             (HELD_BACK, lambda: None),
         )
-        stack = ExitStack()
+        stack, quiet = ExitStack(), list[tuple[float, float]]()
         try:
             time.sleep(5.0)  # the first decks are slower
             for name, act in phases:
-                if name == HELD_BACK:
-                    stack.enter_context(stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER))
                 if "dropped" in name:
                     old_changes(url, people)
                     time.sleep(35.0)  # until the process has said that it has read them
+                since = time.perf_counter()
+                time.sleep(seconds / 2)
+                quiet.append((since, time.perf_counter()))
+                if name == HELD_BACK:
+                    stack.enter_context(stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER))
                 memory_of(process.pid)
                 since = time.perf_counter()
                 act()
                 time.sleep(max(0.0, since + seconds - time.perf_counter()))
-                rows.append(measured(name, client.seen, since, time.perf_counter(), memory_of(process.pid)))
+                rows.append(measured(name, client.seen, [(since, time.perf_counter())], memory_of(process.pid)))
                 print(f"  {json.dumps(rows[-1])}", flush=True)
+            rows.insert(0, measured(QUIET, client.seen, quiet, memory_of(process.pid)))
         finally:
             client.stopping = True
             thread.join()
@@ -420,6 +438,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=20.0, help="at least, of each part")
     parser.add_argument("--rate", type=float, default=20.0, help="decks per second")
+    parser.add_argument("--filled", type=Path, help="file for the store with its people, made where it is missing")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     add_out(parser)
     options = parser.parse_args()
@@ -430,7 +449,7 @@ def main() -> None:
     print(f"  {json.dumps(alone)}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="kaczmatch-bench-"))
     try:
-        rows = run(folder, options.people, options.seconds, options.rate)
+        rows = run(folder, options.people, options.seconds, options.rate, options.filled)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     title = f"{options.people:,} people, {service.TAGS} tags, {options.rate:g} decks per second, SQLite, one process"

@@ -27,11 +27,12 @@ SCENES = {
     "decks: 4 of 32, no cap": (32, 4, UNCAPPED),
     "decks: 1 of 2, no cap": (2, 1, UNCAPPED),
 }
+PICKS = {f"picks: 4 of 32, {rule}, one edition per day": rule for rule in ("top", "stable", "fair")}
 REFERENCES = ("sees the probability", "sees high or low")
 
 
 def measured(looks: int, times: list[int], seeds: int) -> dict[str, dict[int, list[float]]]:
-    found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in times} for name in (*REFERENCES, *SCENES)}
+    found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in times} for name in (*REFERENCES, *SCENES, *PICKS)}
     for seed in range(seeds):
         for scene, (women, size, cap) in SCENES.items():
             prey = AttackedTown(10 * seed, women=women, cap=cap)
@@ -42,6 +43,11 @@ def measured(looks: int, times: list[int], seeds: int) -> dict[str, dict[int, li
                 if scene == next(iter(SCENES)):
                     for name in REFERENCES:
                         found[name][n].append(told[name])
+        for scene, rule in PICKS.items():
+            prey = AttackedTown(10 * seed)
+            seen, taste = prey.watch_picks(looks, 4, rule), prey.taste()
+            for n in times:
+                found[scene][n].append(cosines(seen, taste, n)["sees decks"])
     return found
 
 

@@ -32,6 +32,13 @@ class Fault:
 
 
 FAULTS = (
+    Fault(
+        "the bound on how loud an account is heard",
+        "learners/population/traits.py",
+        "heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))",
+        "heard = 1.0",
+        "tests/unit/learners/test_trait_abuse.py -k surprised",
+    ),
     Fault("the fsync", "storage/sqlite.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
     Fault(
         "the lock on both people of a pair (PostgreSQL)",
@@ -54,6 +61,22 @@ FAULTS = (
         "                [answer.give(job.future) for job, answer in zip(jobs, answers) if not job.future.done()]\n"
         "                time.sleep(0.02)\n                batch.flush()\n            except BaseException:",
         "tests/faults/test_kills.py -k sqlite",
+    ),
+    Fault(
+        "showing picks only when all of them are there",
+        "service/operations/picks_job.py",
+        "        waiting = deque[Future[None]]()\n",
+        "        waiting = deque[Future[None]]()\n"
+        "        shown = PublishedPicks(edition=edition, at=self.context.clock(), assignment=assignment)\n"
+        "        self.context.store.write(lambda tx: tx.put(shown)).result()\n",
+        "tests/unit/service/test_picks_job.py -k interrupted",
+    ),
+    Fault(
+        "looking again for people who were erased while picks were made",
+        "service/operations/picks_job.py",
+        "if transaction.get(Person, user)}",
+        "}",
+        "tests/unit/service/test_picks_job.py -k 'while_picks'",
     ),
     Fault(
         "the idempotency check",

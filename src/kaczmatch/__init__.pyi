@@ -25,6 +25,9 @@ from .learners.registry import LEARNERS as LEARNERS
 from .learners.registry import learner as learner
 from .learners.rules.hinge import Hinge as Hinge
 from .learners.state import State as State
+from .recommend.assignments.picks import picks as picks
+from .recommend.assignments.registry import ASSIGNMENTS as ASSIGNMENTS
+from .recommend.assignments.registry import assignment as assignment
 from .recommend.decks.deck import Card as Card
 from .recommend.decks.deck import Deck as Deck
 from .recommend.decks.deck import FilterHint as FilterHint

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Store
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
 from worlds.town import Town

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from kaczmatch.service.domain.records import Block, LatestDecision, MatchSide
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused
 from kaczmatch.service.domain.store import Store
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
 from kaczmatch.laboratory.market import compare_policies, policies_named
+from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
-from kaczmatch.simulation.market.populations import Census
+from kaczmatch.simulation.market.populations import Census, town
 
 
 def kaczmatch(*arguments: str) -> Result:
@@ -70,3 +72,14 @@ def test_the_default_makes_more_matches_than_the_papers_pipeline_and_than_chance
         assert found.ratio("default", other) > 2.0
     assert found.mean("default", "gini") < 0.5
     assert found.mean("default", "waiting") < found.mean("paper", "waiting")
+
+
+def test_picks_are_dealt_beside_cards_that_are_drawn() -> None:
+    here, pace = town("archetypes", 0, Census(side=20, tags=12)), Pace(rounds=3, deck=4)
+    for slug in ("top", "stable", "fair"):
+        [arm] = [arm for arm in market_policies() if arm.name == f"default + {slug} picks"]
+        log = arm.play(here, pace)
+        picked = np.isnan(log.propensity)
+        assert 0.3 < picked.mean() <= 0.5
+        pairs = set(zip(log.viewer.tolist(), log.candidate.tolist(), strict=True))
+        assert len(pairs) == len(log)  # nobody twice

@@ -15,10 +15,15 @@ import numpy as np
 from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
+from kaczmatch.recommend.assignments.picks import picks
+from kaczmatch.recommend.assignments.registry import assignment
+from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.config import QuotaLimit
+from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.picks_job import PicksJob, given_ids
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town, about
 
@@ -105,6 +110,25 @@ class AttackedTown(Town):
             tags.append(has)
             places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
             probabilities.append(self._likes(account))
+        return ShownCandidate(np.array(tags), np.array(places), np.array(probabilities))
+
+    def watch_picks(self, looks: int, size: int, rule: str = "top") -> ShownCandidate:
+        """Edit the tags of all accounts, wait for the next edition of picks, and look at everybody's. There is one per day."""
+        tags, places, probabilities = [], [], []
+        job, daily = PicksJob(self.context), DailyPicks(self.context, self.decks)
+        while len(tags) < looks:
+            self.wait(days=1)
+            Maintenance(self.context).run()
+            edition = [self.some_tags() for _ in self.accounts]
+            for account, has in zip(self.accounts, edition, strict=True):
+                self.people.put(account, about(account, man=True, tags=self.called(has))).result()
+            self.world.follow()
+            job.publish(given_ids(*picks(job.columns(), size, assignment(rule), runner=LocalRunner(1))), rule)
+            for account, has in zip(self.accounts, edition, strict=True):
+                shown = [card.person.id for card in daily.of(account).cards]
+                tags.append(has)
+                places.append(1.0 - shown.index(VICTIM) / size if VICTIM in shown else 0.0)
+                probabilities.append(self._likes(account))
         return ShownCandidate(np.array(tags), np.array(places), np.array(probabilities))
 
     def _likes(self, account: str) -> float:

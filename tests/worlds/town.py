@@ -19,8 +19,9 @@ from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
-from kaczmatch.service.meeting.decks import Decks, OpenDeck
+from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.preferences import Preferences
 from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.ranking import CandidateRanking

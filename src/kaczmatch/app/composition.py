@@ -39,7 +39,7 @@ from kaczmatch.storage.postgres import Postgres
 
 DAY = timedelta(days=1)
 SCRUB_DELAY = timedelta(minutes=10)
-REST_SECONDS = 0.015  # after each batch of work that grows with the population: batches take a few milliseconds
+REST_SECONDS = 0.02  # after each batch of work that grows with the population: batches take a few milliseconds
 POLICIES: dict[str, type[Policy]] = {kind.slug: kind for kind in (MutualPolicy, PaperPolicy)}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import final
 
 import structlog
@@ -20,11 +21,13 @@ from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
 from kaczmatch.app.warm_up import freeze_garbage, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import time_text
+from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.service.operations.picks_job import PicksJob
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.use_cases import UseCases
@@ -32,6 +35,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
+PICKS_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 RESUME_SECONDS = 60.0  # relearning goes on if the process that began it has failed
 
@@ -110,6 +114,10 @@ class System:
             refit = Refit(self.context)
             every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
             self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit, every, enough))
+        if self.settings.picks_hour is not None:
+            rule = assignment(self.settings.picks_assignment, **self.settings.picks_settings)
+            publish = partial(PicksJob(self.context).run_if_due, self.settings.picks_hour, self.settings.picks_size, rule)
+            self.background.every(PICKS_SECONDS, "picks", publish)
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
 

@@ -76,6 +76,11 @@ def export_personal_data(user: str) -> Call[dict[str, Any]]:
     return Call("GET", path("/people/{user}/export", user=user), mapping)
 
 
+def list_picks(user: str) -> Call[Deck]:
+    """The people picked for a user today; `id` is the deck to name in swipes on them."""
+    return Call("GET", path("/people/{user}/picks", user=user), model(Deck))
+
+
 def create_deck(user: str, *, size: int | None = None) -> Call[Deck]:
     """The open deck, or a new one."""
     return Call("POST", path("/people/{user}/deck", user=user), model(Deck), json=given(size=size))

@@ -40,6 +40,10 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 Tensors = dict[str, torch.Tensor]
 
 
+def has_card() -> bool:
+    return bool(torch.cuda.is_available())
+
+
 def top_picks(columns: Arrays, k: int = 10, *, seed: int = 0, progress: Callable[[float], None] = lambda _: None) -> np.ndarray:
     """Keys of the k best of everybody, as `recommend.picks` has them: n x k, the best first, 0 where there is nobody."""
     on_card = to_card(columns)
@@ -156,8 +160,8 @@ def _places(m: Tensors) -> torch.Tensor:
     return out
 
 
-def _rounds(m: Tensors, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Which tiles meet in each round."""
+def live_tiles(m: Tensors) -> torch.Tensor:
+    """Tile x tile: in which pairs of tiles somebody may meet."""
 
     def least(name: str) -> torch.Tensor:
         return m[name].view(-1, TILE).amin(1)
@@ -176,6 +180,12 @@ def _rounds(m: Tensors, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
     live = (look[:, None] & am[None, :]) != 0
     live &= (least("age")[None, :] <= most("oldest")[:, None]) & (most("greatest_age")[None, :] >= least("youngest")[:, None])
     live &= live.T.clone()
+    return live
+
+
+def _rounds(m: Tensors, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Which tiles meet in each round."""
+    live = live_tiles(m)
     # Whoever can meet few tiles meets a larger share of them early, so that everybody's bound rises in every round.
     degree = live.sum(1).clamp(min=1).float()
     fewest = torch.minimum(degree[:, None], degree[None, :]).half()

@@ -33,7 +33,8 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app; "
+        "picked."
     )
     fits: tuple[str, ...]
     data: dict[str, Any]
@@ -61,8 +62,8 @@ class Deck(ResponseModel):
     cards: tuple[Card, ...]
     empty: str
     empty_code: str = Field(
-        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, no-age, full, none-of-these or "
-        "still-loading."
+        description="The sentence of `empty`: nobody-here, nobody-fits, all-answered, too-young, no-age, full, none-of-these, "
+        "no-picks or still-loading."
     )
     hints: tuple[Hint, ...]
     next_at: datetime | None

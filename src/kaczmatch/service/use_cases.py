@@ -13,6 +13,7 @@ from kaczmatch.service.access.credentials import Credentials
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
 from kaczmatch.service.meeting.preferences import Preferences
@@ -41,6 +42,7 @@ class UseCases:
     swipes: Swipes
     undo: Undo
     decks: Decks
+    daily_picks: DailyPicks
     matches: Matches
     safety: Safety
     ranking: CandidateRanking
@@ -64,6 +66,7 @@ class UseCases:
         """All of them over the store of a serving index. `fresh_rng` makes a generator per deck."""
         context, answers = serving_index.context, AnswerCache()
         serving_index.when_erased(answers.clear)
+        decks = Decks(context, serving_index, fresh_rng)
         return cls(
             context=context,
             serving_index=serving_index,
@@ -71,7 +74,8 @@ class UseCases:
             profiles=Profiles(context),
             swipes=Swipes(context),
             undo=Undo(context),
-            decks=Decks(context, serving_index, fresh_rng),
+            decks=decks,
+            daily_picks=DailyPicks(context, decks),
             matches=Matches(context),
             safety=Safety(context, credentials.erased_tokens),
             ranking=CandidateRanking(context, fresh_rng),

@@ -158,6 +158,13 @@ class Settings(BaseSettings):
     admirers_listed: bool = Field(default=False, description="Tell back ends who likes a user before there is a match.")
     exposure_cap: float = Field(default=2.0, ge=1.0, description="Share of cards, in averages, after which others come first.")
 
+    picks_hour: Annotated[int | None, Field(ge=0, le=23)] = Field(
+        default=None, description="Hour of the day (UTC) at which everybody's picks are published; usually never."
+    )
+    picks_size: int = Field(default=10, ge=1, le=100, description="Picks of one person.")
+    picks_assignment: Literal["top", "stable", "fair"] = Field(default="top", description="Who is picked for whom.")
+    picks_settings: dict[str, Any] = Field(default={}, description="Settings of that assignment, as JSON.")
+
     # An experiment
     experiment: str | None = Field(
         default=None, min_length=1, max_length=64, description="Name of the experiment that runs; another name assigns anew."

@@ -59,14 +59,15 @@ class PeopleByNumber:
 
     def records(self, code: Codec[R], rows: Sequence[Sequence[Any]]) -> list[R]:
         """Rows of the database as records. Where a number has lost its person, it stands for them itself."""
-        unknown = {row[place] for row in rows for place in code.people} - self.ids.keys()
+        known = self.ids
+        unknown = {row[place] for place in code.people for row in rows if row[place] not in known}
         if unknown:
             self.ids.update((number, f"~{number}") for number in unknown)
             keys = [(number % PARTS, number) for number in unknown]
             for _, person, number in self.database.fetch(self.connection, PersonNumber, keys, _BY_NUMBER):
                 self.numbers[person], self.ids[number] = number, person
-        decode, ids = code.record, self.ids
-        return [decode(row, ids) for row in rows]
+        decode = code.record
+        return [decode(row, known) for row in rows]
 
     def give_numbers(self, people: Iterable[str | None]) -> None:
         """People about whom something is written for the first time get a number, in their order."""

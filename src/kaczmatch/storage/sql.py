@@ -46,7 +46,8 @@ class SqlReader:
         self._people.next_question()
         wanted = self._people.keys(code, [code.key(key) for key in dict.fromkeys(keys)])
         rows = self._database.fetch(self._connection, kind, wanted)
-        return {record.identity(): record for record in self._people.records(code, rows)}
+        identity = code.identity
+        return {identity(record): record for record in self._people.records(code, rows)}
 
     def find(
         self,

@@ -137,7 +137,8 @@ class Sqlite(Database):
             connection.execute("PRAGMA journal_mode = WAL").close()
             connection.execute("PRAGMA synchronous = FULL").close()
             connection.execute("PRAGMA secure_delete = ON").close()
-            connection.execute("PRAGMA cache_size = -65536").close()
+            # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
+            connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
             connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
             if not writes:
                 connection.execute("PRAGMA query_only = ON").close()

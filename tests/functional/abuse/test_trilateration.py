@@ -35,6 +35,11 @@ def test_who_is_in_a_deck_tells_less_than_the_stated_bound(women: int, size: int
     assert cosines(town.watch(LOOKS, size), town.taste(), LOOKS)["sees decks"] < (0.9 if more else 0.5)
 
 
+def test_picks_tell_more_than_decks_with_a_cap_as_the_page_says() -> None:
+    town = AttackedTown(0)
+    assert 0.5 < cosines(town.watch_picks(LOOKS // 2, 4), town.taste(), LOOKS // 2)["sees decks"] < 0.9
+
+
 def test_an_account_gets_no_more_looks_than_its_quota(whole: tuple[AttackedTown, dict[str, float]]) -> None:
     town, account = whole[0], whole[0].accounts[0]
     town.wait(days=1)

@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import expect
 
 from kaczmatch.service.domain.records import EventKind
+from kaczmatch.service.operations.picks_job import PicksJob
 
 from .conftest import PHONE, Site, Visiting, Visitor
 
@@ -32,6 +33,22 @@ def test_a_face_is_chosen_and_found_by_a_search(visitor: Visitor) -> None:
     expect(visitor.card).to_be_visible()
     page.get_by_role("button", name="Switch").click()
     expect(page.locator("#choose-title")).to_be_focused()
+
+
+def test_todays_picks_are_a_row_and_whoever_is_chosen_is_the_next_card(visitor: Visitor, site: Site) -> None:
+    user = site.person()
+    cards = site.ok("POST", f"/people/{user}/deck")["cards"]
+    picked = [card["id"] for card in cards[2:4]]
+    PicksJob(site.system.context).publish([(user, [(one, 0.5) for one in picked])], "top")
+    page = visitor.be(user).page
+    row = page.locator("#picks")
+    expect(row.get_by_role("heading", name="Picked for you today")).to_be_visible()
+    expect(row.locator(".pick")).to_have_count(2)
+    page.locator(f"[data-pick='{picked[1]}']").click()
+    expect(visitor.card).to_have_attribute("data-id", picked[1])
+    page.keyboard.press("ArrowRight")
+    expect(row.locator(".pick")).to_have_count(1)
+    assert decisions(visitor, user, 1) == [(EventKind.SWIPED, picked[1], "like")]
 
 
 def test_keys_decide_take_back_and_skip(visitor: Visitor, site: Site) -> None:

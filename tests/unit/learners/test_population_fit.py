@@ -47,6 +47,11 @@ def test_the_fewest_within_an_error_of_the_best_are_selected() -> None:
     assert selected(tried) == 1
 
 
+def test_a_gain_that_does_not_matter_buys_no_traits() -> None:
+    tried = [TraitChoice(0, 0.6001, 0.0001, 0.00001), TraitChoice(8, 0.6, 0.0, 0.0)]
+    assert selected(tried) == 0
+
+
 def test_people_with_a_history_are_preferred() -> None:
     swipes = np.array([3, 50, 0, 21, 4, 90, 30])
     assert people_with_history(swipes, 3).tolist() == [1, 3, 6]

@@ -25,6 +25,7 @@ from kaczmatch.service.domain.records import (
     PendingErasure,
     PersonCounters,
     PersonNumber,
+    Pick,
     Record,
     columns,
 )
@@ -60,7 +61,8 @@ def busy(town: Town) -> None:
     town.safety.report("w2", "canary", "rude").result()
     audit = AuditEntry(id="a", at=town.now, actor="k", action="looked", user="canary")
     held, erased_before = HeldPerson(user="canary", actor="k"), ErasedId(user="canary")
-    town.context.store.write(lambda tx: (tx.append(audit), tx.put(held), tx.put(erased_before))).result()
+    picks = [Pick(edition=1, user=a, place=0, candidate=b, score=0.5) for a, b in (("canary", "w0"), ("w0", "canary"))]
+    town.context.store.write(lambda tx: (tx.append(audit), tx.put(held), tx.put(erased_before), *map(tx.put, picks))).result()
 
 
 def test_every_field_that_can_name_a_person_is_known_to_the_eraser() -> None:
@@ -211,7 +213,19 @@ def test_nothing_can_be_said_of_somebody_who_is_gone(town: Town) -> None:
 def test_an_export_is_complete_and_holds_nobody_elses_data(town: Town) -> None:
     busy(town)
     told = json.loads(PersonalData(town.context, AnswerCache()).export("canary"))
-    mine = {"profile", "counters", "learned", "events", "decisions", "decks", "cards_shown", "matches", "reports", "messages"}
+    mine = {
+        "profile",
+        "counters",
+        "learned",
+        "events",
+        "decisions",
+        "decks",
+        "cards_shown",
+        "matches",
+        "reports",
+        "messages",
+        "picks",
+    }
     assert all(told[name] for name in mine)
     text = repr(told)
     for theirs in ("W0", "W1", "jazz", "propensity", "score", "excess"):

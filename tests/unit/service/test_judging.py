@@ -14,7 +14,7 @@ from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.meeting.viewer_context import ViewerContext, ViewerState, load_viewer_context, load_viewer_state
 from worlds.simulated import SimulatedTown, logged

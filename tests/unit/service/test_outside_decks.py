@@ -16,7 +16,7 @@ from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from kaczmatch.service.experiments.report import ExperimentReports
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage.memory import MemoryStore

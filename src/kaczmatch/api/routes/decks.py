@@ -25,7 +25,7 @@ from kaczmatch.schemas.decks import (
 )
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.refusals import Refusal
-from kaczmatch.service.meeting.decks import OpenDeck
+from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
 
@@ -49,6 +49,12 @@ async def create_decks(
     del caller
     limit: ConcurrencyLimit = request.app.state.deck_limit
     return DeckResults(results=tuple([await limit.run(_result, request, cases, user, body.size) for user in body.users]))
+
+
+@router.get("/people/{user}/picks")
+def list_picks(user: ActingUser, cases: Cases) -> Deck:
+    """The people picked for a user today, by the user's own liking. A deck of cards that were not drawn."""
+    return _shown(cases, cases.daily_picks.of(user))
 
 
 @router.post("/people/{user}/rank")

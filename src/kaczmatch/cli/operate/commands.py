@@ -10,12 +10,11 @@ from typing import Annotated
 
 import typer
 
+from kaczmatch.cli.operate.options import ConfigFile, Force
+from kaczmatch.cli.operate.picks_command import picks
 from kaczmatch.cli.terminal import choices
 
 PANEL = "Operate: run the service"
-
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings as TOML; KACZMATCH_… variables win.", dir_okay=False)]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 
 
 class DataKind(StrEnum):
@@ -281,6 +280,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "refit": (refit, "--config kaczmatch.toml"),
     "experiment": (experiment, "--json"),
     "off-policy": (off_policy, "mutual --since 2026-05-01"),
+    "picks": (picks, "picks.parquet --assignment stable --publish"),
     "openapi": (openapi, "> openapi.json"),
 }
 

@@ -1,8 +1,8 @@
 """Fits everything that a population shares, and selects how many traits it pays to have.
 
 The choices are `probit-diag` with appeal (no traits) and `probit-traits` with 1, 4 and 8 traits. Each is fitted on four fifths of
-the people. The others' swipes are then predicted one by one, each from what was known before it. The fewest traits within one
-standard error of the best log-loss are taken, and fitted on everybody.
+the people. The others' swipes are then predicted one by one, each from what was known before it. The fewest traits are taken
+whose log-loss is within one standard error of the best, or so near that it does not matter. They are fitted on everybody.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from kaczmatch.learners.prior import Prior
 CHOICES: Final = (0, 1, 4, 8)  # traits
 MOST_PEOPLE: Final = 2_000  # a population fitted on so many is as good as one fitted on more
 HISTORY: Final = 20  # swipes from which on somebody counts as having a history
+LEAST_GAIN: Final = 0.001  # nats per swipe, for which more traits are worth having
 _HELD_OUT: Final = 5  # one person in so many
 FIT_STEPS: Final = ROUNDS * len(CHOICES) + len(CHOICES)  # calls of `advance`
 
@@ -109,8 +110,8 @@ def people_with_history(swipes: Integers, most: int) -> Integers:
 
 
 def selected(found: Sequence[TraitChoice]) -> int:
-    """The fewest traits within one standard error of the best."""
-    return min(each.traits for each in found if each.behind <= each.error)
+    """The fewest traits within one standard error of the best, or within what matters."""
+    return min(each.traits for each in found if each.behind <= max(each.error, LEAST_GAIN))
 
 
 def _compared(

@@ -94,7 +94,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     own = np.zeros((len(pairs), 2 * learner.traits), np.int64)
     np.add.at(totals, start.candidate, start.sites)
     np.add.at(own, pair[len(user) :], start.sites)
-    begin = learner.start(model.prior).cells
+    begin = model.start_cells(log.dimensions)
     users = int(user.max(initial=-1)) + 1
     found = FollowedLog(np.empty((len(user), 2 * learner.traits)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
@@ -173,7 +173,7 @@ def _follow(
             if learner_half_life < math.inf and last[u] > _NEVER and now > last[u]:
                 forget(work[u], start, decay_factor(now - last[u], learner_half_life))
             last[u] = now
-            write_site(work[u], features[candidate[i]], expected[candidate[i]], label[i], parameters, size, sites[i])
+            write_site(work[u], start, features[candidate[i]], expected[candidate[i]], label[i], parameters, size, sites[i])
             if swipe(work[u], features[candidate[i]], said[i], label[i], parameters) == TASTE_CHANGED:
                 forget(work[u], start, 0.0)
         for place in range(first, end):

@@ -9,11 +9,13 @@ A site is taken from the rater's state before the swipe and from the candidate's
 
     q, t, g as in `probit-traits` with z̄ = ζ and S = 1;    h = max(0, g(g + t)/q),    v̄ the rater's weights of traits
     Λ = h v̄²/(1 − h v̄²),    H = (ζ + y g v̄/√q)(1 + Λ) − ζ
-    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 3)
+    both are scaled by min(1, L₀/L): L is the larger of what the rater's like and pass would say, |v̄| g(−|t|)/√q, and L₀ the same
+    of an account without history that weighs the trait as people do, √(m₀² + P₀)
+    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 2½)
 
-So sums have no order, taking a site back is exact, and |z̄ − ζ| ≤ 3 ΣΛ/(1 + ΣΛ) whatever raters do. Sites are whole numbers in
-units of 2⁻²⁰. They age like appeal: a site is written larger by 2^(time since a reference/half-life), and sums are read smaller
-by the same at the moment of reading.
+So sums have no order, taking a site back is exact, |z̄ − ζ| ≤ 2½ ΣΛ/(1 + ΣΛ) whatever raters do, and no history makes an
+account louder than a new one. Sites are whole numbers in units of 2⁻²⁰. They age like appeal: a site is written larger by
+2^(time since a reference/half-life), and sums are read smaller by the same at the moment of reading.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
@@ -38,7 +41,7 @@ from kaczmatch.learners.state import State, feature_rows
 
 UNITS: Final = 2.0**20  # in one
 LARGEST_PRECISION: Final = 0.25  # of one site
-FARTHEST: Final = 3.0  # standard deviations that raters can move a trait
+FARTHEST: Final = 2.5  # standard deviations that raters can move a trait
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
 _MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
 _DAY: Final = 86_400.0
@@ -126,8 +129,13 @@ class TraitModel:
             raise InvalidInput("features", f"has {len(vector)} values, the state has {state.dimensions} tags")
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(_moment(at) - self.reference, self.half_life)
-        write_site(state.cells, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
+        start = self.start_cells(state.dimensions)
+        write_site(state.cells, start, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
         return found
+
+    def start_cells(self, dimensions: int) -> Vector:
+        """Of an account without history."""
+        return _start_cells(self.learner, self.prior, dimensions)
 
     def shown(self, features: ArrayLike, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
         """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
@@ -146,9 +154,9 @@ def age_factor(passed: int, half_life: float) -> float:
 
 @compiled
 def write_site(
-    cells: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
+    cells: Vector, start: Vector, features: Vector, expected: Vector, label: float, parameters: Vector, size: float, site: Sites
 ) -> None:
-    """Λ and H of one decision, guarded, as whole numbers."""
+    """Λ and H of one decision, guarded, as whole numbers. `start` are the cells of an account without history."""
     traits = expected.shape[0]
     said = np.ones(2 * traits)
     said[:traits] = expected
@@ -157,19 +165,32 @@ def write_site(
     if n == 0:
         site[:] = 0
         return
-    score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
+    alone = 0 if parameters[3] > 0.0 else features.shape[0]
+    score, spread, _ = score_moments(cells, x, said, traits, alone)
+    new_score, new_spread, _ = score_moments(start, x, said, traits, alone)
     random_share = max(cells[-BEHAVIOUR_CELLS], LEAST_RANDOM_SHARE)
-    q = spread + parameters[0]
-    t = label * score / math.sqrt(q)
-    mass = 0.5 * math.erfc(-t / math.sqrt(2.0))
-    g = (1.0 - random_share) * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    g /= 0.5 * random_share + (1.0 - random_share) * mass
-    h = max(0.0, g * (g + t) / q)
+    root, new_root = math.sqrt(spread + parameters[0]), math.sqrt(new_spread + parameters[0])
+    t = label * score / root
+    g = _slope(t, random_share)
+    h = max(0.0, g * (g + t)) / (root * root)
+    loud = _slope(-abs(t), random_share) / root
+    new_loud = _slope(-abs(new_score / new_root), LEAST_RANDOM_SHARE) / new_root
     for k in range(traits):
-        weight = cells[n - traits + k]
+        i = n - traits + k
+        weight, row = cells[i], i - alone
+        usual = math.sqrt(start[i] * start[i] + start[n + alone + row * (row + 3) // 2])
         precision = h * weight * weight / (1.0 - h * weight * weight)
-        shift = (expected[k] + label * g * weight / math.sqrt(q)) * (1.0 + precision) - expected[k]
-        guard_site(precision, shift, expected[k], size, site, k)
+        shift = (expected[k] + label * g * weight / root) * (1.0 + precision) - expected[k]
+        heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))
+        guard_site(heard * precision, heard * shift, expected[k], size, site, k)
+
+
+@compiled
+def _slope(t: float, random_share: float) -> float:
+    """g: how much an answer with this margin says."""
+    density = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    mass = 0.5 * math.erfc(-t / math.sqrt(2.0))
+    return (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * mass)
 
 
 @compiled
@@ -193,6 +214,11 @@ def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vec
         precision = 1.0 + (total[k] - own[k]) / (UNITS * size)
         said[k] = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision
         said[traits + k] = 1.0 / precision
+
+
+@lru_cache(64)  # a whole population starts alike
+def _start_cells(learner: ProbitTraits, prior: Prior, dimensions: int) -> Vector:
+    return learner.start(prior.grown(dimensions)).cells
 
 
 def _moment(at: datetime | float) -> int:

@@ -12,8 +12,6 @@ from scipy.special import ndtr
 from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.assignments.deferred_acceptance import Rows
 from kaczmatch.recommend.picks.columns import PickColumns
-from kaczmatch.recommend.picks.top_picks import top_picks
-from kaczmatch.runner.contract import Runner
 
 _AT_ONCE = 100_000
 
@@ -46,10 +44,14 @@ class CandidateLists:
         row, place = np.nonzero(given >= 0)
         return np.isin(self.owner.astype(np.int64) * self.people + self.other, row * self.people + given[row, place])
 
+    def with_pairs(self, columns: PickColumns, given: Rows) -> CandidateLists:
+        """These lists, and the pairs that were given."""
+        row, place = np.nonzero(given >= 0)
+        return self.of_pairs(columns, np.append(self.owner, row), np.append(self.other, given[row, place]))
+
     @classmethod
-    def of(cls, columns: PickColumns, longest: int, runner: Runner) -> CandidateLists:
-        """The pairs of which one is among the other's `longest` best by the mutual probability."""
-        candidates = top_picks(columns, longest, runner=runner).candidates
+    def of(cls, columns: PickColumns, candidates: Rows) -> CandidateLists:
+        """The pairs of which one is among the other's candidates, as `top_picks` gives them."""
         row, place = np.nonzero(candidates >= 0)
         return cls.of_pairs(columns, row, candidates[row, place])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kaczmatch.recommend.assignments.candidate_lists import CandidateLists
 from kaczmatch.recommend.assignments.deferred_acceptance import Rows
 from kaczmatch.recommend.picks.columns import PickColumns
-from kaczmatch.recommend.picks.top_picks import NOBODY
+from kaczmatch.recommend.picks.top_picks import NOBODY, top_picks
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
@@ -27,8 +27,8 @@ class PickMarket:
 
     @classmethod
     def of(cls, columns: PickColumns, longest: int = 100, *, runner: Runner = LocalRunner()) -> PickMarket:  # noqa: B008
-        """With the pairs of which one is among the other's `longest` best."""
-        return cls(columns, CandidateLists.of(columns, longest, runner))
+        """With the pairs of which one is among the other's `longest` best by the mutual probability."""
+        return cls(columns, CandidateLists.of(columns, top_picks(columns, longest, runner=runner).candidates))
 
 
 @final

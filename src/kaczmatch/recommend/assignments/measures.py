@@ -35,9 +35,7 @@ class AssignmentMeasures:
 
 def measure(market: PickMarket, assigned: AssignedPicks) -> AssignmentMeasures:
     """Over the pairs on the lists of the market, and those that were given."""
-    row, place = np.nonzero(assigned.given >= 0)
-    one = np.concatenate([market.lists.owner, row])
-    lists = CandidateLists.of_pairs(market.columns, one, np.concatenate([market.lists.other, assigned.given[row, place]]))
+    lists = market.lists.with_pairs(market.columns, assigned.given)
     given = lists.which(assigned.given)
     either, mutual = given | given[lists.back], lists.mutual
     shown = np.bincount(lists.other[given], minlength=lists.people)

@@ -20,6 +20,7 @@ class Reason(StrEnum):
     EXPLORED = "explored"  # drawn uniformly, so that everybody is shown to somebody
     REPEAT = "repeat"  # passed before, longer ago than the cooldown; nobody new was left
     RANKED = "ranked"  # not drawn: the app found them itself
+    PICKED = "picked"  # not drawn: a job that looked at everybody at once gave them
     RELAXED = "relaxed"  # in cooldown, but too few others were left
 
 

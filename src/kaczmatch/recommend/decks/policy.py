@@ -30,7 +30,7 @@ class DeckPlan:
 
     `uniform_floor` is the share of cards drawn uniformly, `admirer_quota` the largest share for people who liked the viewer. With
     `exposure_capped`, people over the exposure cap come last. With `cooldown_relaxed`, people in cooldown fill a deck for which
-    too few others are left, the longest ago first.
+    too few others are left, the longest ago first. `pick_share` is the largest share of cards for picks, which are not drawn.
     """
 
     sampler: Sampler
@@ -39,10 +39,12 @@ class DeckPlan:
     admirer_quota: float = 0.0
     exposure_capped: bool = False
     cooldown_relaxed: bool = False
+    pick_share: float = 0.0
 
     def __post_init__(self) -> None:
         check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
         check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
+        check_number("pick_share", self.pick_share, low=0.0, high=0.9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +110,14 @@ class MutualPolicy(Policy):
 
     uniform_floor: float = 0.03
     admirer_quota: float = 0.5
+    pick_share: float = 0.0  # largest share of a deck for today's picks, where some are published
     introduction_swipes: int = 0  # first swipes of a new user, for which `information` deals
     sampler: Mutual = field(default_factory=Mutual)
 
     def __post_init__(self) -> None:
         check_number("uniform_floor", self.uniform_floor, low=0.0, high=1.0)
         check_number("admirer_quota", self.admirer_quota, low=0.0, high=1.0)
+        check_number("pick_share", self.pick_share, low=0.0, high=0.9)
         check_integer("introduction_swipes", self.introduction_swipes, low=0, high=10_000)
 
     def plan(self, experience: Experience) -> DeckPlan:
@@ -129,4 +133,5 @@ class MutualPolicy(Policy):
             uniform_floor=self.uniform_floor,
             admirer_quota=self.admirer_quota,
             exposure_capped=True,
+            pick_share=self.pick_share,
         )

@@ -97,8 +97,19 @@ class PickColumns:
             np.zeros(len(people) + 1, np.int64),
         )
         old_enough = np.where(ageless, not people.schema.age_required, age >= people.schema.minimum_age)
-        order = np.lexsort((np.arange(len(people)), age, people.i_look_for, people.i_am))
-        return columns._take(order[old_enough[order]])._excluding(excluded)
+        return columns._take(np.flatnonzero(old_enough))._in_order()._excluding(excluded)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PickColumns], excluded: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
+        """Everybody of some parts, without what the parts exclude."""
+        names = [field.name for field in fields(cls)[1:13]]
+        together: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        together |= {"excluded": np.empty(0, np.int32)}
+        ids = [identifier for part in parts for identifier in part.ids]
+        return cls(ids, excluded_from=np.zeros(len(ids) + 1, np.int64), **together)._in_order()._excluding(excluded)
+
+    def _in_order(self) -> PickColumns:
+        return self._take(np.lexsort((np.arange(len(self)), self.age, self.i_look_for, self.i_am)))
 
     def _take(self, rows: NDArray[np.int64]) -> PickColumns:
         kept = {field.name: getattr(self, field.name)[rows] for field in fields(self)[1:13]}
@@ -108,10 +119,11 @@ class PickColumns:
 
     def _excluding(self, pairs: Iterable[tuple[Hashable, Hashable]]) -> PickColumns:
         row_of = {identifier: row for row, identifier in enumerate(self.ids)}
-        rows = np.array([(row_of[a], row_of[b]) for a, b in pairs if a in row_of and b in row_of], np.int64).reshape(-1, 2)
-        both = np.unique(np.concatenate([rows, rows[:, ::-1]]), axis=0)
-        ends = np.searchsorted(both[:, 0], np.arange(len(self) + 1))
-        return replace(self, excluded=both[:, 1].astype(np.int32), excluded_from=ends)
+        n = len(self)
+        codes = np.fromiter((row_of[a] * n + row_of[b] for a, b in pairs if a in row_of and b in row_of), np.int64)
+        both = np.unique(np.concatenate([codes, codes % max(n, 1) * n + codes // max(n, 1)]))
+        owner, other = (both // n, both % n) if n else (both, both)
+        return replace(self, excluded=other.astype(np.int32), excluded_from=np.searchsorted(owner, np.arange(n + 1)))
 
 
 def _parts(states: Sequence[State]) -> list[Sequence[State]]:

@@ -77,10 +77,12 @@ class _Rows:
         self.not_drawn = 0
 
     def add(self, past: PastDeck, rng: np.random.Generator) -> None:
-        deck, cards = past.deck, past.cards
+        deck, picked = past.deck, {card.candidate for card in past.cards if card.propensity is None}
+        cards = [card for card in past.cards if card.propensity is not None]
+        propensities = [card.propensity for card in cards if card.propensity is not None]
+        self.not_drawn += len(picked)
         asked = [card.candidate for card in cards]
-        if deck.min_propensity is None:
-            self.not_drawn += len(cards)
+        if deck.min_propensity is None or not cards:
             return
         knows = isinstance(past.viewer.learner, BeliefLearner)
         chances, foreseen = np.zeros(len(cards)), 0.0
@@ -91,7 +93,7 @@ class _Rows:
                 asked,
                 now=deck.at,
                 rng=rng,
-                blocked=past.matched_or_blocked,
+                blocked=past.matched_or_blocked | picked,  # the others were drawn without them
                 answers=past.answers,
                 admirers=past.admirers,
                 experience=past.experience,
@@ -103,10 +105,8 @@ class _Rows:
         guesses = seen.forward if knows else np.zeros(len(cards))
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
-        for card, chance, guess in zip(cards, chances.tolist(), guesses.tolist(), strict=True):
-            if card.propensity is None:
-                raise RuntimeError(f"deck {deck.id!r} was drawn, and its card of {card.candidate!r} has no propensity")
-            self._cards.append((number, card.decision == Decision.LIKE, chance / card.propensity, guess))
+        for card, propensity, chance, guess in zip(cards, propensities, chances.tolist(), guesses.tolist(), strict=True):
+            self._cards.append((number, card.decision == Decision.LIKE, chance / propensity, guess))
 
     def logged_cards(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)

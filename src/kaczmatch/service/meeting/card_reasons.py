@@ -21,6 +21,7 @@ _EARLY: Final = ("early", "you are likely to get along, as far as one can tell y
 _WITHOUT_TAGS: Final = {
     Reason.SAMPLED: _EARLY,
     Reason.EXPLORED: _EARLY,
+    Reason.PICKED: ("picked", "picked for you today"),
     Reason.RANKED: ("found-by-app", "the app found them for you"),
     Reason.REPEAT: ("passed-before", "you passed before, and nobody new is left"),
     Reason.RELAXED: ("met-before", "you have met before, and everybody else was shown"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, final
@@ -10,7 +10,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, check_integer
-from kaczmatch.recommend.decks.deck import Deck, FilterHint, Reason
+from kaczmatch.recommend.decks.deck import Deck, Reason
 from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -19,12 +19,13 @@ from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
-from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, StoredDeck
+from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
-from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
+from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
-from kaczmatch.service.meeting.profiles import counters_of, require_person, tags_of
+from kaczmatch.service.meeting.profiles import counters_of, require_person
+from kaczmatch.service.meeting.published_picks import current_picks
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.viewer_context import (
     ViewerContext,
@@ -38,43 +39,6 @@ from kaczmatch.service.meeting.viewer_context import (
 _TRIES: Final = 5
 _WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
 STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class DeckCard:
-    """One card as its viewer may see it, and the impression that the log keeps of it."""
-
-    impression: Impression
-    person: Person
-    tags: tuple[str, ...]
-    reason: CardReason
-
-    @property
-    def how_dealt(self) -> str:
-        """How the card came into the deck, as far as the viewer may know."""
-        return disclosed_reason(self.impression.reason)
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenDeck:
-    """The cards that a user has not answered yet, in order.
-
-    Where there are none: why, which filters to widen, and when somebody can be shown again.
-    """
-
-    deck: StoredDeck | None
-    cards: tuple[DeckCard, ...]
-    empty: str = ""
-    hints: tuple[FilterHint, ...] = ()
-    next_at: datetime | None = None
-    empty_code: str = ""
-
-
-_FULL: Final = OpenDeck(
-    None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
-)
 
 
 @final
@@ -124,7 +88,7 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return known.person, _FULL
+                return known.person, FULL
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -134,7 +98,7 @@ class Decks:
             if assignment is not None:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             try:
-                drawn, people = self._draw(reader, recommender, known, size, now)
+                drawn, people, picked = self._draw(reader, recommender, known, size, now)
             except InvalidInput as problem:
                 if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
                     return known.person, None
@@ -142,7 +106,7 @@ class Decks:
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
         deck = replace(
-            self._new_deck(known, now, len(drawn.cards)),
+            self.undrawn_deck(known, now, len(drawn.cards)),
             policy=drawn.policy,
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
@@ -152,10 +116,12 @@ class Decks:
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,
         )
-        cards = [
-            _impression(deck, place, card.id, card.propensity, card.score, card.reason) for place, card in enumerate(drawn.cards)
+        dealt: list[tuple[str, float | None, float, Reason]] = [
+            (pick.candidate, None, pick.score, Reason.PICKED) for pick in picked
         ]
-        return known.person, self._store(known, deck, cards, people, instead_of=last)
+        dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
+        cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
+        return known.person, self.store(known, deck, cards, people, instead_of=last)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -168,12 +134,12 @@ class Decks:
             if known.person.paused:
                 raise Conflict("a paused person sees nobody; resume first")
             if is_full(reader, known.person, self.context.config.schema):
-                return _FULL
+                return FULL
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
-        deck = self._new_deck(known, now, len(best))
-        cards = [_impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
-        opened = self._store(known, deck, cards, people, instead_of=None) if cards else None
+        deck = self.undrawn_deck(known, now, len(best))
+        cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
+        opened = self.store(known, deck, cards, people, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
@@ -194,35 +160,41 @@ class Decks:
             reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
         )
         cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
-        return OpenDeck(deck, _with_reasons(known, cards, people)) if cards else None
+        return OpenDeck(deck, with_reasons(known, cards, people)) if cards else None
 
     def _draw(
         self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
-    ) -> tuple[Deck, dict[str, Person]]:
-        """A deck from memory. If the store says that somebody in it is gone, it is drawn again without them."""
+    ) -> tuple[Deck, dict[str, Person], list[Pick]]:
+        """A deck from memory. If the store says that somebody in it is gone, it is drawn again without them.
+
+        The policy may give a share of the cards to picks. They are not drawn, and the others are drawn without them.
+        """
         around: ViewerContext = load_viewer_context(reader, self.context, known, now)
-        gone: set[str] = set()
+        experience = Experience(known.tracked.swipes, known.tracked.stability)
+        most = int(recommender.policy.plan(experience).pick_share * size)
+        picked, picks = current_picks(reader, self.context, known, now).first(most) if most else ([], {})
+        gone = set(picks)
         for _ in range(_TRIES):
             deck = recommender.deck(
                 around.viewer,
-                size,
+                max(size - len(picked), 1),
                 now=now,
                 rng=self.fresh_rng(),
                 blocked=around.matched_or_blocked | gone,
                 answers=around.answers,
                 admirers=around.admirers,
-                experience=Experience(known.tracked.swipes, known.tracked.stability),
+                experience=experience,
                 exposure=self.serving_index.exposure,
             )
             ids = [str(card.id) for card in deck.cards]
             people = who_fits(reader, self.context, known, ids, now)
             if len(people) == len(ids):
-                return deck, people
+                return deck, people | picks, picked
             gone.update(set(ids) - set(people))
-        return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people
+        return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people | picks, picked
 
-    def _new_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
-        """A deck that is not drawn."""
+    def undrawn_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
+        """A deck of people whom the app found."""
         config = self.context.config
         return StoredDeck(
             user=known.person.id,
@@ -239,7 +211,7 @@ class Decks:
             experiment="" if config.experiment is None else config.experiment.name,
         )
 
-    def _store(
+    def store(
         self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
@@ -267,32 +239,4 @@ class Decks:
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
-        return OpenDeck(deck, _with_reasons(known, kept, people))
-
-
-def _impression(
-    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
-) -> Impression:
-    return Impression(
-        user=deck.user,
-        deck=deck.id,
-        candidate=str(candidate),
-        at=deck.at,
-        position=position,
-        propensity=propensity,
-        score=score,
-        reason=str(reason),
-    )
-
-
-def _with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
-    reasons, vocabulary = CardReasons(known), known.vocabulary
-    return tuple(
-        DeckCard(
-            card,
-            people[card.candidate],
-            tuple(tags_of(people[card.candidate], vocabulary)[0]),
-            reasons.reason(card.reason, people[card.candidate]),
-        )
-        for card in cards
-    )
+        return OpenDeck(deck, with_reasons(known, kept, people))

@@ -32,6 +32,7 @@ from kaczmatch.service.domain.records import (
     PendingErasure,
     Person,
     PersonCounters,
+    Pick,
     Record,
     StoredDeck,
     StoredState,
@@ -54,6 +55,8 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (StoredDeck, "user"),
     (Impression, "user"),
     (Impression, "candidate"),
+    (Pick, "user"),
+    (Pick, "candidate"),
     (MatchSide, "user"),
     (MatchSide, "other"),
     (Block, "user"),
@@ -70,6 +73,7 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "candidate"),
 )
 _AT_ONCE = 100
+_WITHOUT_REST = 2  # people whose logs are rewritten
 _LATER = {
     (FeatureSnapshot, "user"),  # which others' events name as long as they are there
     (Event, "candidate"),
@@ -142,8 +146,10 @@ class Erasure:
             others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
                 pair.user for pair in reader.find(LatestDecision, candidate=user)
             }
-        for other in sorted(others):
+        for place, other in enumerate(sorted(others), 1):
             self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
+            if place % _WITHOUT_REST == 0:
+                self.context.rest()
 
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:

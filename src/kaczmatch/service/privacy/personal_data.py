@@ -21,6 +21,7 @@ from kaczmatch.service.domain.records import (
     OutboxMessage,
     Person,
     PersonCounters,
+    Pick,
     Record,
     StoredDeck,
     StoredState,
@@ -37,6 +38,7 @@ HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
     FeatureSnapshot: ("features",),  # told in a readable form
     Event: ("features_version", "appeal", "number"),
     Impression: ("propensity", "score", "reason"),  # somebody drawn at random has not liked the viewer
+    Pick: ("score",),
     StoredDeck: ("min_propensity",),
     StoredState: ("state", "session_direction"),
     LatestDecision: ("excess", "information", "appeal_as_of"),
@@ -54,6 +56,7 @@ _LONG: Final[dict[str, type[Record]]] = {
 }
 _SHORT: Final[dict[str, type[Record]]] = {
     "matches": MatchSide,
+    "picks": Pick,
     "blocks": Block,
     "reports": AbuseReport,
     "messages": OutboxMessage,

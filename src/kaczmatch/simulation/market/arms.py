@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from kaczmatch.learners.registry import learner
+from kaczmatch.recommend.assignments.registry import ASSIGNMENTS, assignment
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, PaperPolicy, Policy
 from kaczmatch.recommend.samplers.contract import Sampler
 from kaczmatch.recommend.samplers.registry import SAMPLERS, sampler
@@ -35,8 +36,8 @@ class MarketPolicy:
 
 
 def market_policies() -> list[MarketPolicy]:
-    """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, and every sampler with and
-    without admirer quota and exposure cap."""
+    """The service's default, the paper's pipeline and two readings that are kinder to it, yardsticks, every sampler with and
+    without admirer quota and exposure cap, and the default with half of each deck from picks."""
     ours, theirs = MarketSettings(), MarketSettings(learner=learner("block-nk"), fusion="geometric")
     compared = [
         MarketPolicy(DEFAULT, ServiceConfig().policy, ours),
@@ -49,6 +50,10 @@ def market_policies() -> list[MarketPolicy]:
         for safeguards, quota, capped in _SAFEGUARDS:
             policy = _always(sampler(slug), admirers=QUOTA if quota else 0.0, capped=capped)
             compared.append(MarketPolicy(slug + safeguards, policy, ours))
+    compared += [
+        MarketPolicy(f"{DEFAULT} + {slug} picks", ServiceConfig().policy, MarketSettings(picks=assignment(slug)))
+        for slug in ASSIGNMENTS
+    ]
     with_floor = _always(sampler("greedy"), admirers=QUOTA, capped=True, floor=FLOOR)  # all that the default has, but its draws
     return [*compared, MarketPolicy("greedy + quota + cap + floor", with_floor, ours)]
 

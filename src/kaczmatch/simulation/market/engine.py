@@ -16,12 +16,17 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
+from kaczmatch.recommend.assignments.contract import PickAssignment
+from kaczmatch.recommend.assignments.picks import picks
 from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.policy import Experience, Policy
 from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.people.filters import FilterColumns
+from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.recommend.scoring import Viewer
+from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.simulation.market.town import START, Town
@@ -60,6 +65,7 @@ class MarketSettings:
 
     learner: Learner = field(default_factory=service_learner)
     fusion: str = ""  # the usual one of the learner
+    picks: PickAssignment | None = None  # of everybody, each round; half of a deck are picks then, as far as there are any
     exposure_cap: float = field(default_factory=lambda: ServiceConfig().exposure_cap)
 
 
@@ -73,7 +79,7 @@ class MarketLog:
     candidate: NDArray[np.int32]
     liked: NDArray[np.bool_]  # as was said
     matched: NDArray[np.bool_]  # whether this swipe made a match
-    propensity: NDArray[np.float64]  # that the deck had for the card
+    propensity: NDArray[np.float64]  # that the deck had for the card; NaN: it was a pick, which is not drawn
 
     def __len__(self) -> int:
         return len(self.viewer)
@@ -84,6 +90,7 @@ def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSet
     market = _Market(town, pace, shared or MarketSettings())
     order = np.random.default_rng([town.seed, 1])
     for number in range(pace.rounds):
+        market.pick(number)
         for viewer in order.permutation(len(town)).tolist():
             market.turn(viewer, number, policy_of(viewer, number))
     return market.log()
@@ -106,32 +113,56 @@ class _Market:
         self.admirers: list[set[Hashable]] = [set() for _ in town.profiles]
         self.matches: list[set[Hashable]] = [set() for _ in town.profiles]
         self._recommenders: dict[Policy, Recommender] = {}
+        self._picks: list[list[int]] = [[] for _ in town.profiles]
         self._turns = 0
         self._cards: list[tuple[int, int, int, bool, bool, float]] = []
+
+    def pick(self, round_number: int) -> None:
+        """Everybody's picks for a round, from what is known before it. Nobody is given whom one of the two has answered."""
+        town, rule, most = self.town, self.shared.picks, self.pace.deck // 2
+        if rule is None or not most:
+            return
+        now = START + round_number * self.pace.between + timedelta(seconds=self._turns)
+        columns = PickColumns.of(
+            FilterColumns.from_profiles(town.profiles, town.profiles[0].schema),
+            [profile.features for profile in town.profiles],
+            self.shared.learner,
+            [tracked.state for tracked in self.tracked],
+            town.vocabulary,
+            now.date(),
+            appeal=[self.appeal.appeal_of(person, None, now) for person in range(len(town))],
+            excluded=[(me, other) for me in range(len(town)) for other in (*self.likes[me], *self.passes[me])],
+        )
+        _, assigned = picks(columns, most, rule, runner=LocalRunner(1))
+        self._picks = [[] for _ in town.profiles]
+        for row, given in enumerate(assigned.given):
+            self._picks[cast(int, columns.ids[row])] = [cast(int, columns.ids[other]) for other in given[given >= 0]]
 
     def turn(self, viewer: int, round_number: int, policy: Policy) -> None:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
         town, now = self.town, START + round_number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
         tracked, appeal = self.tracked[viewer], self.appeal.appeal_of(viewer, None, now)
+        picked = self._picks[viewer]
         deck = self._recommender(policy).deck(
             Viewer(town.profiles[viewer], self.shared.learner, tracked.state, appeal),
-            self.pace.deck,
+            self.pace.deck - len(picked),
             now=now,
             rng=np.random.default_rng([town.seed, 2, round_number, viewer]),
-            blocked=self.matches[viewer],
+            blocked=self.matches[viewer] | set(picked),
             answers=Answers(liked=self.likes[viewer], passed=self.passes[viewer]),
             admirers=self.admirers[viewer],
             experience=Experience(tracked.swipes, tracked.stability),
             exposure=self.exposure,
         )
-        shown = [cast(int, card.id) for card in deck.cards]
-        for card, candidate in zip(deck.cards, shown, strict=True):
+        cards = [(other, np.nan) for other in picked] + [(cast(int, card.id), card.propensity) for card in deck.cards]
+        shown = [candidate for candidate, _ in cards]
+        for candidate, propensity in cards:
             liked = bool(town.says[viewer, candidate])
             seen = ShownCandidate(town.profiles[candidate].features, self.appeal.appeal_of(candidate, viewer, now))
             tracked = self.fold.swipe(tracked, seen, 1 if liked else -1, now)
             matched = self._decided(viewer, candidate, now, liked=liked)
-            self._cards.append((round_number, viewer, candidate, liked, matched, card.propensity))
+            self._cards.append((round_number, viewer, candidate, liked, matched, propensity))
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.record(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})

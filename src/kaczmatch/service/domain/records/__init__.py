@@ -13,7 +13,16 @@ from kaczmatch.service.domain.records.learning import (
     StoredState,
     StoredVocabulary,
 )
-from kaczmatch.service.domain.records.meeting import AbuseReport, Block, Impression, LatestDecision, MatchSide, StoredDeck
+from kaczmatch.service.domain.records.meeting import (
+    AbuseReport,
+    Block,
+    Impression,
+    LatestDecision,
+    MatchSide,
+    Pick,
+    PublishedPicks,
+    StoredDeck,
+)
 from kaczmatch.service.domain.records.messages import Delivery, DeliveryProgress, LastWebhookError, OutboxMessage
 from kaczmatch.service.domain.records.people import (
     PARTS,
@@ -57,6 +66,8 @@ RECORDS: tuple[type[Record], ...] = (
     LatestDecision,
     StoredDeck,
     Impression,
+    Pick,
+    PublishedPicks,
     MatchSide,
     Block,
     AbuseReport,
@@ -116,6 +127,8 @@ __all__ = [
     "PersonCounters",
     "PersonId",
     "PersonNumber",
+    "Pick",
+    "PublishedPicks",
     "Record",
     "ServiceKey",
     "ServingProcess",

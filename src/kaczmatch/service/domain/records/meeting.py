@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import final
 
-from kaczmatch.service.domain.records.base import PersonId, Record
+from kaczmatch.service.domain.records.base import PersonId, Record, SingletonRecord
 from kaczmatch.service.domain.records.learning import Decision
 
 
@@ -91,6 +91,34 @@ class Impression(Record):
             swipe=swipe,
             decision=decision,
         )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick(Record):
+    """Somebody whom an edition of picks gives to a user. Only those of the edition in `PublishedPicks` are shown."""
+
+    table = "picks"
+    key = ("edition", "user", "place")
+    indexes = (("user",), ("candidate",))
+
+    edition: int
+    user: PersonId
+    place: int  # by how much the user is likely to like them, from 0
+    candidate: PersonId
+    score: float  # the mutual probability
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedPicks(SingletonRecord):
+    """Which edition of picks is shown. Written when all of it is there."""
+
+    table = "published_picks"
+
+    edition: int
+    at: datetime
+    assignment: str
 
 
 @final

@@ -425,11 +425,34 @@ def upgrade() -> None:
         batch_op.create_index("person_numbers_part_number", ["part", "number"], unique=False)
 
     op.create_table(
+        "picks",
+        sa.Column("edition", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("place", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), nullable=False),
+        sa.Column("score", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("edition", "user", "place"),
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("picks", schema=None) as batch_op:
+        batch_op.create_index("picks_candidate", ["candidate"], unique=False)
+        batch_op.create_index("picks_user", ["user"], unique=False)
+
+    op.create_table(
         "priors",
         sa.Column("version", TEXT, autoincrement=False, nullable=False),
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("version"),
         sqlite_with_rowid=True,
+    )
+    op.create_table(
+        "published_picks",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("edition", sa.BigInteger(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("assignment", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "serving_processes",

@@ -6,6 +6,7 @@ import { described, sentence } from "./card.js";
 import { PreferencePanel } from "./preference_panel.js";
 import { Matches } from "./matches.js";
 import { Outbox } from "./outbox.js";
+import { Picks } from "./picks.js";
 import { as, tasteOf } from "./demo_people.js";
 import { explanation } from "./explanation.js";
 import { CardStack } from "./card_stack.js";
@@ -26,6 +27,7 @@ export class Game {
   #cardStack = new CardStack((decision) => this.decide(decision), (person) => this.#explain(person));
   #preferencePanel = new PreferencePanel();
   #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
+  #picks = new Picks((card) => this.#next(card));
   #outbox = new Outbox({
     send: (one) => (one.kind === "swipe" ? as(one.user).put(`/people/${one.user}/swipes/${one.id}`, { candidate: one.candidate, decision: one.decision, deck: one.deck }) : as(one.user).delete(`/people/${one.user}/swipes/${one.id}`)),
     done: (one, answer) => this.#done(one, answer),
@@ -57,7 +59,7 @@ export class Game {
     this.cards = [];
     this.#past = [];
     this.#cardStack.clear();
-    await Promise.all([this.#matches.load(as(user), user), this.#preferencePanel.load(as(user), user, this.taste, this.#nameOf)]);
+    await Promise.all([this.#picks.load(as(user), user), this.#matches.load(as(user), user), this.#preferencePanel.load(as(user), user, this.taste, this.#nameOf)]);
     await this.deal();
   }
 
@@ -77,12 +79,22 @@ export class Game {
     this.cards.shift();
     this.#decided.add(keyOf(card));
     this.#past.push({ id, card, decision, fixed: false });
+    this.#picks.remove(card.id);
     this.#cardStack.leave(card.id, decision);
     this.#show();
     const did = { like: "Liked", pass: "Passed on", skip: "Skipped" }[decision];
     announce(`${did} ${card.name}. ${this.cards.length ? `Next: ${described(this.cards[0])}.` : ""}`);
     this.#outbox.add({ kind: "swipe", user: this.me.id, id, candidate: card.id, decision, deck: card.deck });
     return true;
+  }
+
+  /** Somebody of today's picks is the next card. */
+  #next(card) {
+    this.#names.set(card.id, card.name);
+    this.cards = [card, ...this.cards.filter((other) => other.id !== card.id)];
+    this.#show();
+    announce(`Next: ${described(card)}.`);
+    byId("stack").focus({ preventScroll: true });
   }
 
   /** Take the last decision back; only that one, so that the service agrees. */

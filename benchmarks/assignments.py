@@ -1,0 +1,116 @@
+"""Deferred acceptance beside the package `matching`, and the equilibrium of `fair` picks on all cores, in bounded memory.
+
+Both solve complete lists. Only solving is timed, and a rate is entries of lists per second. Ends with 1 where the ratio is below
+its floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+
+import numpy as np
+from matching.games import StableMarriage
+
+from kaczmatch.recommend.assignments.deferred_acceptance import ProposalLists, deferred_acceptance
+from kaczmatch.recommend.assignments.fair import Fair
+from kaczmatch.recommend.picks.columns import PickColumns
+from kaczmatch.report.results import Table
+from tables import add_out, tell
+
+FLOOR = 50.0
+DIMENSIONS = 62
+
+
+def complete_lists(n: int, seed: int) -> ProposalLists:
+    """Everybody orders everybody at random; the random numbers of receivers are their worths."""
+    rng = np.random.default_rng(seed)
+    receiver = rng.permuted(np.tile(np.arange(n, dtype=np.int32), (n, 1)), axis=1).ravel()
+    return ProposalLists(np.arange(0, n * n + 1, n), receiver, rng.random(n * n, dtype=np.float32))
+
+
+def by_matching(n: int) -> float:
+    rng = np.random.default_rng(0)
+    order = [[f"r{r}" for r in rng.permutation(n)] for _ in range(n)]
+    theirs = [[f"p{p}" for p in rng.permutation(n)] for _ in range(n)]
+    game = StableMarriage.create_from_dictionaries(
+        {f"p{p}": row for p, row in enumerate(order)}, {f"r{r}": row for r, row in enumerate(theirs)}
+    )
+    begun = time.perf_counter()
+    game.solve(optimal="suitor")
+    return time.perf_counter() - begun
+
+
+def two_sides(n: int) -> PickColumns:
+    """n people on each side, all of one age and place, with random tastes."""
+    rng = np.random.default_rng(0)
+    both = 2 * n
+    tags = (rng.random((both, 60)) < 0.2).astype(np.float32)
+    tags[:, 0] = 1.0
+    profiles = np.column_stack([tags / np.linalg.norm(tags, axis=1)[:, None], np.ones(both), np.zeros(both)]).astype(np.float32)
+    weights = rng.standard_normal((both, DIMENSIONS), dtype=np.float32)
+    weights[:, 60], weights[:, 61] = rng.standard_normal(both) * 0.5 - 0.6, 0.0
+    i_am = np.repeat(np.array([1, 2], np.uint32), n)
+    age = np.full(both, 30, np.int32)
+    place = np.ones(both, np.float32), np.zeros(both, np.float32), np.zeros(both, np.float32)
+    nobody = np.empty(0, np.int32), np.zeros(both + 1, np.int64)
+    return PickColumns(
+        range(both), weights, profiles, np.full(both, 0.1, np.float32), i_am, 3 - i_am, age, age - 5, age + 5, *place,
+        np.full(both, 9.0, np.float32), *nobody,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--people", type=int, default=10_000, help="on each side, for deferred acceptance")
+    parser.add_argument("--matching", type=int, default=1_000, help="on each side, for the package matching")
+    parser.add_argument("--market", type=int, default=20_000, help="on each side, for the equilibrium")
+    parser.add_argument("--tolerance", type=float, default=1e-3)
+    add_out(parser)
+    given = parser.parse_args()
+    small, room = complete_lists(100, 1), np.ones(100, np.int32)
+    deferred_acceptance(small, room, room)  # compiles
+    lists, room = complete_lists(given.people, 0), np.ones(given.people, np.int32)
+    begun = time.perf_counter()
+    together = deferred_acceptance(lists, room, room)
+    ours = time.perf_counter() - begun
+    assert together.sum() == given.people
+    del lists, together
+    theirs = by_matching(given.matching)
+    rates = given.people**2 / ours, given.matching**2 / theirs
+    Fair(most_rounds=1).equilibrium(two_sides(200))  # compiles
+    begun = time.perf_counter()
+    found = Fair(tolerance=given.tolerance).equilibrium(two_sides(given.market))
+    seconds = time.perf_counter() - begun
+    tell(
+        given.out,
+        Table(
+            "stable",
+            "Deferred acceptance, complete lists",
+            [
+                {"way": "ours", "people": given.people, "seconds": round(ours, 2), "entries per second": round(rates[0])},
+                {"way": "matching", "people": given.matching, "seconds": round(theirs, 2), "entries per second": round(rates[1])},
+            ],
+        ),
+        Table(
+            "fair",
+            "The equilibrium of fair picks",
+            [
+                {
+                    "people": f"{given.market:,} x {given.market:,}",
+                    "rounds": found.rounds,
+                    "error": found.error,
+                    "seconds": round(seconds, 1),
+                    "GiB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+                }
+            ],
+        ),
+    )
+    print(f"\nFloor: {FLOOR} times the rate of matching; {rates[0] / rates[1]:.0f}.")
+    sys.exit(rates[0] / rates[1] < FLOOR or found.error > given.tolerance)
+
+
+if __name__ == "__main__":
+    main()

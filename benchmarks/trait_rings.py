@@ -1,0 +1,128 @@
+"""How far a ring of accounts moves what everybody thinks of a candidate through traits.
+
+    python benchmarks/trait_rings.py [--out FOLDER]
+
+Accounts without history, and accounts shaped by earlier swipes, all like one candidate. What they move is the mean viewer's
+log-odds of a like: of a newcomer of whom nobody spoke, and of candidates with 20 raters. Whom all 20 disliked, twenty accounts
+move the most: then half of all raters are theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kaczmatch import CandidateTraits, ShownCandidate, State, SwipeLog, TraitModel, fit_population
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.report.results import Table
+from simulated_traits import TraitWorld
+from tables import add_out, tell
+
+KNOWN: Final = 20  # raters with which a candidate counts as known
+LIMITS: Final = {"first": 0.6, "eleventh": 0.1, "twenty": 3.5, "known": 1.0}  # log-odds
+Decide = Callable[[Vector, np.random.Generator], bool]  # like or pass, by traits as shown
+
+
+def _of_first_trait(said: Vector, _: np.random.Generator) -> bool:
+    return bool(said[0] > 0.0)
+
+
+# How accounts were used before: on how many people, and whom they liked.
+SHAPES: Final[Mapping[str, tuple[int, Decide]]] = {
+    "new": (0, _of_first_trait),
+    "passed on 5": (5, lambda _said, _rng: False),
+    "passed on 20": (20, lambda _said, _rng: False),
+    "passed on 100": (100, lambda _said, _rng: False),
+    "liked 100": (100, lambda _said, _rng: True),
+    "100 by the first trait": (100, _of_first_trait),
+    "100 at random": (100, lambda _said, rng: bool(rng.random() < 0.3)),
+}
+
+
+@dataclass(frozen=True)
+class Market:
+    """A fitted population: everybody's features, and what the first raters said of those who have as many."""
+
+    model: TraitModel
+    features: Matrix
+    sums: dict[int, CandidateTraits]
+
+    @classmethod
+    def simulated(cls, seed: int, *, users: int = 200, candidates: int = 60, traits: int = 4) -> Market:
+        return cls.fitted(TraitWorld.of(seed, candidates).swipes(users, candidates // 2), traits, seed)
+
+    @classmethod
+    def fitted(cls, log: SwipeLog, traits: int, seed: int = 0) -> Market:
+        found = fit_population(log, choices=(traits,), seed=seed)
+        assert isinstance(found.learner, ProbitTraits)
+        assert found.sites is not None
+        rows = {one: np.flatnonzero(found.sites.candidate == one)[:KNOWN] for one in np.unique(found.sites.candidate).tolist()}
+        sums = {
+            one: CandidateTraits(found.sites.sites[said].sum(axis=0, dtype=np.int64))
+            for one, said in rows.items()
+            if len(said) == KNOWN
+        }
+        return cls(TraitModel(learner=found.learner, prior=found.prior), log.features, sums)
+
+    def account(self, shape: str, rng: np.random.Generator) -> State:
+        swipes, decide = SHAPES[shape]
+        learner = self.model.learner
+        state = learner.start(self.model.prior)
+        for row in rng.choice(list(self.sums), swipes).tolist():
+            said = self.model.shown(self.features[row], self.sums[row], 0.0)
+            state = learner.swipe(state, ShownCandidate(self.features[row], said), "like" if decide(said, rng) else "pass")
+        return state
+
+    def log_odds(self, row: int, traits: CandidateTraits) -> float:
+        """Of a like by the mean viewer."""
+        learner = self.model.learner
+        said = self.model.shown(self.features[row], traits, 0.0)
+        p = float(learner.probability(learner.start(self.model.prior), self.features[row], said))
+        return math.log(p / (1.0 - p))
+
+    def path(self, row: int, before: CandidateTraits, accounts: list[State]) -> list[float]:
+        """Log-odds before, and after each account's like."""
+        found, traits = [self.log_odds(row, before)], before
+        for each in accounts:
+            traits = traits.plus(self.model.site(each, self.features[row], "like", 0.0))
+            found.append(self.log_odds(row, traits))
+        return found
+
+
+def largest(market: Market, shape: str, seed: int = 0, targets: int = 6) -> dict[str, float]:
+    """The most that a ring of twenty moves some newcomer; of known candidates a typical one, and the one it moves most."""
+    rng = np.random.default_rng([seed, 60])
+    accounts = [market.account(shape, rng) for _ in range(20)]
+    known = list(market.sums)[:targets]
+    nothing = CandidateTraits.unknown(market.model.learner.traits)
+    as_newcomer = np.array([market.path(row, nothing, accounts) for row in known])
+    as_known = np.array([market.path(row, market.sums[row], accounts) for row in known])
+    return {
+        "first": float((as_newcomer[:, 1] - as_newcomer[:, 0]).max()),
+        "eleventh": float((as_newcomer[:, 11] - as_newcomer[:, 10]).max()),
+        "twenty": float((as_newcomer[:, 20] - as_newcomer[:, 0]).max()),
+        "known": float(np.median(as_known[:, 20] - as_known[:, 0])),
+        "most_disliked": float((as_known[:, 20] - as_known[:, 0]).max()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_out(parser)
+    options = parser.parse_args()
+    rows = []
+    for traits in (1, 4, 8):
+        market = Market.simulated(0, users=400, candidates=120, traits=traits)
+        rows += [{"traits": traits, "accounts": shape, **largest(market, shape, targets=40)} for shape in SHAPES]
+    rows.append({"traits": None, "accounts": "at most", **LIMITS, "most_disliked": None})
+    tell(options.out, Table("rings", "What likes of a ring move, log-odds of the mean viewer", rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""A deck as it is given out: its cards with reasons, or why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, final
+
+from kaczmatch.recommend.decks.deck import FilterHint, Reason
+from kaczmatch.service.domain.records import Impression, Person, StoredDeck
+from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
+from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.viewer_context import ViewerState
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DeckCard:
+    """One card as its viewer may see it, and the impression that the log keeps of it."""
+
+    impression: Impression
+    person: Person
+    tags: tuple[str, ...]
+    reason: CardReason
+
+    @property
+    def how_dealt(self) -> str:
+        """How the card came into the deck, as far as the viewer may know."""
+        return disclosed_reason(self.impression.reason)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenDeck:
+    """The cards that a user has not answered yet, in order.
+
+    Where there are none: why, which filters to widen, and when somebody can be shown again.
+    """
+
+    deck: StoredDeck | None
+    cards: tuple[DeckCard, ...]
+    empty: str = ""
+    hints: tuple[FilterHint, ...] = ()
+    next_at: datetime | None = None
+    empty_code: str = ""
+
+
+FULL: Final = OpenDeck(
+    None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
+)
+
+
+def impression(
+    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
+) -> Impression:
+    return Impression(
+        user=deck.user,
+        deck=deck.id,
+        candidate=str(candidate),
+        at=deck.at,
+        position=position,
+        propensity=propensity,
+        score=score,
+        reason=str(reason),
+    )
+
+
+def with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
+    reasons, vocabulary = CardReasons(known), known.vocabulary
+    return tuple(
+        DeckCard(
+            card,
+            people[card.candidate],
+            tuple(tags_of(people[card.candidate], vocabulary)[0]),
+            reasons.reason(card.reason, people[card.candidate]),
+        )
+        for card in cards
+    )
