@@ -31,7 +31,7 @@ def test_the_client_is_generated_compiled_and_talks_to_the_service(one_service: 
     one_service.system.serving_index.follow()
     said = run("node", "build/walk.js", one_service.address, one_service.key, one)
     assert f"swiped Name of {two} at 20" in said
-    assert "problem 403" in said
+    assert "problem 404 not-found" in said  # whoever is not you does not exist for you
 
 
 def test_versions_agree() -> None:
