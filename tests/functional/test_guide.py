@@ -36,7 +36,6 @@ def script(page: str) -> str:
     [
         ("service.md", 10, ('"written":4', "match.created", '"match"')),
         ("mentoring.md", 8, ('"written":6', "match: ", "full 'mara' has as many open matches", "you have as many open matches")),
-        ("tutorial.md", 7, ("60 users", "likes a climber: 0.", "report/report.html", "card: u", "learned at 20")),
         (
             "jobs.md",
             6,
