@@ -1,6 +1,6 @@
 """How much of somebody's taste can be worked out from decks? The attack of `tests/worlds/attack.py` as a table and a chart.
 
-python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--picture docs/images/trilateration] [--out FOLDER]
+python benchmarks/trilateration.py [--looks 1000] [--seeds 3] [--traits 4] [--picture docs/images/trilateration] [--out FOLDER]
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PICKS = {f"picks: 4 of 32, {rule}, one edition per day": rule for rule in ("top"
 REFERENCES = ("sees the probability", "sees high or low")
 
 
-def measured(looks: int, times: list[int], seeds: int) -> dict[str, dict[int, list[float]]]:
+def measured(looks: int, times: list[int], seeds: int, traits: int) -> dict[str, dict[int, list[float]]]:
     found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in times} for name in (*REFERENCES, *SCENES, *PICKS)}
     for seed in range(seeds):
         for scene, (women, size, cap) in SCENES.items():
-            prey = AttackedTown(10 * seed, women=women, cap=cap)
+            prey = AttackedTown(10 * seed, women=women, cap=cap, traits=traits)
             seen, taste = prey.watch(looks, size), prey.taste()
             for n in times:
                 told = cosines(seen, taste, n)
@@ -55,11 +55,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--looks", type=int, default=1_000)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--traits", type=int, default=0, help="learn by probit-traits with so many, fitted")
     parser.add_argument("--picture", type=Path)
     add_out(parser)
     options = parser.parse_args()
     times = [n for n in (30, 60, 120, 250, 500, 1_000, 2_000, 4_000) if n <= options.looks]
-    found = measured(options.looks, times, options.seeds)
+    found = measured(options.looks, times, options.seeds, options.traits)
     rows: list[dict[str, Any]] = [
         {"attacker": name} | {f"{n:,}": float(np.mean(by_time[n])) for n in times} for name, by_time in found.items()
     ]

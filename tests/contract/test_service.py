@@ -5,20 +5,25 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
+from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.records import Block, LatestDecision, MatchSide
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Refusal, Reused
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.meeting.open_deck import OpenDeck
 from kaczmatch.service.meeting.swipes import Swipe
+from kaczmatch.service.operations import trait_pass
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import MemoryStore, SqlStore
@@ -34,12 +39,13 @@ COOLDOWN = timedelta(days=14)
 class Life(RuleBasedStateMachine):
     """What a few people may do to each other; `decisions`, `matches` and `blocks` are what must come of it."""
 
+    learner: ClassVar[tuple[str, dict[str, Any]]] = ("probit-diag", {"appeal": True})
     open: Callable[[], Store]
     again: Callable[[Store], Store]
 
     @initialize()
     def begin(self) -> None:
-        self.town = Town(type(self).open())
+        self.town = self.town_on(type(self).open())
         self.decisions: dict[tuple[str, str], list[str]] = {}
         self.matches: set[frozenset[str]] = set()
         self.ended: set[frozenset[str]] = set()
@@ -53,8 +59,13 @@ class Life(RuleBasedStateMachine):
         for user in EVERYBODY:
             self.move_in(user)
 
+    def town_on(self, store: Store, before: Town | None = None) -> Town:
+        slug, settings = self.learner
+        return Town(store, learner=slug, settings=settings, before=before)
+
     def teardown(self) -> None:
         if hasattr(self, "town"):
+            self.town.relearning.resume()
             assert verify(self.town.context).problems == ()
             self.town.context.store.close()
 
@@ -203,7 +214,7 @@ class Life(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         """Nothing but the store outlives a process."""
-        self.town = Town(type(self).again(self.town.context.store), before=self.town)
+        self.town = self.town_on(type(self).again(self.town.context.store), before=self.town)
 
     @invariant()
     def the_store_says_what_happened(self) -> None:
@@ -218,6 +229,65 @@ class Life(RuleBasedStateMachine):
             assert (sides[one, other] is None) == (pair in self.matches)
         assert len(sides) == 2 * len(self.matches | self.ended)
         assert {(one.user, one.other) for one in self.town.find(Block)} == self.blocks
+
+
+class _Killed(Exception):
+    pass
+
+
+class LifeWithTraits(Life):
+    """The same with traits; and now and then another fit, whose pass through the log is killed on the way and goes on later."""
+
+    learner = ("probit-traits", {"traits": 2})
+
+    @rule(seed=st.integers(0, 999), traits=st.integers(0, 3), steps=st.integers(0, 4))
+    def refit(self, seed: int, traits: int, steps: int) -> None:
+        with suppress(_Killed, Conflict):  # of which the second says that another is being built
+            self.town.relearning.relearn(*fitted(seed, traits, self.town.models.vocabulary().dimensions), dies_after(steps))
+        assert verify(self.town.context).problems == ()
+
+    @rule(steps=st.integers(0, 9))
+    def go_on(self, steps: int) -> None:
+        with suppress(_Killed):
+            self.town.relearning.resume(dies_after(steps))
+        assert verify(self.town.context).problems == ()
+
+    @rule(user=st.sampled_from(EVERYBODY), other=st.sampled_from(EVERYBODY), decision=st.sampled_from(["like", "pass", "skip"]))
+    def import_swipe(self, user: str, other: str, decision: str) -> None:
+        pair = frozenset({user, other})
+        if user == other or not pair <= self.here or pair in self.matches | self.ended:
+            return
+        if decision == "like" and (self.decisions.get((other, user)) or [""])[-1] == "like":
+            return
+        self.town.import_swipe(user, other, decision)
+        self.decisions.setdefault((user, other), []).append(decision)
+        self.last.pop(user, None)
+
+
+def dies_after(steps: int) -> Callable[[int, int], None]:
+    left = iter(range(steps))
+
+    def watch(done: int, total: int) -> None:
+        if next(left, None) is None:
+            raise _Killed
+
+    return watch
+
+
+def fitted(seed: int, traits: int, dimensions: int) -> tuple[str, dict[str, Any], Prior]:
+    """What a fit may find."""
+    if not traits:
+        return "probit-diag", {"appeal": True}, Prior(np.zeros(dimensions), f"fit-{seed}-{dimensions}", threshold=0.1)
+    rng = np.random.default_rng(seed)
+    prior = Prior(
+        rng.normal(size=dimensions),
+        f"fit-{seed}-{traits}-{dimensions}",
+        threshold=float(rng.normal()),
+        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + traits)),
+        traits=rng.normal(size=traits),
+        trait_map=rng.normal(size=(dimensions + 1, traits)),
+    )
+    return "probit-traits", {"traits": traits}, prior
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -238,10 +308,15 @@ def urls(kind: str, request: pytest.FixtureRequest) -> Iterator[Callable[[], str
     shutil.rmtree(folder)
 
 
-def test_life_goes_as_the_model_says(kind: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("life", [Life, LifeWithTraits])
+def test_life_goes_as_the_model_says(
+    kind: str, life: type[Life], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     urls = None if kind == "memory" else request.getfixturevalue("urls")
+    monkeypatch.setattr(trait_pass, "_AT_ONCE", 3)  # events
+    monkeypatch.setattr(trait_pass, "FEW", 1)
 
-    class On(Life):
+    class On(life):  # type: ignore[misc, valid-type]
         address = ""
 
         @staticmethod

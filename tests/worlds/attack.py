@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from kaczmatch.core.vectors import Matrix, Vector, unit
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.assignments.picks import picks
 from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.runner.local import LocalRunner
@@ -45,12 +46,22 @@ class AttackedTown(Town):
     """Women with tastes, one of them the victim; men whom they judged; and the attacker's accounts, alike but for their tags."""
 
     def __init__(
-        self, seed: int, *, tags: int = 60, women: int = 32, swipes: int = 150, accounts: int = 20, cap: float = 2.0
+        self,
+        seed: int,
+        *,
+        tags: int = 60,
+        women: int = 32,
+        swipes: int = 150,
+        accounts: int = 20,
+        cap: float = 2.0,
+        traits: int = 0,
     ) -> None:
         self.names = [f"tag {place}" for place in range(tags)]
         hour = timedelta(hours=1)
         super().__init__(
             MemoryStore(),
+            learner="probit-traits" if traits else "probit-diag",
+            settings={"traits": traits} if traits else None,
             tags=self.names,
             deck_life=hour,
             keep_impressions=hour,
@@ -66,6 +77,9 @@ class AttackedTown(Town):
         for woman in self.women:
             self.people.put(woman, about(woman, tags=self.called(self.some_tags()))).result()
             self.teach(woman, men, swipes if woman == VICTIM else swipes // 5)
+        fitted = self.models.fit("probit-traits", {}, choices=[traits]) if traits else None
+        if fitted is not None:  # there are enough people
+            self.relearning.relearn(fitted.learner, fitted.settings, fitted.prior, sites=fitted.sites)
         for account in self.accounts:
             self.people.put(account, about(account, man=True, tags=())).result()
         self.world.follow()
@@ -89,10 +103,14 @@ class AttackedTown(Town):
             ).result()
 
     def taste(self) -> Vector:
-        """What the attacker is after: the weights that were learned of the victim."""
+        """What the attacker is after: what each tag counts with the victim, by itself and by the traits it leads to expect."""
         with self.context.store.read() as reader:
             known = load_viewer_state(reader, self.context, VICTIM)
-        return np.asarray(known.fold.learner.weights(known.state.cells, len(self.names)))
+        learner, d = known.fold.learner, len(self.names)
+        weights = np.asarray(learner.weights(known.state.cells, d))
+        if not isinstance(learner, ProbitTraits) or known.fold.prior.trait_map is None:
+            return weights
+        return np.asarray(weights + known.fold.prior.trait_map[:d] @ learner.mean(known.state)[d + 1 :])
 
     def watch(self, looks: int, size: int) -> ShownCandidate:
         """Edit the tags of one account after the other, and look at a deck of this size."""

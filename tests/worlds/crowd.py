@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from kaczmatch import Learner, State, learner
+from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.people.location import Location
@@ -25,7 +28,7 @@ class Crowd:
 
     profiles: dict[Hashable, Profile]
     states: dict[Hashable, State]
-    appeal: dict[Hashable, float]
+    appeal: dict[Hashable, float | Vector]
     index: CandidateIndex
 
     @property
@@ -55,6 +58,13 @@ def make_crowd(
     """A crowd that meets easily: about half of all pairs are compatible. A share `ageless` has given no date of birth."""
     rng = np.random.default_rng(seed)
     rule = learner(slug, **settings)
+
+    def said(rng: np.random.Generator) -> float | Vector:
+        """An appeal, or traits with their doubts."""
+        if not isinstance(rule, ProbitTraits):
+            return float(rng.normal())
+        return np.concatenate([rng.normal(size=rule.traits), rng.uniform(0.1, 1.0, rule.traits)])
+
     vocabulary = Vocabulary.of([f"tag {i}" for i in range(tags)], [f"feature {i}" for i in range(reals)])
     profiles: dict[Hashable, Profile] = {}
     states: dict[Hashable, State] = {}
@@ -76,9 +86,12 @@ def make_crowd(
             profiles[identifier] = replace(profiles[identifier], within_km=float(rng.choice([20.0, 60.0, 200.0])))
         state = rule.start(np.ones(tags + reals))
         for _ in range(int(rng.integers(0, 12))):
-            state = rule.swipe(state, (rng.random(tags + reals) < 0.4).astype(float), int(rng.choice([-1, 1])))
+            seen = ShownCandidate(
+                (rng.random(tags + reals) < 0.4).astype(float), said(rng) if isinstance(rule, ProbitTraits) else 0.0
+            )
+            state = rule.swipe(state, seen, int(rng.choice([-1, 1])))
         states[identifier] = state
-    appeal = {identifier: float(rng.normal()) for identifier in profiles}
+    appeal = {identifier: said(rng) for identifier in profiles}
     index = CandidateIndex(vocabulary, rule, schema=schema)
     index.upsert(*profiles.values())
     index.set_states(states)

@@ -112,8 +112,7 @@ class System:
         self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
         if self.settings.refit:
             refit = Refit(self.context)
-            every, enough = timedelta(days=self.settings.refit_days), self.settings.refit_people
-            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit, every, enough))
+            self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
         if self.settings.picks_hour is not None:
             rule = assignment(self.settings.picks_assignment, **self.settings.picks_settings)
             publish = partial(PicksJob(self.context).run_if_due, self.settings.picks_hour, self.settings.picks_size, rule)
@@ -130,8 +129,10 @@ class System:
         for listener in self.on_webhook:
             listener(delivery.status)
 
-    def _refit(self, refit: Refit, every: timedelta, min_people: int) -> None:
-        version = refit.run_if_due(every=every, min_people=min_people)
+    def _refit(self, refit: Refit) -> None:
+        settings = self.settings
+        every = timedelta(days=settings.refit_days)
+        version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
 

@@ -254,17 +254,34 @@ class ProbabilisticLearner(Learner):
 
 
 class BeliefLearner(ProbabilisticLearner):
-    """A learner that knows its uncertainty: a normal belief over (tags, threshold, appeal where used)."""
+    """A learner that knows its uncertainty: a normal belief over (tags, threshold, appeal or traits where used)."""
 
     __slots__ = ()
+    alpha: float  # variance of the noise in a decision
 
     @abstractmethod
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """Candidates in the coordinates of the belief: the product of a row with the mean, or with a draw, is a score."""
 
     @abstractmethod
-    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
+    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
         """The probability that each of many users likes the same candidate."""
+
+    @abstractmethod
+    def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
+        """Of many users, one row each: means, what variances of scores are made of, and shares of random swipes."""
+
+    @abstractmethod
+    def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        """For each candidate the vector whose product with the second of `stacked_beliefs` is the variance of the score."""
+
+    @abstractmethod
+    def score_variance(self, state: State, x: Matrix) -> Vector:
+        """xᵀPx, the variance of the score that comes from the taste, for each row of coordinates."""
+
+    @abstractmethod
+    def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
+        """The variance of a decision beside that: noise, and the doubt about each candidate's traits where they are used."""
 
     @abstractmethod
     def mean(self, state: State) -> Vector:

@@ -67,12 +67,12 @@ def _clamped(scores: ArrayLike) -> Vector:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Viewer:
-    """The user for whom scores are computed: profile, learner, state, and the user's own appeal to others."""
+    """The user for whom scores are computed: profile, learner, state, and the user's own appeal, or traits and doubts."""
 
     profile: Profile
     learner: Learner = field(repr=False)
     state: State = field(repr=False)
-    appeal: float = 0.0
+    appeal: float | Vector = 0.0
 
     def __post_init__(self) -> None:
         if len(self.profile.features) != self.state.dimensions:
@@ -80,7 +80,7 @@ class Viewer:
             raise InvalidInput("state", f"{problem}; grow it with learner.grow(state, vocabulary.dimensions)")
         self.learner.direction(self.state)  # raises for a state of another learner
 
-    def forward(self, features: Matrix, appeal: Vector) -> Vector:
+    def forward(self, features: Matrix, appeal: Vector | Matrix) -> Vector:
         """The forward score of each row: how much the viewer likes the candidate."""
         if isinstance(self.learner, BeliefLearner):
             return np.asarray(self.learner.probability(self.state, features, appeal))

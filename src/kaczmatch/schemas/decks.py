@@ -33,8 +33,8 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="The sentence of `why`: liked-tags, with the tags in `fits`; early; passed-before; met-before; found-by-app; "
-        "picked."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; liked-by-others; early; passed-before; "
+        "met-before; found-by-app; picked."
     )
     fits: tuple[str, ...]
     data: dict[str, Any]

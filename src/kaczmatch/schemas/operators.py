@@ -79,6 +79,44 @@ class WebhookStatus(ResponseModel):
 
 
 @final
+class GroupFigures(ResponseModel):
+    """Some people, the cards that showed them, how many of those were liked, and their matches."""
+
+    people: int
+    cards: int
+    likes: int
+    matches: int
+
+
+@final
+class GroupComparison(ResponseModel):
+    """People with a tag or of a kind, and everybody else. Of the first 20,000 people, and the last 20,000 cards and matches."""
+
+    name: str
+    members: GroupFigures
+    others: GroupFigures
+
+
+@final
+class TriedTraits(ResponseModel):
+    """A number of traits that was tried: nats per swipe of people who were held out, minus the best one's, and its error."""
+
+    traits: int
+    log_loss: float
+    behind: float
+    error: float
+
+
+@final
+class TraitSelection(ResponseModel):
+    """How many traits are in use: the fewest within one standard error of the best. Before the first fit none were tried."""
+
+    traits: int
+    explained: float | None = Field(description="The share of the log-loss without traits that they take away.")
+    tried: tuple[TriedTraits, ...]
+
+
+@final
 class Overview(ResponseModel):
     """The service in numbers. Counts are of everybody, rates of the last hour, the rest of a sample."""
 
@@ -91,6 +129,7 @@ class Overview(ResponseModel):
     prior: str
     model_from: datetime | None = Field(description="When this learner or prior took the place of another; null: from the start.")
     refit: bool = Field(description="Whether that was because the prior was fitted again.")
+    traits: TraitSelection | None = Field(default=None, description="Null: the learner has no traits to choose from.")
     webhooks: WebhookStatus
     like_rate: float | None
     match_rate: float | None

@@ -86,6 +86,7 @@ class Preference(ResponseModel):
     disliked: tuple[Weight, ...]
     swipes: int
     certainty: float | None
+    beyond_tags: str = Field(default="", description="What the user's likes have in common beyond tags; empty: not known.")
 
 
 @final

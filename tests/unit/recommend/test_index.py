@@ -80,13 +80,13 @@ def plain_scores(weights: ViewerWeights, rows: columns.IndexColumns, tags: int) 
     tag_weights = (bits_of_worth.T @ [1, 2, 4, 8, 16, 32, 64, -128]) * float(weights.tag_scale)
     bits = columns.unpack_tags(rows.tags, tags).astype(float)
     forward = (bits @ tag_weights + rows.features.T @ weights.feature_weights.astype(float)) * rows.inverse_norm
-    forward = forward + float(weights.offset) + float(weights.appeal_weight) * rows.appeal
+    forward = forward + float(weights.offset) + weights.said_weights.astype(float) @ rows.said
     mean = rows.mean.T.astype(float)
     back = (
         mean[:, weights.own_tags].sum(axis=1) * float(weights.own_tag_value)
         + mean[:, weights.own_features] @ weights.own_feature_values
     )
-    back = back * rows.mean_scale + rows.offset + rows.appeal_weight * float(weights.appeal)
+    back = back * rows.mean_scale + rows.offset + weights.said.astype(float) @ rows.said_weight
     if weights.probabilities:
         forward, back = (
             0.5 * c + (1 - c) * ndtr(z) for c, z in ((float(weights.random_share), forward), (rows.random_share, back))
@@ -95,10 +95,10 @@ def plain_scores(weights: ViewerWeights, rows: columns.IndexColumns, tags: int) 
     return np.maximum(forward, 0.0) if weights.fusion == 3 else FUSIONS[names[weights.fusion]](forward, back)
 
 
-@pytest.mark.parametrize("slug", ["probit-diag", "probit", "tk"])
+@pytest.mark.parametrize("slug", ["probit-diag", "probit", "probit-traits", "tk"])
 @pytest.mark.parametrize("ranked_by", ["product", "geometric", "harmonic", "minimum", "forward"])
 def test_the_fused_pass_orders_as_plain_numpy_does(crowd: Callable[..., Any], slug: str, ranked_by: str) -> None:
-    people = crowd(500, slug, **({"appeal": True} if slug != "tk" else {}))
+    people = crowd(500, slug, **({"appeal": True} if slug in ("probit-diag", "probit") else {}))
     for identifier in (3, 44, 123):
         viewer = people.viewer(identifier)
         weights = people.index.viewer_weights(viewer, ranked_by)

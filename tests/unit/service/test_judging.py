@@ -54,7 +54,8 @@ def test_hindsight_is_what_was_seen_then() -> None:
     town.day()
     town.safety.block("w0", "m1").result()
     other = {"appeal": True, "label_noise": 0.1}
-    town.relearning.relearn("probit-diag", other, town.models.fit_prior("probit-diag", other) or pytest.fail("no prior"))
+    fitted = town.models.fit("probit-diag", other) or pytest.fail("no prior")
+    town.relearning.relearn("probit-diag", other, fitted.prior)
     town.world.follow()
     town.day()
     hand = town.deck("w0")

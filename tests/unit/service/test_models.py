@@ -103,10 +103,11 @@ def test_a_learner_that_the_policy_cannot_use_is_refused(town: Town) -> None:
 def test_a_population_prior_is_fitted_once_there_are_enough_people(town: Town) -> None:
     town.couples(25)
     some_swipes(town, people=5)
-    assert town.models.fit_prior("probit-diag", {"appeal": True}) is None
+    assert town.models.fit("probit-diag", {"appeal": True}) is None
     some_swipes(town, people=25)
-    prior = town.models.fit_prior("probit-diag", {"appeal": True})
-    assert prior is not None
+    fitted = town.models.fit("probit-diag", {"appeal": True})
+    assert fitted is not None
+    prior = fitted.prior
     assert prior.weights[0] == prior.weights.max()  # everybody likes the first tag
     town.relearning.relearn("probit-diag", {"appeal": True}, prior)
     town.world.follow()

@@ -29,7 +29,9 @@ from kaczmatch.service.domain.records import (
     PendingScrub,
     PersonCounters,
     PersonNumber,
+    PublishedPicks,
     Record,
+    SeenTraits,
     ServiceKey,
     ServingProcess,
     StoredConsoleSession,
@@ -37,6 +39,7 @@ from kaczmatch.service.domain.records import (
     StoredLease,
     StoredPrior,
     StoredState,
+    StoredTraits,
     StoredVocabulary,
 )
 from kaczmatch.service.domain.store import StoreUnavailable, Transaction
@@ -136,6 +139,7 @@ def test_a_scrub_touches_the_parts_of_whom_it_is_about_and_no_table_of_numbers(p
     assert [name.rstrip("0123456789") for name in changed] == [
         "abuse_reports",
         "feature_snapshots_",
+        "name_suffixes_",
         "people_",
         "person_numbers_",
     ]
@@ -148,12 +152,15 @@ UNSCRUBBED: dict[type[Record], set[str]] = {
     HeldPerson: {"actor"},
     Event: {"deck", "undoes", "id", "match", "kind", "decision"},
     StoredState: {"state", "stability", "session_direction"},
+    SeenTraits: {"swipe", "said", "site"},
+    StoredTraits: {"sums"},
     StoredVocabulary: {"terms"},
     StoredPrior: {"data", "version"},
-    Model: {"prior", "status", "learner", "settings"},
-    LatestDecision: {"decision", "swipe"},
+    Model: {"prior", "status", "learner", "settings", "selection"},
+    LatestDecision: {"decision", "swipe", "first_answer"},
     StoredDeck: {"experiment", "sampler", "id", "arm", "policy", "reason", "unit"},
     Impression: {"deck", "decision", "reason", "swipe"},
+    PublishedPicks: {"assignment"},
     MatchSide: {"outcomes", "id"},
     OutboxMessage: {"body", "topic", "id"},
     Delivery: {"message", "status", "problem"},

@@ -11,7 +11,7 @@ from kaczmatch.api.authentication import Cases, UserPath, scoped
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
 from kaczmatch.api.responses import operator_report
 from kaczmatch.schemas.base import Id
-from kaczmatch.schemas.operators import Overview, Timeline
+from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline
 from kaczmatch.schemas.safety import CloseReportRequest, Report, ReportPage
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 
@@ -61,3 +61,10 @@ def get_overview(cases: Cases, operator: Operator) -> Overview:
     """The service in numbers."""
     del operator
     return cases.operators.overview()
+
+
+@router.get("/group")
+def get_group(cases: Cases, operator: Operator, name: Annotated[str, Query(max_length=64)]) -> GroupComparison:
+    """How often people with a tag, or of a kind, are shown, liked and matched, beside everybody else."""
+    del operator
+    return cases.operators.group(name)

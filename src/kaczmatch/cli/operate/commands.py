@@ -53,6 +53,8 @@ class PolicyName(StrEnum):
 
 Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
 
+config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
+models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
 keys = typer.Typer(help="Give and take access: keys of an app's back end, shown once and kept as hashes.", no_args_is_help=True)
 
 
@@ -222,9 +224,6 @@ def experiment(
     run(config, as_json=json)
 
 
-config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
-
-
 @config_commands.command("check", epilog="Example: kaczmatch config check --config kaczmatch.toml")
 def config_check(config: ConfigFile = None) -> None:
     """See the settings in force, secrets masked, and what is wrong with them."""
@@ -260,6 +259,14 @@ def refit(config: ConfigFile = None) -> None:
     run(config)
 
 
+@models.command("rollback", epilog="Example: kaczmatch models rollback --config kaczmatch.toml")
+def rollback(config: ConfigFile = None) -> None:
+    """Take the last change of the model back: everybody is learned again as before it, beside the service."""
+    from kaczmatch.cli.operate.learning import rollback as run
+
+    run(config)
+
+
 def openapi() -> None:
     """Print the OpenAPI document of the service, for authors of clients."""
     from kaczmatch.cli.operate.serve import openapi as run
@@ -288,5 +295,5 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 def register(app: typer.Typer) -> None:
     for name, (command, example) in COMMANDS.items():
         app.command(name, rich_help_panel=PANEL, epilog=f"Example: kaczmatch {name} {example}")(command)
-    app.add_typer(config_commands, name="config", rich_help_panel=PANEL)
-    app.add_typer(keys, name="keys", rich_help_panel=PANEL)
+    for name, group in (("config", config_commands), ("keys", keys), ("models", models)):
+        app.add_typer(group, name=name, rich_help_panel=PANEL)

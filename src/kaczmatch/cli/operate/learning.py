@@ -1,4 +1,4 @@
-"""`kaczmatch relearn` and `kaczmatch refit`."""
+"""`kaczmatch relearn`, `kaczmatch refit` and `kaczmatch models rollback`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kaczmatch.cli.operate.store_access import json_settings, open_store_of, ope
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.operations.appeal_recount import recount_appeal
-from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.models import FittedModel, Models
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 
@@ -20,15 +20,32 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         rule = model_learner(slug, settings)
         with RowProgress() as progress:
-            prior = models.fit_prior(slug, settings) or neutral_prior(rule, words.dimensions)
+            fitted = models.fit(slug, settings) or FittedModel(slug, settings, neutral_prior(rule, words.dimensions))
             recount_appeal(context, lambda done, total: progress("counting appeal", done, total))
             number = Relearning(context).relearn(
-                slug, settings, prior, lambda done, total: progress("learning anew", done, total)
+                fitted.learner,
+                fitted.settings,
+                fitted.prior,
+                lambda done, total: progress("learning anew", done, total),
+                selection=fitted.selection,
+                sites=fitted.sites,
             )
-        say(f"model {number} is in use: {slug}, everybody's swipes learned anew from {prior.version}")
+        say(f"model {number} is in use: {_words(fitted)}, everybody's swipes learned anew from {fitted.prior.version}")
+
+
+def rollback(config: Path | None) -> None:
+    with operator_errors(), open_store_of(settings_from(config)) as (_, context), RowProgress() as progress:
+        number = Relearning(context).rollback(lambda done, total: progress("learning anew", done, total))
+        say(f"model {number} is in use: it learns as the one before the last did")
 
 
 def refit(config: Path | None) -> None:
     with operator_errors(), open_store_of(settings_from(config)) as (_, context):
         version = Refit(context).run()
-        say(f"newcomers now start from {version}" if version else "too few people have swiped, or nothing has changed")
+        why_not = "too few people have swiped, nothing has changed, or it would predict the last day's swipes worse"
+        say(f"newcomers now start from {version}" if version else why_not)
+
+
+def _words(fitted: FittedModel) -> str:
+    traits = fitted.settings.get("traits", 0)
+    return f"{fitted.learner} with {traits} traits" if fitted.selection and traits else fitted.learner

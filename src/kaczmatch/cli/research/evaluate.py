@@ -21,7 +21,7 @@ from kaczmatch.evaluation.protocol.trial import TIMES, Protocol, Trial
 from kaczmatch.evaluation.reporting.advice import advice_words
 from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, hand_over
 from kaczmatch.evaluation.reporting.ranking import ranking_table
-from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, match_words, scope_words
+from kaczmatch.evaluation.reporting.report import evaluation_page, evaluation_parts, match_words, scope_words, trait_words
 from kaczmatch.formats.columns import ColumnNames, column_mapping
 from kaczmatch.formats.configuration import read_configuration
 from kaczmatch.formats.swipe_table import read_swipes
@@ -116,7 +116,7 @@ def _say(result: EvaluationResult, advice: Sequence[str]) -> None:
     console = Console(highlight=False)
     first, *others = advice
     console.print(first, style="bold")
-    for words in [*others, scope_words(result.trial), match_words(result)]:
+    for words in filter(None, [*others, scope_words(result.trial), trait_words(result), match_words(result)]):
         console.print(words, markup=False, soft_wrap=True)
     console.print()
     parts = evaluation_parts(result)

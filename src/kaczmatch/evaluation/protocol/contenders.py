@@ -113,7 +113,7 @@ def _with_traits(trial: Trial, one: ProbitTraits, traits: int | None) -> list[Co
     )
     numbers = np.array(population.names)  # the log's users go by their number in the trial
     fitted = replace(population.sites, rater=numbers[population.sites.rater])
-    return [Contender(TRAITS, learner, population.prior, FittedTraits(model, fitted))]
+    return [Contender(TRAITS, learner, population.prior, FittedTraits(model, fitted, len(population.fitted)))]
 
 
 def fit_log(trial: Trial, most: int = MOST_FIT_USERS) -> SwipeLog:

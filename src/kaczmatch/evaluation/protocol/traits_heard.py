@@ -22,6 +22,7 @@ class FittedTraits:
 
     model: TraitModel
     sites: SiteLog
+    people: int  # whom it was fitted on
 
     def heard_in(self, trial: Trial) -> TraitsHeard:
         return _heard(trial, self)

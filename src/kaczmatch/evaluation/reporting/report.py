@@ -14,6 +14,7 @@ from kaczmatch.evaluation.reporting.probabilities import probability_part
 from kaczmatch.evaluation.reporting.ranking import difference_part, ranking_part
 from kaczmatch.evaluation.reporting.shuffled import VERDICTS, shuffled_part
 from kaczmatch.evaluation.tune import TuningResult
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
 
@@ -32,7 +33,7 @@ def evaluation_page(result: EvaluationResult, name: str, advice: Sequence[str]) 
     return ResultsPage(
         title=f"What learns from {name}",
         lead="Every learner on one swipe log: learn on a user's first swipes, freeze, rank the rest, without looking ahead.",
-        scope=f"{scope_words(result.trial)} {match_words(result)}".strip(),
+        scope=" ".join(filter(None, (scope_words(result.trial), trait_words(result), match_words(result)))),
         command="kaczmatch evaluate",
         advice=advice,
         headline=_headline(result),
@@ -75,6 +76,16 @@ def scope_words(trial: Trial) -> str:
     if table.at is None:
         words.append("No column is the time: everybody's n-th swipe is taken to be at one moment (--column at=… names a column).")
     return " ".join(words)
+
+
+def trait_words(result: EvaluationResult) -> str:
+    """How many traits were selected, and from how many people; nothing where nobody asked for traits."""
+    fitted = next((each.traits for each in result.contenders if each.traits is not None), None)
+    if fitted is not None:
+        return f"{fitted.people:,} of the fitted users have chosen {fitted.model.learner.traits} traits for probit-traits."
+    if any(isinstance(each.learner, ProbitTraits) for each in result.contenders):
+        return "The fitted users have chosen no traits: probit-diag with population and appeal predicts them as well."
+    return ""
 
 
 def match_words(result: EvaluationResult) -> str:

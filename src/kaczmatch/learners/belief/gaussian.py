@@ -63,10 +63,6 @@ class GaussianLearner(BeliefLearner):
         """The entries that may differ from 0, of packed covariances in rows."""
 
     @abstractmethod
-    def score_variance(self, state: State, x: Matrix) -> Vector:
-        """xᵀPx, the variance of the score, for each row of x."""
-
-    @abstractmethod
     def quadratic_form(self, x: Matrix) -> Matrix:
         """For each row of x the vector whose product with `covariance_entries` is xᵀPx, which is linear in P."""
 
@@ -136,7 +132,7 @@ class GaussianLearner(BeliefLearner):
         return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
 
     @final
-    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: float = 0.0) -> Vector:
+    def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
         x = self.coordinates(as_vector(features, "features"), appeal)
         if not states:
             return np.empty(0)
@@ -150,8 +146,16 @@ class GaussianLearner(BeliefLearner):
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
 
     @final
+    def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        return self.quadratic_form(self.coordinates(feature_rows(features), appeal))
+
+    @final
+    def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
+        return self.alpha
+
+    @final
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """Means, entries of covariances and shares of random swipes of many users, one row each."""
+        """The second has the entries of covariances."""
         cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
         n = self.belief_size(states[0].dimensions)
         return cells[:, :n], self.covariance_entries(cells[:, n:-BEHAVIOUR_CELLS]), cells[:, -BEHAVIOUR_CELLS]
@@ -179,7 +183,6 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def belief_size(self, dimensions: int) -> int:
-        """The number of coordinates of the belief: tags, threshold and, where used, appeal."""
         return dimensions + 1 + self.appeal
 
     @final

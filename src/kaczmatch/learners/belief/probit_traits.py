@@ -25,100 +25,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate, check_appeal
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
-from kaczmatch.learners.belief.gaussian import forget_towards, like_probability, update_gains
+from kaczmatch.learners.belief.trait_kernels import forget, predict, swipe
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.kernels import Kernels
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
-
-
-@compiled
-def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
-    """φ = (x̃, 1, z̄); empty where the features cannot be used. Traits of which nothing is known are 0."""
-    d = features.shape[0]
-    squared = dot(features, features)
-    if not usable_norm(squared):
-        return np.empty(0)
-    x = np.zeros(d + 1 + traits)
-    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-    for i in range(d):
-        x[i] = features[i] * scale
-    x[d] = 1.0
-    if said.shape[0] == 2 * traits:
-        for k in range(traits):
-            x[d + 1 + k] = said[k]
-    return x
-
-
-@compiled
-def score_moments(cells: Vector, x: Vector, said: Vector, traits: int, alone: int) -> tuple[float, float, Vector]:
-    """φ·m, its variance with the doubts, and Pφ. The first `alone` coordinates have only variances."""
-    n = x.shape[0]
-    px = np.empty(n)
-    for i in range(alone):
-        px[i] = cells[n + i] * x[i]
-    place = n + alone
-    for i in range(alone, n):
-        s = 0.0
-        for j in range(alone, i):
-            entry = cells[place + j - alone]
-            s += entry * x[j]
-            px[j] += entry * x[i]
-        px[i] = s + cells[place + i - alone] * x[i]
-        place += i - alone + 1
-    spread = dot(x, px)
-    known = said.shape[0] == 2 * traits
-    for k in range(traits):
-        i = n - traits + k
-        row = i - alone
-        variance = cells[n + alone + row * (row + 3) // 2]
-        spread += (said[traits + k] if known else 1.0) * (cells[i] * cells[i] + variance)
-    return dot(x, cells[:n]), spread, px
-
-
-@swipe_kernel
-def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameters: Vector) -> int:
-    traits = int(parameters[2])
-    x = trait_coordinates(features, said, traits)
-    n = x.shape[0]
-    if n == 0:
-        return BAD_FEATURES
-    alone = 0 if parameters[3] > 0.0 else features.shape[0]
-    score, spread, px = score_moments(cells, x, said, traits, alone)
-    step, shrink, answer = update_gains(score, spread, label, parameters, cells[-BEHAVIOUR_CELLS:])
-    for i in range(n):
-        cells[i] += step * px[i]
-    for i in range(alone):
-        cells[n + i] -= shrink * px[i] * px[i]
-    place = n + alone
-    for i in range(alone, n):
-        for j in range(alone, i + 1):
-            cells[place + j - alone] -= shrink * px[i] * px[j]
-        place += i - alone + 1
-    return answer
-
-
-@predict_kernel
-def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -> float:
-    traits = int(parameters[2])
-    x = trait_coordinates(features, said, traits)
-    if x.shape[0] == 0:
-        return math.nan
-    score, spread, _ = score_moments(cells, x, said, traits, 0 if parameters[3] > 0.0 else features.shape[0])
-    return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
-
-
-@forget_kernel
-def forget(cells: Vector, start: Vector, keep: float) -> int:
-    forget_towards(start, cells, keep, int(cells[-BEHAVIOUR_CELLS - 1]))
-    return DONE
 
 
 @final
@@ -197,16 +114,42 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
 
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         x, doubts = self._heard(state, features, appeal)
-        mean, covariance = self.mean(state), self.covariance(state)
-        spread = np.einsum("ij,ij->i", x @ covariance, x)
-        spread += matvec(doubts, mean[-self.traits :] ** 2 + np.diag(covariance)[-self.traits :])
-        mass = ndtr(matvec(x, mean) / np.sqrt(spread + self.alpha))
+        spread = self.score_variance(state, x) + self._noise(state, doubts)
+        mass = ndtr(matvec(x, self.mean(state)) / np.sqrt(spread))
         random_share = float(state.cells[-BEHAVIOUR_CELLS])
         return in_shape_of(0.5 * random_share + (1.0 - random_share) * mass, features)
 
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
-        vector = as_vector(features, "features")
-        return np.array([self.probability(state, vector, appeal) for state in states])
+        if not states:
+            return np.empty(0)
+        for state in states:
+            if self._checked_state(state).dimensions != np.size(features):
+                raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        x, doubts = self._heard(states[0], as_vector(features, "features"), appeal)
+        means, terms, random_share = self.stacked_beliefs(states)
+        z = matvec(means, x[0]) / np.sqrt(matvec(terms, self._form(x, doubts)[0]) + self.alpha)
+        return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
+
+    def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
+        """The second has the entries of covariances, then the squared weights of traits, on which doubts act."""
+        cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
+        n = self.belief_size(states[0].dimensions)
+        terms = np.hstack([cells[:, n : -BEHAVIOUR_CELLS - 1], cells[:, n - self.traits : n] ** 2])
+        return cells[:, :n], terms, cells[:, -BEHAVIOUR_CELLS]
+
+    def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
+        rows = feature_rows(features)
+        return self._form(self.coordinates(rows, appeal), self._rows_said(appeal, len(rows))[:, self.traits :])
+
+    def score_variance(self, state: State, x: Matrix) -> Vector:
+        n = self.belief_size(state.dimensions)
+        alone, rest = self._alone(state.dimensions), self._rest(self._checked_state(state).cells, n)
+        inner = x[:, alone:]
+        return np.asarray(x[:, :alone] ** 2 @ state.cells[n : n + alone] + np.einsum("ij,ij->i", inner @ rest, inner))
+
+    def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
+        said = np.asarray(appeal, np.float64)
+        return self._noise(state, self._rows_said(said, len(said) if said.ndim == 2 else 1)[:, self.traits :])
 
     def mean(self, state: State) -> Vector:
         return self._checked_state(state).cells[: self.belief_size(state.dimensions)]
@@ -218,15 +161,17 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return 0.5 * float(self._checked_state(state).cells[-BEHAVIOUR_CELLS])
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
-        root = np.linalg.cholesky(self.covariance(state))
-        return np.asarray(self.mean(state) + rng.standard_normal((count, len(root))) @ root.T)
+        mean, alone = self.mean(state), self._alone(state.dimensions)
+        noise = rng.standard_normal((count, len(mean)))
+        noise[:, :alone] *= np.sqrt(state.cells[len(mean) : len(mean) + alone])
+        noise[:, alone:] = noise[:, alone:] @ np.linalg.cholesky(self._rest(state.cells, len(mean))).T
+        return np.asarray(mean + noise)
 
     def change_detected(self, cells: Vector) -> bool:
         """Whether the last swipe showed that the taste has changed. The caller then starts again from the prior."""
         return bool(cells[-1] >= self.parameters[1])
 
     def belief_size(self, dimensions: int) -> int:
-        """The number of coordinates of the belief: tags, threshold, traits."""
         return dimensions + 1 + self.traits
 
     @property
@@ -274,6 +219,20 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def _alone(self, dimensions: int) -> int:
         return 0 if self.full else dimensions
 
+    def _noise(self, state: State, doubts: Matrix) -> Vector:
+        n = self.belief_size(state.dimensions)
+        variances = np.diag(self._rest(self._checked_state(state).cells, n))[-self.traits :]
+        return np.asarray(matvec(doubts, state.cells[n - self.traits : n] ** 2 + variances) + self.alpha)
+
+    def _form(self, x: Matrix, doubts: Matrix) -> Matrix:
+        """What the terms of `stacked_beliefs` count in the variance of the score of each row of x."""
+        alone = self._alone(x.shape[1] - 1 - self.traits)
+        rows, columns = np.tril_indices(x.shape[1] - alone)
+        products = x[:, alone + rows] * x[:, alone + columns] * np.where(rows == columns, 1.0, 2.0)
+        own = np.flatnonzero(rows == columns)[-self.traits :]  # the variances of the weights of traits
+        products[:, own] += doubts
+        return np.hstack([x[:, :alone] ** 2, products, doubts])
+
     def _packed(self, covariance: Matrix) -> Vector:
         alone = self._alone(len(covariance) - 1 - self.traits)
         rest = covariance[alone:, alone:]
@@ -283,7 +242,13 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         alone = self._alone(n - 1 - self.traits)
         covariance = np.zeros((n, n))
         covariance[np.arange(alone), np.arange(alone)] = cells[n : n + alone]
-        rows, columns = np.tril_indices(n - alone)
-        entries = cells[n + alone : n + alone + len(rows)]
-        covariance[alone + rows, alone + columns] = covariance[alone + columns, alone + rows] = entries
+        covariance[alone:, alone:] = self._rest(cells, n)
         return covariance
+
+    def _rest(self, cells: Vector, n: int) -> Matrix:
+        """P without the tags of which only variances are kept."""
+        alone = self._alone(n - 1 - self.traits)
+        rows, columns = np.tril_indices(n - alone)
+        rest = np.empty((n - alone, n - alone))
+        rest[rows, columns] = rest[columns, rows] = cells[n + alone : n + alone + len(rows)]
+        return rest

@@ -57,13 +57,13 @@ class EventFold:
         """After a like (+1) or a pass (-1). `repeated`: the user has answered this candidate before, since the last reset."""
         if repeated and self.first_answers_only:
             return self.wait(before, at, len(seen.features))
-        state, at = self._brought_to(before, at, len(seen.features))
+        state, at = self.brought_to(before, at, len(seen.features))
         state = self.learner.swipe(state, seen, label)
         return TrackedState(state, before.swipes + 1, at, before.session_direction, before.stability)
 
     def end_session(self, before: TrackedState, at: datetime, dimensions: int) -> TrackedState:
         """After the end of a session, which is compared with the one before."""
-        state, at = self._brought_to(before, at, dimensions)
+        state, at = self.brought_to(before, at, dimensions)
         state = self.learner.end_session(state)
         now = self.learner.direction(state)
         earlier = np.frombuffer(before.session_direction, np.float32).astype(np.float64)
@@ -74,14 +74,14 @@ class EventFold:
 
     def wait(self, before: TrackedState, at: datetime, dimensions: int) -> TrackedState:
         """After an event that teaches nothing, such as a skip: only time has passed."""
-        state, at = self._brought_to(before, at, dimensions)
+        state, at = self.brought_to(before, at, dimensions)
         return replace(before, state=state, at=at)
 
     def reset(self, at: datetime) -> TrackedState:
         """Everything is forgotten."""
         return replace(self.start, at=at)
 
-    def _brought_to(self, before: TrackedState, at: datetime, dimensions: int) -> tuple[State, datetime]:
+    def brought_to(self, before: TrackedState, at: datetime, dimensions: int) -> tuple[State, datetime]:
         """The state over so many terms, at a later moment."""
         state = before.state
         if dimensions > state.dimensions:

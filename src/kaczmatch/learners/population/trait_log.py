@@ -13,7 +13,7 @@ from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector
-from kaczmatch.learners.belief.probit_traits import forget, swipe
+from kaczmatch.learners.belief.trait_kernels import forget, swipe
 from kaczmatch.learners.kernels import TASTE_CHANGED, decay_factor
 from kaczmatch.learners.population.traits import Sites, Sums, TraitModel, age_factor, read_traits, write_site
 

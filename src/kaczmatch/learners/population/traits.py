@@ -35,7 +35,8 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import microseconds
 from kaczmatch.core.vectors import Matrix, Vector, as_vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
-from kaczmatch.learners.belief.probit_traits import ProbitTraits, score_moments, trait_coordinates
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, feature_rows
 
@@ -139,10 +140,15 @@ class TraitModel:
 
     def shown(self, features: ArrayLike, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
         """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
-        own = np.zeros(2 * self.learner.traits, np.int32) if own is None else own
-        found = np.empty(2 * self.learner.traits)
-        size = age_factor(_moment(at) - self.reference, self.half_life)
-        read_traits(self.expected(features)[0], traits.sums, own.astype(np.int64), size, found)
+        rows = feature_rows(features)
+        return np.asarray(self.shown_many(rows, traits.sums[None], _moment(at), None if own is None else own[None])[0])
+
+    def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:
+        """The same of many candidates, one row each, at one moment in microseconds."""
+        found = np.empty((len(features), 2 * self.learner.traits))
+        own = np.zeros(found.shape, np.int32) if own is None else own
+        size = age_factor(at - self.reference, self.half_life)
+        _read_many(np.ascontiguousarray(self.expected(features)), sums, own.astype(np.int64), size, found)
         return found
 
 
@@ -214,6 +220,12 @@ def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vec
         precision = 1.0 + (total[k] - own[k]) / (UNITS * size)
         said[k] = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision
         said[traits + k] = 1.0 / precision
+
+
+@compiled
+def _read_many(expected: Matrix, total: Sums, own: Sums, size: float, said: Matrix) -> None:
+    for i in range(len(said)):
+        read_traits(expected[i], total[i], own[i], size, said[i])
 
 
 @lru_cache(64)  # a whole population starts alike

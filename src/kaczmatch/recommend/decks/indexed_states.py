@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import final
 
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
@@ -81,6 +83,14 @@ class IndexedStates:
         with self._changing:
             self.index.set_states(grown)
             self._states.update(grown)
+
+    def traits_of(self, ids: Iterable[Hashable]) -> dict[Hashable, Vector]:
+        """Traits and doubts of those who are there; nothing without traits."""
+        if not isinstance(self.index.learner, ProbitTraits):
+            return {}
+        with self.index.reading() as view:
+            rows = view.candidate_rows(view.numbers(ids))
+        return dict(zip(rows.ids, rows.appeal, strict=True))
 
     def forget(self, *ids: Hashable) -> None:
         """Take people and their states out."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import as_vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, in_cooldown
 from kaczmatch.recommend.people.filters import FilterColumns, all_filters
@@ -66,7 +65,7 @@ def rank(
     rows = np.flatnonzero(ok).tolist()
     if not rows:
         return RankedCandidates((), tuple(left_out))
-    appeals = np.zeros(len(candidates)) if appeal is None else as_vector(appeal, "appeal")
+    appeals = np.zeros(len(candidates)) if appeal is None else np.asarray(appeal, np.float64)
     if len(appeals) != len(candidates):
         raise InvalidInput("appeal", f"has {len(appeals)} values for {len(candidates)} candidates")
     features = np.array([candidates[row].features for row in rows])

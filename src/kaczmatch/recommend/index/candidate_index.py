@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import check_appeal
-from kaczmatch.core.vectors import Matrix, as_matrix, as_vector, problem_with, usable_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_matrix, problem_with, usable_rows
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
-from kaczmatch.recommend.index.columns import DTYPES, IndexColumns, pack_tags, without_terms
-from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form, viewer_weights
+from kaczmatch.recommend.index.columns import CHUNK, DTYPES, IndexColumns, pack_tags, read_rows, without_terms
+from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
@@ -54,7 +54,7 @@ class CandidateIndex:
         self._ids = IdNumbers()
         self._tag_coordinates = _coordinates(vocabulary, is_tag=True)
         self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
-        self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates))
+        self._table = ChunkTable(len(self._tag_coordinates), len(self._feature_coordinates), *said_columns(learner))
         self._typical_form = typical_quadratic_form(learner, vocabulary)
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class CandidateIndex:
         )
         with self._writing():
             start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
-            rows = rows._replace(**start.columns())
+            rows = rows._replace(**start.columns(), **self._expected(values[list(last.values())]))
             known = [(row, number) for row, i in enumerate(last) if (number := self._ids.number(i)) is not None]
             if known:
                 at, numbers = np.array(known).T
@@ -127,15 +127,19 @@ class CandidateIndex:
             compact = CompactState.of(self.learner, [state for _, state in here], self._typical_form)
             self._table.set_columns(places, {name: column[..., which] for name, column in compact.columns().items()})
 
-    def set_appeal(self, appeal: Mapping[Hashable, float]) -> None:
-        """Replace the appeal of people (log-odds). Unknown identifiers are ignored."""
+    def set_appeal(self, appeal: Mapping[Hashable, float | Vector]) -> None:
+        """Replace the appeal of people (log-odds), or their traits and doubts. Unknown identifiers are ignored."""
         with self._writing():
             here = [(number, value) for i, value in appeal.items() if (number := self._ids.number(i)) is not None]
             if here:
                 places, which = self._table.places_of_all(np.array([number for number, _ in here]))
-                values = as_vector([value for _, value in here], "appeal")
+                values = np.array([value for _, value in here], np.float64).reshape(len(here), -1)
+                if values.shape[1] != self._table.said + self._table.doubts:
+                    wanted = self._table.said + self._table.doubts
+                    raise InvalidInput("appeal", f"must be {wanted} numbers per person, got {values.shape[1]}")
                 check_appeal(values)
-                self._table.set_columns(places, {"appeal": values[which]})
+                said, doubts = values[which, : self._table.said].T, values[which, self._table.said :].T
+                self._table.set_columns(places, {"said": said, "doubts": doubts})
 
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Switch to a later version of the vocabulary. Nobody has a new term yet, and nobody has a retired one any more.
@@ -161,12 +165,29 @@ class CandidateIndex:
                 self.vocabulary, self.prior, self._typical_form = vocabulary, prior, typical
 
     def relearned(self, learner: Learner, prior: Prior) -> CandidateIndex:
-        """A copy with the same profiles and appeal for another learner or prior, by which everybody is at the start."""
+        """A copy with the same profiles and appeal for another learner or prior, by which everybody is at the start.
+
+        Traits belong to a prior: they are as expected, until `set_appeal` is told what others said.
+        """
         other = CandidateIndex(self.vocabulary, learner, prior=prior, schema=self.schema)
         start = CompactState.of(learner, [learner.start(other.prior)], other._typical_form).columns()
+        if self._table.doubts or other._table.doubts:  # nobody has said anything under the new one
+            start |= {"said": np.zeros((other._table.said, 1)), "doubts": np.ones((other._table.doubts, 1))}
         with self._changing:  # nothing is written meanwhile, and readers go on
             other._table, other._ids = self._table.copy(start), self._ids.copy()
+        if other.prior.trait_map is not None:
+            for chunk in np.flatnonzero(other._table.used).tolist():
+                places = chunk * CHUNK + np.arange(other._table.used[chunk])
+                _, features, _ = read_rows(other._table.columns, places, self._tag_coordinates, self._feature_coordinates)
+                other._table.set_columns(places, other._expected(features))
         return other
+
+    def _expected(self, features: Matrix) -> dict[str, NDArray[np.float64]]:
+        """What others are expected to say of people with these features, before anybody has."""
+        said, doubts = np.zeros((self._table.said, len(features))), np.ones((self._table.doubts, len(features)))
+        if self._table.doubts and self.prior.trait_map is not None:
+            said = self.prior.expected_traits(features)[:, : self._table.said].T
+        return {"said": said, "doubts": doubts}
 
     def save(self, folder: Path | str) -> None:
         """Write the index to a folder, replacing what was there as a whole."""
@@ -215,7 +236,7 @@ class CandidateIndex:
         return features
 
 
-_FIRST_LEARNED = IndexColumns._fields.index("appeal")  # columns from here on are learned, not part of the profile
+_FIRST_LEARNED = IndexColumns._fields.index("said")  # columns from here on are learned, not part of the profile
 
 
 def _coordinates(vocabulary: Vocabulary, *, is_tag: bool) -> NDArray[np.int64]:

@@ -26,9 +26,9 @@ class ChunkTable:
     The place of a row is chunk x CHUNK + row.
     """
 
-    def __init__(self, tags: int, features: int) -> None:
-        self.tags, self.features = tags, features
-        self.columns = IndexColumns.empty(0, tags, features)
+    def __init__(self, tags: int, features: int, said: int = 1, doubts: int = 0) -> None:
+        self.tags, self.features, self.said, self.doubts = tags, features, said, doubts
+        self.columns = IndexColumns.empty(0, tags, features, said, doubts)
         self.used = np.zeros(0, np.int32)
         self.kind = np.zeros(0, np.int32)
         self.home = np.zeros(0, np.int64)
@@ -110,12 +110,13 @@ class ChunkTable:
 
     def widened_columns(self, tags: int, features: int) -> IndexColumns:
         """The columns with space for more tags and features, which nobody has yet; those that need none are the same arrays."""
-        wider = IndexColumns.empty(0, tags, features)
+        wider = IndexColumns.empty(0, tags, features, self.said, self.doubts)
         return IndexColumns(*(_widened(old, new.shape[1:]) for old, new in zip(self.columns, wider, strict=True)))
 
     def copy(self, learned: Mapping[str, Array]) -> ChunkTable:
         """The same rows, all with these values in their learned columns."""
-        other = ChunkTable(self.tags, self.features)
+        said, doubts = (len(learned[name]) if name in learned else getattr(self, name) for name in ("said", "doubts"))
+        other = ChunkTable(self.tags, self.features, said, doubts)
         columns = zip(self.columns._fields, self.columns, strict=True)
         other.columns = IndexColumns(
             *(_filled(column, learned[name]) if name in learned else column.copy() for name, column in columns)
@@ -194,7 +195,7 @@ class ChunkTable:
             return
         old = len(self.used)
         more = max(chunks - len(self.free), old // 8, 1)
-        room = IndexColumns.empty(more, self.tags, self.features)
+        room = IndexColumns.empty(more, self.tags, self.features, self.said, self.doubts)
         self.columns = IndexColumns(*(np.concatenate(pair) for pair in zip(self.columns, room, strict=True)))
         self.used, self.kind = (np.append(array, np.zeros(more, np.int32)) for array in (self.used, self.kind))
         self.free.extend(range(old + more - 1, old - 1, -1))
@@ -209,6 +210,6 @@ def _widened(column: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _filled(column: Array, value: Array) -> Array:
-    filled = np.empty_like(column)
+    filled = np.empty((len(column), *value.shape[:-1], CHUNK), column.dtype)
     filled[...] = value
     return filled

@@ -36,17 +36,20 @@ class IndexColumns(NamedTuple):
     tags: Array  # packed, 64 to a word
     features: Array
     inverse_norm: Array  # 1/‖tags and features‖, or 0
-    appeal: Array
+    said: Array  # by others: appeal, or traits,
+    doubts: Array  # and the doubts of traits
     mean: Array  # the mean of the state in eight bits, in units of `mean_scale`
     mean_scale: Array  # This and the next two are divided by the standard deviation of a typical score: the unit of `mean`,
     offset: Array  # the threshold,
-    appeal_weight: Array  # and the weight of appeal.
+    said_weight: Array  # and the weights of what others said.
     random_share: Array  # c, the share of random swipes
 
     @classmethod
-    def empty(cls, chunks: int, tags: int, features: int) -> IndexColumns:
+    def empty(cls, chunks: int, tags: int, features: int, said: int, doubts: int) -> IndexColumns:
         """So many chunks of zeros."""
-        inner = {"tags": (-(-tags // 64), CHUNK), "features": (features, CHUNK), "mean": (tags + features, CHUNK)}
+        several = {"tags": -(-tags // 64), "features": features, "mean": tags + features}
+        several |= {"said": said, "doubts": doubts, "said_weight": said}
+        inner = {name: (number, CHUNK) for name, number in several.items()}
         return cls(*(np.zeros((chunks, *inner.get(name, (CHUNK,))), kind) for name, kind in DTYPES.items()))
 
     def take(self, rows: Array | slice) -> IndexColumns:
@@ -72,11 +75,12 @@ DTYPES = {
     "tags": np.uint64,
     "features": np.float32,
     "inverse_norm": np.float32,
-    "appeal": np.float32,
+    "said": np.float32,
+    "doubts": np.float32,
     "mean": np.int8,
     "mean_scale": np.float32,
     "offset": np.float32,
-    "appeal_weight": np.float32,
+    "said_weight": np.float32,
     "random_share": np.float32,
 }
 
@@ -94,21 +98,25 @@ def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
 
 
 @compiled
-def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Vector]:
-    """Squared norms, feature vectors (tags and features at their coordinates) and appeals of the rows at some places."""
-    squared, appeal = np.empty(len(places)), np.empty(len(places))
+def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Matrix]:
+    """Of the rows at some places: squared norms, feature vectors (tags and features at their coordinates), what others said."""
+    squared, traits = np.empty(len(places)), c.said.shape[1]
+    said = np.empty((len(places), traits + c.doubts.shape[1]))
     values = np.zeros((len(places), len(tags) + len(features)))
     for j in range(len(places)):
         chunk, i = places[j] // CHUNK, places[j] % CHUNK
         inverse = np.float64(c.inverse_norm[chunk, i])
         squared[j] = 1.0 / (inverse * inverse) if inverse > 0.0 else 0.0
-        appeal[j] = c.appeal[chunk, i]
+        for k in range(traits):
+            said[j, k] = c.said[chunk, k, i]
+        for k in range(c.doubts.shape[1]):
+            said[j, traits + k] = c.doubts[chunk, k, i]
         for t in range(len(tags)):
             shift = np.uint64(t & 56 | 7 - (t & 7))
             values[j, tags[t]] = (c.tags[chunk, t >> 6, i] >> shift) & np.uint64(1)
         for f in range(len(features)):
             values[j, features[f]] = c.features[chunk, f, i]
-    return squared, values, appeal
+    return squared, values, said
 
 
 def without_terms(c: IndexColumns, tags: NDArray[np.bool_], features: NDArray[np.bool_]) -> IndexColumns:

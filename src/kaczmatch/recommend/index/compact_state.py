@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index.columns import Array, pack_tags
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
@@ -21,6 +21,7 @@ from kaczmatch.recommend.scoring import Viewer
 _RANKED_BY = {"product": PRODUCT, "geometric": PRODUCT, "harmonic": HARMONIC, "minimum": MINIMUM, "forward": FORWARD}
 
 _TYPICAL = 64  # random profiles over which the variance of a score is averaged
+_TYPICAL_DOUBT = 0.5  # of traits of which a few people have told
 
 
 class CompactState(NamedTuple):
@@ -28,7 +29,7 @@ class CompactState(NamedTuple):
 
     mean: Matrix
     threshold: Vector
-    appeal_weight: Vector
+    said_weight: Matrix  # of appeal, or of traits
     certainty: Vector
     random_share: Vector
 
@@ -36,13 +37,12 @@ class CompactState(NamedTuple):
     def of(cls, learner: Learner, states: Sequence[State], typical: Vector) -> CompactState:
         """The uncertainty is that of a typical score: `typical` comes from `typical_quadratic_form`."""
         n, d = len(states), states[0].dimensions
-        if not isinstance(learner, GaussianLearner):
+        if not isinstance(learner, BeliefLearner):
             weights = unit_rows(np.array([learner.weights(state.cells, d) for state in states]).reshape(n, d))
-            return cls(weights, np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n))
-        means, covariances, random_share = learner.stacked_beliefs(states)
-        spread = covariances @ typical
-        appeal_weight = means[:, d + 1] if learner.appeal else np.zeros(n)
-        return cls(means[:, :d], means[:, d], appeal_weight, 1.0 / np.sqrt(spread + learner.alpha), random_share)
+            return cls(weights, np.zeros(n), np.zeros((n, 1)), np.ones(n), np.zeros(n))
+        means, terms, random_share = learner.stacked_beliefs(states)
+        said_weight = means[:, d + 1 :] if means.shape[1] > d + 1 else np.zeros((n, 1))
+        return cls(means[:, :d], means[:, d], said_weight, 1.0 / np.sqrt(terms @ typical + learner.alpha), random_share)
 
     def columns(self) -> dict[str, Array]:
         """As columns of the index. Means are rounded to eight bits, one column per person."""
@@ -51,7 +51,7 @@ class CompactState(NamedTuple):
             "mean": np.rint(self.mean / scale[:, None]).astype(np.int8).T,
             "mean_scale": (scale * self.certainty).astype(np.float32),
             "offset": (self.threshold * self.certainty).astype(np.float32),
-            "appeal_weight": (self.appeal_weight * self.certainty).astype(np.float32),
+            "said_weight": (self.said_weight * self.certainty[:, None]).astype(np.float32).T,
             "random_share": self.random_share.astype(np.float32),
         }
 
@@ -75,30 +75,37 @@ def viewer_weights(
         np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
-        np.float32(own.appeal_weight[0] * certainty),
+        (own.said_weight[0] * certainty).astype(np.float32),
         own_tags,
         np.float32(profile[own_tags].max(initial=0.0)),
         own_features,
         profile[own_features].astype(np.float32),
-        np.float32(viewer.appeal),
+        np.resize(np.asarray(viewer.appeal, np.float32), own.said_weight.shape[1]),  # without the doubts
         np.float32(own.random_share[0]),
-        isinstance(learner, GaussianLearner),
+        isinstance(learner, BeliefLearner),
         _RANKED_BY[ranked_by],
     )
 
 
 def typical_quadratic_form(learner: Learner, vocabulary: Vocabulary) -> Vector:
-    """The vector whose product with covariance entries is the variance of a score, averaged over random profiles.
+    """The vector whose product with what variances are made of is the variance of a score, averaged over random profiles.
 
     They have a quarter of all tags, and standard normal features.
     """
-    if not isinstance(learner, GaussianLearner):
+    if not isinstance(learner, BeliefLearner):
         return np.empty(0)
     rng = np.random.default_rng(0)
     tags = np.array([name.is_tag for name in vocabulary.terms])
     shape = _TYPICAL, vocabulary.dimensions
     profiles = np.where(tags, rng.random(shape) < 0.25, rng.standard_normal(shape))
-    return np.asarray(learner.quadratic_form(learner.coordinates(profiles)).mean(axis=0))
+    traits, doubts = said_columns(learner)
+    said = [[0.0] * traits + [_TYPICAL_DOUBT] * doubts] if doubts else 0.0
+    return np.asarray(learner.variance_form(profiles, said).mean(axis=0))
+
+
+def said_columns(learner: Learner) -> tuple[int, int]:
+    """How many numbers others say of a candidate, and how many doubts come with them: appeal has none."""
+    return (learner.traits, learner.traits) if isinstance(learner, ProbitTraits) else (1, 0)
 
 
 def _eight_bit_scale(weights: Array) -> Array:

@@ -34,12 +34,12 @@ class ViewerWeights(NamedTuple):
     tag_scale: np.float32  # in units of this
     feature_weights: Float32s  # weight per feature
     offset: np.float32
-    appeal_weight: np.float32
+    said_weights: Float32s  # of what others said of a candidate
     own_tags: NDArray[np.int64]  # coordinates of the viewer's own tags,
     own_tag_value: np.float32  # value of each of them in the viewer's unit vector,
     own_features: NDArray[np.int64]  # coordinates of the viewer's own features,
     own_feature_values: Float32s  # and their values there
-    appeal: np.float32
+    said: Float32s  # by others of the viewer
     random_share: np.float32
     probabilities: bool
     fusion: int
@@ -147,23 +147,22 @@ def _fuse(fusion: int, used: int, forward: Float32s, backward: Float32s) -> None
 def _backward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, backward: Float32s) -> None:
     """The backward score of every row: a probability, or a cosine clamped at 0."""
     _add_backward(c.mean[chunk], viewer, used, backward)
-    unit, offset, pull, random_share = c.mean_scale[chunk], c.offset[chunk], c.appeal_weight[chunk], c.random_share[chunk]
+    unit, offset, random_share = c.mean_scale[chunk], c.offset[chunk], c.random_share[chunk]
     if not viewer.probabilities:
         for i in range(used):
             backward[i] = max(backward[i] * unit[i], np.float32(0.0))
         return
-    if viewer.appeal == np.float32(0.0):
-        for i in range(used):
-            backward[i] = approximate_probability(backward[i] * unit[i] + offset[i], random_share[i])
-    else:
-        for i in range(used):
-            backward[i] = approximate_probability(backward[i] * unit[i] + offset[i] + pull[i] * viewer.appeal, random_share[i])
+    for i in range(used):
+        backward[i] = backward[i] * unit[i] + offset[i]
+    _add_said(c.said_weight[chunk], viewer.said, used, backward)
+    for i in range(used):
+        backward[i] = approximate_probability(backward[i], random_share[i])
 
 
 @compiled
 def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forward: Float32s) -> None:
     """The forward score of every row: a probability, or a cosine clamped at 0."""
-    tags, features, norm, appeal = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk], c.appeal[chunk]
+    tags, features, norm = c.tags[chunk], c.features[chunk], c.inverse_norm[chunk]
     for i in range(used):
         forward[i] = np.float32(0.0)
     for w in range(tags.shape[0]):
@@ -175,14 +174,22 @@ def _forward(c: IndexColumns, chunk: int, used: int, viewer: ViewerWeights, forw
     if not viewer.probabilities:
         for i in range(used):
             forward[i] = max(forward[i] * norm[i], np.float32(0.0))
-    elif viewer.appeal_weight == np.float32(0.0):
-        for i in range(used):
-            forward[i] = approximate_probability(forward[i] * norm[i] + viewer.offset, viewer.random_share)
-    else:
-        for i in range(used):
-            forward[i] = approximate_probability(
-                forward[i] * norm[i] + viewer.offset + viewer.appeal_weight * appeal[i], viewer.random_share
-            )
+        return
+    for i in range(used):
+        forward[i] = forward[i] * norm[i] + viewer.offset
+    _add_said(c.said[chunk], viewer.said_weights, used, forward)
+    for i in range(used):
+        forward[i] = approximate_probability(forward[i], viewer.random_share)
+
+
+@compiled
+def _add_said(columns: Float32s, values: Float32s, used: int, scores: Float32s) -> None:
+    """Add what others said: of every row times the viewer's weights, or of the viewer times every row's weights."""
+    for k in range(columns.shape[0]):
+        column, value = columns[k], values[k]
+        if value != np.float32(0.0):
+            for i in range(used):
+                scores[i] += value * column[i]
 
 
 @compiled

@@ -66,7 +66,7 @@ def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any]]:
         if about["format"] != _FORMAT:
             raise InvalidInput("folder", f"{folder}: saved in format {about['format']}, this release reads {_FORMAT}")
         arrays = {name: _mapped(folder, name) for name in (*DTYPES, "used", "kind", "home")}
-        table = ChunkTable(about["tags"], about["features"])
+        table = ChunkTable(about["tags"], about["features"], arrays["said"].shape[1], arrays["doubts"].shape[1])
         table.columns = IndexColumns(*(arrays[name] for name in DTYPES))
         table.used, table.kind, table.home = (np.array(arrays[name]) for name in ("used", "kind", "home"))
         table.begins, table.chunks, table.free = about["begins"], about["order"], about["free"]

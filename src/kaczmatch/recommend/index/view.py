@@ -65,7 +65,7 @@ class CandidateRows:
     ids: list[Hashable]
     squared_norms: Vector
     features: Matrix
-    appeal: Vector
+    appeal: Vector | Matrix  # or traits and doubts, a row each
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -195,7 +195,8 @@ class IndexView:
             nothing = np.empty(0)
             return CandidateRows(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
         table = self._table
-        return CandidateRows(numbers, self.ids(numbers), *read_rows(table.columns, table.home[numbers], *self._coordinates))
+        norms, features, said = read_rows(table.columns, table.home[numbers], *self._coordinates)
+        return CandidateRows(numbers, self.ids(numbers), norms, features, said if table.doubts else said[:, 0])
 
     def filter_columns(self, numbers: PersonNumbers) -> FilterColumns:
         """Their filter columns."""

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import as_matrix, as_vector, unit_rows
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.contract import Learner
+from kaczmatch.core.vectors import as_matrix, unit_rows
+from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.compact_state import CompactState, typical_quadratic_form
+from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form
 from kaczmatch.recommend.index.search_kernel import Float32s
 from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -36,8 +35,8 @@ class PickColumns:
     """One row per person, in an order in which people who can meet lie together. Of equal scores the first row comes first."""
 
     ids: Sequence[Hashable]
-    weights: Float32s  # what they like: tags and features, threshold, appeal
-    profiles: Float32s  # what they are: the unit vector, 1, their appeal
+    weights: Float32s  # what they like: tags and features, threshold, appeal or traits
+    profiles: Float32s  # what they are: the unit vector, 1, their appeal or traits
     random_share: Float32s
     i_am: NDArray[np.uint32]
     i_look_for: NDArray[np.uint32]
@@ -71,18 +70,21 @@ class PickColumns:
 
         People under the minimum age take no part, nor people without an age where the schema requires one.
         """
-        if not isinstance(learner, GaussianLearner):
+        if not isinstance(learner, BeliefLearner):
             raise InvalidInput(
                 "learner", f"{learner.slug!r} has no probabilities; picks need one that has, such as 'probit-diag'"
             )
         values = as_matrix(features, "features")
-        attraction = np.zeros(len(people)) if appeal is None else as_vector(appeal, "appeal")
+        traits, doubts = said_columns(learner)
+        said = np.zeros((len(people), traits)) if appeal is None else np.asarray(appeal, np.float64).reshape(len(people), -1)
+        if said.shape[1] not in (traits, traits + doubts):
+            raise InvalidInput("appeal", f"must be {traits} numbers per person, got {said.shape[1]}")
         ageless = people.born == NO_BIRTH_DATE
         age = np.where(ageless, NO_AGE, (date_number(day) - people.born.astype(np.int64)) // 10_000)
         columns = cls(
             people.ids,
             _weights(learner, states, vocabulary),
-            np.column_stack([unit_rows(values), np.ones(len(values)), attraction]).astype(np.float32),
+            np.column_stack([unit_rows(values), np.ones(len(values)), said[:, :traits]]).astype(np.float32),
             _random_share(learner, states),
             people.i_am,
             people.i_look_for,
@@ -130,16 +132,16 @@ def _parts(states: Sequence[State]) -> list[Sequence[State]]:
     return [states[first : first + _STATES_AT_ONCE] for first in range(0, len(states), _STATES_AT_ONCE)]
 
 
-def _weights(learner: GaussianLearner, states: Sequence[State], vocabulary: Vocabulary) -> Float32s:
+def _weights(learner: BeliefLearner, states: Sequence[State], vocabulary: Vocabulary) -> Float32s:
     typical = typical_quadratic_form(learner, vocabulary)
     parts: list[Any] = []
     for some in _parts(states):
         compact = CompactState.of(learner, some, typical)
-        rows = np.column_stack([compact.mean, compact.threshold, compact.appeal_weight])
+        rows = np.column_stack([compact.mean, compact.threshold, compact.said_weight])
         parts.append((rows * compact.certainty[:, None]).astype(np.float32))
-    return np.concatenate(parts) if parts else np.empty((0, vocabulary.dimensions + 2), np.float32)
+    return np.concatenate(parts) if parts else np.empty((0, vocabulary.dimensions + 1 + said_columns(learner)[0]), np.float32)
 
 
-def _random_share(learner: GaussianLearner, states: Sequence[State]) -> Float32s:
+def _random_share(learner: BeliefLearner, states: Sequence[State]) -> Float32s:
     parts = [learner.stacked_beliefs(some)[2] for some in _parts(states)]
     return np.concatenate(parts).astype(np.float32) if parts else np.empty(0, np.float32)

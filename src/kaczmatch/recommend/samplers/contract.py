@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
-from kaczmatch.learners.belief.gaussian import GaussianLearner
-from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.scoring import Fusion, Viewer
 
@@ -47,7 +46,7 @@ class Pool:
         fuse: Fusion,
         *,
         squared_norms: Vector,
-        features: Callable[[], tuple[Matrix, Vector]],
+        features: Callable[[], tuple[Matrix, Vector | Matrix]],
         states: Callable[[], Sequence[State]],
         capped: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -59,7 +58,7 @@ class Pool:
         return len(self.squared_norms)
 
     @cached_property
-    def _described(self) -> tuple[Matrix, Vector]:
+    def _described(self) -> tuple[Matrix, Vector | Matrix]:
         return self._features()
 
     @property
@@ -67,7 +66,8 @@ class Pool:
         return self._described[0]
 
     @property
-    def appeal(self) -> Vector:
+    def appeal(self) -> Vector | Matrix:
+        """What others said of each: appeal, or a row of traits and doubts."""
         return self._described[1]
 
     @cached_property
@@ -140,9 +140,9 @@ class BeliefSampler(Sampler):
     __slots__ = ()
 
     @final
-    def require_belief(self, learner: Learner) -> GaussianLearner:
+    def require_belief(self, learner: Learner) -> BeliefLearner:
         """The learner, if it is a belief learner."""
-        if not isinstance(learner, GaussianLearner):
+        if not isinstance(learner, BeliefLearner):
             raise InvalidInput(
                 "sampler", f"{self.slug!r} needs a learner that knows how sure it is, such as 'probit-diag', not {learner.slug!r}"
             )

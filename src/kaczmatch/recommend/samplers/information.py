@@ -42,14 +42,15 @@ class Information(TwoStageSampler, BeliefSampler):
         mean, covariance = x @ learner.mean(pool.viewer.state), learner.covariance(pool.viewer.state)
         px = x @ covariance
         spread = np.einsum("ij,ij->i", px, x)
+        noise = np.broadcast_to(learner.decision_noise(pool.viewer.state, pool.appeal), spread.shape)
         label_noise = learner.estimated_label_noise(pool.viewer.state)
         chosen: list[int] = []
         penalty = np.where(pool.capped, 1.0, 0.0)  # more than the information of any answer
         for _ in range(min(size, len(pool))):
-            best = int(descending(expected_information(mean, spread, learner.alpha, label_noise) - penalty, rng)[0])
+            best = int(descending(expected_information(mean, spread, noise, label_noise) - penalty, rng)[0])
             chosen.append(best)
             penalty[best] = np.inf
-            along = px[best] / np.sqrt(spread[best] + learner.alpha)
+            along = px[best] / np.sqrt(spread[best] + noise[best])
             across = x @ along  # xᵀPx_best/√q
             spread = np.maximum(spread - across**2, 0.0)
             px = px - np.outer(across, along)
@@ -58,7 +59,7 @@ class Information(TwoStageSampler, BeliefSampler):
         return draw_ranked(np.concatenate([order, rest]), size)
 
 
-def expected_information(mean: Vector, spread: Vector, alpha: float, label_noise: float) -> Vector:
+def expected_information(mean: Vector, spread: Vector, alpha: Vector | float, label_noise: float) -> Vector:
     """The expected information of an answer, in nats: its entropy minus the entropy that remains when the taste is known.
 
     What remains is the entropy of the label noise plus a bump where the taste is undecided. The bump is approximated by a normal

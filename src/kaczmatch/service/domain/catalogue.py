@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner, ProbabilisticLearner
 from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Model, StoredPrior, StoredVocabulary
 from kaczmatch.service.domain.store import Reader, RecordKey
+from kaczmatch.service.domain.traits import microseconds
 
-BUILDING, IN_USE, RETIRED = "building", "in use", "retired"  # what a `Model` can be
+BUILDING, IN_USE, RETIRED, REJECTED = "building", "in use", "retired", "rejected"  # what a `Model` can be
 ACTIVE_VERSIONS: RecordKey = (ActiveVersions, (SINGLE_ROW,))
 # A setting of a model beside those of its learner. A stored model without it was learned from every answer.
 FIRST_ANSWERS_ONLY: Final = "first_answers_only"
+TRAIT_HALF_LIFE_DAYS: Final = "trait_half_life_days"  # of a model with traits, from the settings when it was made
 
 
 @final
@@ -59,8 +64,17 @@ class Catalogue:
                 raise RuntimeError(f"there is no model {model} in the store, or not its prior")
             settings = json.loads(found.settings)
             rule, once = model_learner(found.learner, settings), bool(settings.get(FIRST_ANSWERS_ONLY, False))
-            self._folds[model] = ModelFold(model, EventFold(rule, Prior.from_bytes(prior.data), once), self._dimensions_of)
+            start = Prior.from_bytes(prior.data)
+            traits = None
+            if isinstance(rule, ProbitTraits):
+                half_life = settings[TRAIT_HALF_LIFE_DAYS]
+                traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microseconds(found.created))
+            self._folds[model] = ModelFold(model, EventFold(rule, start, once), self._dimensions_of, traits)
         return self._folds[model]
+
+    def has_traits(self, model: int) -> bool:
+        """Whether a model that was used before has them."""
+        return model in self._folds and self._folds[model].traits is not None
 
     def _dimensions_of(self, version: int) -> int:
         return self._vocabularies[version].dimensions if version else 0
@@ -86,16 +100,23 @@ def model_learner(slug: str, settings: Mapping[str, Any]) -> Learner:
     """The learner of a model's settings."""
     if not isinstance(settings.get(FIRST_ANSWERS_ONLY, True), bool):
         raise InvalidInput(FIRST_ANSWERS_ONLY, f"must be true or false, got {settings[FIRST_ANSWERS_ONLY]!r}")
-    return learner(slug, **{name: value for name, value in settings.items() if name != FIRST_ANSWERS_ONLY})
+    own = (FIRST_ANSWERS_ONLY, TRAIT_HALF_LIFE_DAYS)
+    rule = learner(slug, **{name: value for name, value in settings.items() if name not in own})
+    if isinstance(rule, ProbitTraits) and not settings.get(FIRST_ANSWERS_ONLY, True):
+        raise InvalidInput(FIRST_ANSWERS_ONLY, "must be true for probit-traits: a second answer says nothing new of a candidate")
+    return rule
 
 
-def model_record(number: int, slug: str, settings: Mapping[str, Any], prior: Prior, status: str, created: Any) -> Model:
+def model_record(
+    number: int, slug: str, settings: Mapping[str, Any], prior: Prior, status: str, created: datetime, half_life_days: float
+) -> Model:
     """A new model counts an answer to somebody once, unless its settings say otherwise."""
-    model_learner(slug, settings)  # refuses what it cannot be made from
+    rule = model_learner(slug, settings)  # refuses what it cannot be made from
+    ageing = {TRAIT_HALF_LIFE_DAYS: half_life_days} if isinstance(rule, ProbitTraits) else {}
     return Model(
         id=number,
         learner=slug,
-        settings=json.dumps({FIRST_ANSWERS_ONLY: True, **settings}, sort_keys=True),
+        settings=json.dumps({FIRST_ANSWERS_ONLY: True, **settings, **ageing}, sort_keys=True),
         prior=prior.version,
         status=status,
         created=created,

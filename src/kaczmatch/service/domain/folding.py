@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import final
 
 from kaczmatch.core.swipes import ShownCandidate
+from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold, TrackedState
+from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.service.domain.feature_snapshots import seen_features
 from kaczmatch.service.domain.records import ActiveVersions, Decision, Event, EventKind, StoredState
@@ -21,12 +23,13 @@ from kaczmatch.service.domain.store import Reader
 class ModelFold:
     """How a model learns from the records of events.
 
-    `dimensions_of` says how many terms a version of the vocabulary has.
+    `dimensions_of` says how many terms a version of the vocabulary has. With traits, events say what was seen (`with_seen`).
     """
 
     model: int
     fold: EventFold
     dimensions_of: Callable[[int], int]
+    traits: TraitModel | None = None  # of a learner that weighs what others said of a candidate's traits
 
     @property
     def learner(self) -> Learner:
@@ -49,15 +52,23 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            seen = ShownCandidate(unpacked(seen_features(event), dimensions), event.appeal)
-            label = 1 if event.decision == Decision.LIKE else -1
-            return self.fold.swipe(before, seen, label, event.at, repeated=repeated)
+            if repeated and self.fold.first_answers_only:
+                return self.fold.wait(before, event.at, dimensions)
+            seen = ShownCandidate(unpacked(seen_features(event), dimensions), self._said(event))
+            return self.fold.swipe(before, seen, label_of(event), event.at, repeated=repeated)
         if event.kind == EventKind.SESSION_ENDED:
             return self.fold.end_session(before, event.at, dimensions)
         return self.fold.wait(before, event.at, dimensions)
 
+    def _said(self, event: Event) -> float | Vector:
+        if self.traits is None:
+            return event.appeal
+        if event.said is None:
+            raise LookupError(f"what others had said when {event.user!r} made swipe {event.id!r} is not there")
+        return event.said
+
     def replay(self, events: Iterable[Event]) -> TrackedState:
-        """After all of a person's events, in their order. They know what was seen (`with_features`)."""
+        """After all of a person's events, in their order. They know what was seen (`with_seen`)."""
         tracked, answered = self.start(), AnsweredPeople()
         for event in without_undone(events):
             tracked = self.step(tracked, event, repeated=answered.repeats(event))
@@ -81,15 +92,22 @@ class ModelFold:
         )
 
 
+def label_of(event: Event) -> int:
+    """Of a like or a pass."""
+    return 1 if event.decision == Decision.LIKE else -1
+
+
 def models_that_learn(reader: Reader, current: ActiveVersions, user: str) -> list[int]:
     """Whose states an event of this person changes.
 
     The model in use, and one that a process still deals by. And one that is being built, if it has come to this person; of
-    somebody who has no event yet it knows everything.
+    somebody who has no event yet it knows everything. One with traits goes through the log and comes to the event itself.
     """
     models = [current.model, *([current.previous] if current.previous else [])]
-    if current.building and (
-        reader.get(StoredState, current.building, user) is not None or reader.get(StoredState, current.model, user) is None
+    if (
+        current.building
+        and not current.building_traits
+        and (reader.get(StoredState, current.building, user) is not None or reader.get(StoredState, current.model, user) is None)
     ):
         models.append(current.building)
     return models

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import final
 
+from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
+from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import Experience, Policy
@@ -37,6 +40,7 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
 )
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import microseconds
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS, answers
@@ -115,7 +119,7 @@ class Hindsight:
         return PastDeck(
             deck,
             cards,
-            Viewer(profile, states.fold.learner, states.state(user), self._appeal(user, deck.at)),
+            Viewer(profile, states.fold.learner, states.state(user), self._appeal(states, user, deck.at)),
             Experience(tracked.swipes, tracked.stability),
             frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),
             answers((other, decision, at) for other, (decision, at) in self._decided[user].items()),
@@ -147,7 +151,7 @@ class Hindsight:
         self._away.update((person.id, person) for person in away)
         states.add_people(come)
         states.remove_people(gone)
-        states.update_index({user: self._appeal(user, deck.at) for user in self._appeal_changed})
+        states.update_index({user: self._appeal(states, user, deck.at) for user in self._appeal_changed})
         self._appeal_changed.clear()
         return states
 
@@ -186,14 +190,21 @@ class Hindsight:
                 self._appeal_changed.add(other)
             self._counters[user] = replace(mine, swipes=mine.swipes + 1, likes=mine.likes + liked)
 
-    def _appeal(self, user: str, at: datetime) -> float:
+    def _appeal(self, states: PastStates, user: str, at: datetime) -> float | Vector:
+        if states.fold.traits is not None and user in self._people:
+            return states.appeal(self._people[user], at)
         return appeal_to(self._counters.get(user, PersonCounters(user=user)), None, at, self._context.config.appeal)
 
     def _fold_of(self, learner: Learner) -> ModelFold:
         current = self._context.catalogue.current(self._reader)
         once = self._context.catalogue.fold(self._reader, current.model).fold.first_answers_only
         prior = neutral_prior(learner, self._vocabulary.dimensions)
-        return ModelFold(0, EventFold(learner, prior, once), lambda _: self._vocabulary.dimensions)
+        traits = None
+        if isinstance(learner, ProbitTraits):
+            half_life, now = self._context.config.appeal.half_life_days, microseconds(self._context.clock())
+            traits = TraitModel(learner=learner, prior=prior, half_life_days=half_life, reference=now)
+        fold = EventFold(learner, prior, once or traits is not None)
+        return ModelFold(0, fold, lambda _: self._vocabulary.dimensions, traits)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable
+from dataclasses import replace
+from datetime import datetime
 from typing import final
 
+import numpy as np
+
+from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.logs.event_fold import TrackedState
+from kaczmatch.learners.population.traits import CandidateTraits, Sites
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold
-from kaczmatch.service.domain.records import Event, Person
+from kaczmatch.service.domain.records import Decision, Event, EventKind, Person
+from kaczmatch.service.domain.traits import microseconds, seen_and_site, trait_model, traits_of
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
@@ -27,6 +34,8 @@ class PastStates:
         self._tracked: dict[str, TrackedState] = {}
         self._answered: dict[str, AnsweredPeople] = defaultdict(AnsweredPeople)
         self._changed: set[str] = set()
+        self._sums: dict[str, CandidateTraits] = {}
+        self._sites: dict[tuple[str, str], Sites] = {}  # of a user and a candidate
         self._people = IndexedStates.of(vocabulary, fold.learner, fold.prior, config.schema)
         self.recommender = self._people.recommender(policy, cooldown=config.cooldown, repeats=config.repeats)
 
@@ -40,8 +49,25 @@ class PastStates:
 
     def apply_event(self, event: Event) -> None:
         repeated = self._answered[event.user].repeats(event)
+        if self.fold.traits is not None and event.kind == EventKind.SWIPED and event.decision != Decision.SKIP and not repeated:
+            event = self._seen(event)
         self._tracked[event.user] = self.fold.step(self.tracked_state(event.user), event, repeated=repeated)
         self._changed.add(event.user)
+
+    def _seen(self, event: Event) -> Event:
+        """The event with the candidate's traits as they were then. What it says of them is added."""
+        candidate, pair = event.candidate or "", (event.user, event.candidate or "")
+        sums, own = self._sums.get(candidate) or traits_of(trait_model(self.fold), None), self._sites.get(pair)
+        said, site = seen_and_site(self.fold, event, self.tracked_state(event.user), sums, own, counts=own is None)
+        if site is not None:
+            self._sums[candidate], self._sites[pair] = sums.plus(site), site
+        return replace(event, said=said)
+
+    def appeal(self, person: Person, at: datetime) -> Vector:
+        """Traits and doubts at a moment, from all that had been said."""
+        model, features = trait_model(self.fold), profile_of(person, self._vocabulary, self._schema).features
+        sums = self._sums.get(person.id) or traits_of(model, None)
+        return np.asarray(model.shown_many(features[None], sums.sums[None], microseconds(at))[0])
 
     def tracked_state(self, user: str) -> TrackedState:
         return self._tracked.get(user, self.fold.start())
@@ -49,7 +75,7 @@ class PastStates:
     def state(self, user: str) -> State:
         return grown_state(self.fold, self.tracked_state(user).state, self._vocabulary)
 
-    def update_index(self, appeal: dict[Hashable, float]) -> None:
+    def update_index(self, appeal: dict[Hashable, float | Vector]) -> None:
         """Bring the index up to date with the applied events."""
         self._people.learn({user: self.tracked_state(user).state for user in self._changed})
         self._people.index.set_appeal(appeal)

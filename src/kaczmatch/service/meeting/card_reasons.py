@@ -1,4 +1,7 @@
-"""Why a card is shown, in the viewer's own terms: from the viewer's swipes, and from nothing that the candidate decided."""
+"""Why a card is shown, in the viewer's own terms: from the viewer's swipes, and from nothing that the candidate decided.
+
+What many others said of a candidate may be a reason too, where that outweighs the tags. It never says who, or how many.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Final, final
 import numpy as np
 
 from kaczmatch.core.vectors import Vector, unit
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.preferences import surely_liked
@@ -16,6 +20,9 @@ from kaczmatch.service.meeting.profiles import features_of
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 _MOST_TAGS: Final = 3
+_TELLING: Final = 0.25  # of a decision's standard deviation: what others say counts for so much at least
+_MOST_DOUBT: Final = 0.5  # about a trait: then at least four people have told of it
+_LIKED_BY_OTHERS: Final = ("liked-by-others", "people with a taste like yours like them")
 # A random card reads like a chosen one: the difference would tell that its person has not liked the viewer.
 _EARLY: Final = ("early", "you are likely to get along, as far as one can tell yet")
 _WITHOUT_TAGS: Final = {
@@ -51,17 +58,29 @@ class CardReasons:
         liked = surely_liked(learner, state)
         object.__setattr__(self, "_weights", np.where(liked, learner.weights(state.cells, state.dimensions), 0.0))
 
-    def reason(self, logged: str, person: Person) -> CardReason:
-        """Why somebody is shown, given how the log says that the card came into the deck."""
-        tags = self._fitting_tags(person) if self.viewer.tracked.swipes else ()
-        return (
-            CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
-            if tags
-            else CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
-        )
+    def reason(self, logged: str, person: Person, said: Vector | None = None) -> CardReason:
+        """Why somebody is shown, given how the log says that the card came into the deck, and what others `said` of them."""
+        if not self.viewer.tracked.swipes:
+            return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
+        features = features_of(person, self.viewer.vocabulary)
+        parts = self._weights * unit(features)
+        if said is not None and self._told_by_others(features, said) > max(_TELLING, float(parts.sum())):
+            return CardReason(*_LIKED_BY_OTHERS, ())
+        tags = self._fitting_tags(parts)
+        if tags:
+            return CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
+        return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
 
-    def _fitting_tags(self, person: Person) -> tuple[str, ...]:
-        parts = self._weights * unit(features_of(person, self.viewer.vocabulary))
+    def _told_by_others(self, features: Vector, said: Vector) -> float:
+        """What others say of the person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
+        model, learner, state = self.viewer.fold.traits, self.viewer.fold.learner, self.viewer.state
+        if model is None or not isinstance(learner, ProbitTraits):
+            return 0.0
+        beyond = said[: learner.traits] - model.expected(features)[0]
+        weights = learner.mean(state)[-learner.traits :]
+        return float(np.sum(np.where(said[learner.traits :] <= _MOST_DOUBT, weights * beyond, 0.0)))
+
+    def _fitting_tags(self, parts: Vector) -> tuple[str, ...]:
         best = np.argsort(-parts, kind="stable")[:_MOST_TAGS]
         return tuple(self.viewer.vocabulary.terms[place].name for place in best.tolist() if parts[place] > 0.0)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
 
+from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
 from kaczmatch.service.domain.records import Impression, Person, StoredDeck
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
@@ -66,14 +67,17 @@ def impression(
     )
 
 
-def with_reasons(known: ViewerState, cards: Iterable[Impression], people: dict[str, Person]) -> tuple[DeckCard, ...]:
-    reasons, vocabulary = CardReasons(known), known.vocabulary
+def with_reasons(
+    known: ViewerState, cards: Iterable[Impression], people: dict[str, Person], said: Mapping[Hashable, Vector] | None = None
+) -> tuple[DeckCard, ...]:
+    """Cards as their viewer may see them. `said` are the traits of people, where there are any."""
+    reasons, vocabulary, traits = CardReasons(known), known.vocabulary, said or {}
     return tuple(
         DeckCard(
             card,
             people[card.candidate],
             tuple(tags_of(people[card.candidate], vocabulary)[0]),
-            reasons.reason(card.reason, people[card.candidate]),
+            reasons.reason(card.reason, people[card.candidate], traits.get(card.candidate)),
         )
         for card in cards
     )

@@ -11,23 +11,25 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kaczmatch.core.vectors import Vector
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.preferences import Preference, Weight
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import AnsweredPeople, ModelFold, without_undone
 from kaczmatch.service.domain.quotas import HISTORIES
 from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Person
 from kaczmatch.service.domain.refusals import NotFound, nobody
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
 
 R = TypeVar("R", LatestDecision, Event)
 
+_LEARNED: Final = 0.25  # standard deviations of a decision: a taste for traits that is spoken of
 SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
 
 
@@ -64,7 +66,7 @@ class Preferences:
             current = self.context.catalogue.current(reader)
             vocabulary = self.context.catalogue.vocabulary(reader, current.vocabulary)
             fold = self.context.catalogue.fold(reader, current.model)
-            events = with_features(reader, without_undone(reader.find(Event, user=user)))
+            events = with_seen(reader, fold, without_undone(reader.find(Event, user=user)))
         tracked, answered, judged = fold.start(), AnsweredPeople(), _judged(person, vocabulary)
         start, steps = grown_state(fold, tracked.state, vocabulary), []
         for place, event in enumerate(events):
@@ -131,7 +133,19 @@ def preference_in_words(
         disliked=tuple(one for one in by_weight if one.weight < 0.0)[:most],
         swipes=swipes,
         certainty=None if certainty is None else min(max(certainty, 0.0), 1.0),
+        beyond_tags=_beyond_tags(learner, state, start, swipes),
     )
+
+
+def _beyond_tags(learner: Learner, state: State, start: State, swipes: int) -> str:
+    """What somebody's likes have in common beyond tags, in one line; empty where nothing is known of it."""
+    if not isinstance(learner, ProbitTraits) or not swipes:
+        return ""
+    weights, first = (learner.mean(one)[-learner.traits :] for one in (state, start))
+    if float(np.linalg.norm(weights - first)) < _LEARNED:
+        return "what many people like, as far as one can tell yet" if float(np.linalg.norm(weights)) >= _LEARNED else ""
+    agrees = float(weights @ first) >= 0.0
+    return "people with a taste like yours like them" if agrees else "they are not those whom most people like"
 
 
 def certainty_after(fold: ModelFold, events: Iterable[Event], vocabulary: Vocabulary, person: Person) -> float | None:

@@ -14,14 +14,15 @@ from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.recommend.decks.rank import RankedCandidates, rank
 from kaczmatch.recommend.explanation import Explanation, explain
 from kaczmatch.schemas.decks import MOST_RANKED
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
-from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
-from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, PersonCounters, StoredState
+from kaczmatch.service.domain.feature_snapshots import seen_features
+from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
+from kaczmatch.service.domain.traits import with_seen
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
@@ -61,19 +62,18 @@ class CandidateRanking:
             people = [person for person in found.values() if not person.paused and not person.away(days, today)]
             model = known.versions.model
             learned = reader.many(StoredState, [(model, person.id) for person in people])
-            counters = reader.many(PersonCounters, [(person.id,) for person in people])
+            fold, vocabulary = known.fold, known.vocabulary
+            profiles = [profile_of(person, vocabulary, self.context.config.schema) for person in people]
+            appeal = others_said(reader, self.context, fold, vocabulary, people, now)
             free = {person.id for person in without_full(reader, people, self.context.config.schema)}
-        fold, vocabulary = known.fold, known.vocabulary
         states = [grown_state(fold, fold.decode(learned.get((model, person.id))).state, vocabulary) for person in people]
-        nothing = PersonCounters(user="")
-        appeals = [appeal_to(counters.get((person.id,), nothing), None, now, self.context.config.appeal) for person in people]
         ranking = rank(
             around.viewer,
-            [profile_of(person, vocabulary, self.context.config.schema) for person in people],
+            profiles,
             states,
             now=now,
             rng=self.fresh_rng(),
-            appeal=appeals,
+            appeal=appeal,
             blocked=around.matched_or_blocked,
             answers=around.answers,
             cooldown=self.context.config.cooldown,
@@ -101,7 +101,7 @@ class CandidateRanking:
                 raise nobody(other)
             once = known.fold.fold.first_answers_only
             swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]
-            swipes = with_features(reader, swipes)
+            swipes = with_seen(reader, known.fold, swipes)
         vocabulary = known.vocabulary
         features = profile_of(candidate, vocabulary, self.context.config.schema).features
         if not swipes:
@@ -110,7 +110,7 @@ class CandidateRanking:
             user=np.zeros(len(swipes), np.int64),
             label=[1 if event.decision == Decision.LIKE else -1 for event in swipes],
             features=[unpacked(seen_features(event), vocabulary.dimensions) for event in swipes],
-            appeal=[event.appeal for event in swipes],
+            appeal=np.array([event.appeal if event.said is None else event.said for event in swipes]),
         )
         explanation = explain(around.viewer, features, vocabulary, log, prior=known.fold.prior.grown(vocabulary.dimensions))
         return ExplainedCandidate(explanation, tuple((swipes[row], part) for row, part in explanation.swipes))

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TypeVar, final
 
+from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.indexed_states import IndexedStates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.recommend.people.vocabulary import Vocabulary
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.changes import last_dropped_change
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
@@ -30,11 +30,12 @@ from kaczmatch.service.domain.records import (
     Event,
     LogRecord,
     Person,
-    PersonCounters,
     ServingProcess,
     StoredState,
+    StoredTraits,
 )
 from kaczmatch.service.domain.store import Reader, StoreUnavailable, Transaction
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.recent_exposure import recent_exposure
@@ -55,7 +56,8 @@ class _Generation:
     model: int
     people: IndexedStates
     recommender: Recommender
-    reached: str = ""  # whose states have been loaded, in the order of identifiers
+    loading: type[StoredState] | type[StoredTraits] = StoredState  # what is being loaded: states first, then traits
+    reached: str = ""  # of whom it has been loaded, in the order of identifiers
 
 
 @final
@@ -115,8 +117,8 @@ class ServingIndex:
             swiped = {event.user for event in events} - changed
             judged = {event.candidate for event in events if event.candidate is not None} - changed
             self._update_people(sorted(changed))
-            self._update_states(sorted(swiped))
-            self._update_appeal(sorted(judged))
+            self._update(sorted(swiped), self._load_states)
+            self._update(sorted(judged), self._set_appeal)
             self._grow_some()
             self._build_some()
             self._give_sign_of_life()
@@ -148,6 +150,10 @@ class ServingIndex:
         for act in self._on_erasure:
             act()
 
+    def traits_of(self, model: int, people: Iterable[str]) -> dict[Hashable, Vector]:
+        """Traits and doubts of people as decks go by them; nothing where this process deals by another model, or has none."""
+        return self._generation.people.traits_of(people) if self._generation.model == model else {}
+
     def __len__(self) -> int:
         return len(self.recommender.index)
 
@@ -174,9 +180,8 @@ class ServingIndex:
                 break
             last = (page[-1].id,)
             self._give_sign_of_life()
-        exposure = recent_exposure(self.context, people.index)
-        self.exposure, self._generation, self._next, self._outgrown = exposure, new, None, []
-        self.served = (current, new.recommender)
+        self.exposure = recent_exposure(self.context, people.index)
+        self._generation, self._next, self._outgrown, self.served = new, None, [], (current, new.recommender)
 
     def _register(self, transaction: Transaction) -> tuple[ActiveVersions, ServingProcess, int]:
         """From here on, changes are kept for this process. Returns the number to follow events from, too."""
@@ -185,10 +190,9 @@ class ServingIndex:
         for trail in (self._changes, self._events):
             newest: list[LogRecord] = [*transaction.find(trail.kind, newest=True, limit=1)]
             last.append(max(0, newest[0].number - _AT_ONCE) if newest else 0)  # some before it may not be committed yet
-        changes, events = max(last[0], dropped), last[1]
-        process = replace(self._process, seen=self.context.clock(), changes_read=changes, model=current.model)
-        transaction.put(process)
-        return current, process, events
+        seen = replace(self._process, seen=self.context.clock(), changes_read=max(last[0], dropped), model=current.model)
+        transaction.put(seen)
+        return current, seen, last[1]
 
     def _give_sign_of_life(self) -> None:
         """Say how far this process has come. If the store cannot take it now, the next turn says it."""
@@ -235,14 +239,18 @@ class ServingIndex:
             return
         for _ in range(_PER_TURN // _BESIDE):
             with self.context.store.read() as reader:
-                page = reader.find(StoredState, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
-                self._learn(reader, page, new)
-            if len(page) < _BESIDE:
+                page = reader.find(new.loading, model=new.model, after=(new.model, new.reached), limit=_BESIDE)
+                self._learn(reader, [one for one in page if isinstance(one, StoredState)], new)
+                self._set_appeal(reader, [one.user for one in page if isinstance(one, StoredTraits)], new)
+            if len(page) == _BESIDE:
+                new.reached = page[-1].user
+            elif new.loading is StoredState:
+                new.loading, new.reached = StoredTraits, ""
+            else:
                 self._generation, self._next, self._model = new, None, new.model
                 self.served = (replace(self.current, model=new.model), new.recommender)
                 self._outgrown = new.people.outgrown()
                 return
-            new.reached = page[-1].user
             self.context.rest()
 
     def _update_people(self, people: Sequence[str]) -> None:
@@ -257,39 +265,31 @@ class ServingIndex:
                     self._add(reader, here, generation)
             self.context.rest()
 
-    def _update_states(self, users: Sequence[str]) -> None:
-        """Load the states of people again."""
-        for some in _in_parts(users):
-            with self.context.store.read() as reader:
-                for generation in self._generations():
-                    self._learn(reader, self._states(reader, some, generation), generation)
-            self.context.rest()
-
-    def _update_appeal(self, people: Sequence[str]) -> None:
-        """Load the appeal of people again."""
+    def _update(self, people: Sequence[str], load: Callable[[Reader, Sequence[str], _Generation], None]) -> None:
         for some in _in_parts(people):
             with self.context.store.read() as reader:
                 for generation in self._generations():
-                    self._set_appeal(reader, some, generation)
+                    load(reader, some, generation)
             self.context.rest()
 
     def _add(self, reader: Reader, new: Sequence[Person], generation: _Generation) -> None:
         index, schema, ids = generation.people.index, self.context.config.schema, [person.id for person in new]
         index.upsert(*(profile_of(person, index.vocabulary, schema) for person in new))
-        self._learn(reader, self._states(reader, ids, generation), generation)
+        self._load_states(reader, ids, generation)
         self._set_appeal(reader, ids, generation)
 
-    def _states(self, reader: Reader, users: Sequence[str], generation: _Generation) -> Collection[StoredState]:
-        return reader.many(StoredState, [(generation.model, user) for user in users]).values()
+    def _load_states(self, reader: Reader, users: Sequence[str], generation: _Generation) -> None:
+        self._learn(reader, reader.many(StoredState, [(generation.model, user) for user in users]).values(), generation)
 
     def _learn(self, reader: Reader, states: Collection[StoredState], generation: _Generation) -> None:
         fold, people = self.context.catalogue.fold(reader, generation.model), generation.people
         people.learn({one.user: fold.decode(one).state for one in states if one.user in people.index})
 
     def _set_appeal(self, reader: Reader, people: Sequence[str], generation: _Generation) -> None:
-        now, how = self.context.clock(), self.context.config.appeal
-        counters = reader.many(PersonCounters, [(user,) for user in people])
-        generation.people.index.set_appeal({user: appeal_to(one, None, now, how) for (user,), one in counters.items()})
+        fold, index = self.context.catalogue.fold(reader, generation.model), generation.people.index
+        found = [one for one in reader.many(Person, [(user,) for user in people]).values() if one.id in index]
+        said = others_said(reader, self.context, fold, index.vocabulary, found, self.context.clock())
+        index.set_appeal({one.id: value for one, value in zip(found, said, strict=True)})
 
 
 def grown_state(fold: ModelFold, state: State, vocabulary: Vocabulary) -> State:

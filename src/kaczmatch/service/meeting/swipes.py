@@ -30,9 +30,11 @@ from kaczmatch.service.domain.records import (
     Person,
     PersonCounters,
     StoredState,
+    StoredTraits,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused
 from kaczmatch.service.domain.store import RecordKey, Transaction
+from kaczmatch.service.domain.traits import learn_event
 from kaczmatch.service.meeting.presence import note_presence
 from kaczmatch.service.meeting.profiles import columns_of, counters_of, profile_of, require_person
 
@@ -124,10 +126,8 @@ class Swipes:
             or not self._compatible(transaction, me, them, card, now)
         ):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
-            missing = (
-                f"no card of {swipe.candidate!r} in deck {swipe.deck!r}" if swipe.deck else f"nobody {swipe.candidate!r} to meet"
-            )
-            raise NotFound(f"there is {missing}")
+            whom, deck = swipe.candidate, swipe.deck
+            raise NotFound(f"there is no card of {whom!r} in deck {deck!r}" if deck else f"there is nobody {whom!r} to meet")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
         if self._matched(transaction, swipe):
@@ -177,7 +177,8 @@ class Swipes:
         transaction.append(event)
         counts, liked = decision != Decision.SKIP, decision == Decision.LIKE
         answered = None if pair is None else pair.answered_after_resets
-        self._fold(transaction, current, event, repeated=counts and answered == mine.resets)
+        first = None if pair is None else pair.first_answer
+        self._fold(transaction, current, event, repeated=counts and answered == mine.resets, first=first)
         own: tuple[float, float, datetime | None] = (
             (pair.excess, pair.information, pair.appeal_as_of) if pair else (0.0, 0.0, None)
         )
@@ -194,6 +195,7 @@ class Swipes:
             excess=own[0],
             information=own[1],
             appeal_as_of=own[2],
+            first_answer=swipe.id if counts and first is None else first,
             answered_after_resets=mine.resets if counts else answered,
         )
         transaction.put(latest)
@@ -221,22 +223,23 @@ class Swipes:
             model=current.model,
         )
         transaction.append(event)
-        self._fold(transaction, current, event, repeated=False)
+        self._fold(transaction, current, event)
 
-    def _fold(self, transaction: Transaction, current: ActiveVersions, event: Event, *, repeated: bool) -> None:
+    def _fold(
+        self, transaction: Transaction, current: ActiveVersions, event: Event, repeated: bool = False, first: str | None = None
+    ) -> None:
         """One more step of every model that learns."""
         for model in models_that_learn(transaction, current, event.user):
             fold = self.context.catalogue.fold(transaction, model)
             before = fold.decode(transaction.get(StoredState, model, event.user))
-            transaction.put(fold.encode(event.user, fold.step(before, event, repeated=repeated)))
+            after = learn_event(transaction, fold, event, before, repeated=repeated, first_answer=first)
+            transaction.put(fold.encode(event.user, after))
 
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
         user, other = swipe.user, swipe.candidate
-        decided = (
-            transaction.get(LatestDecision, user, other) is not None and transaction.get(LatestDecision, other, user) is not None
-        )
-        return decided and transaction.get(MatchSide, user, other) is not None
+        kinds = ((LatestDecision, user, other), (LatestDecision, other, user), (MatchSide, user, other))
+        return all(transaction.get(kind, *key) is not None for kind, *key in kinds)
 
     def _blocked(self, transaction: Transaction, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate
@@ -274,6 +277,7 @@ class Swipes:
             (LatestDecision, (user, other)),
             (LatestDecision, (other, user)),
             *((StoredState, (model, user)) for model in models),
+            *((StoredTraits, (model, other)) for model in models if self.context.catalogue.has_traits(model)),
         ]
 
 

@@ -9,10 +9,10 @@ from typing import final
 from kaczmatch.service.domain.appeal import without_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
-from kaczmatch.service.domain.feature_snapshots import with_features
-from kaczmatch.service.domain.folding import models_that_learn
+from kaczmatch.service.domain.folding import models_that_learn, without_undone
 from kaczmatch.service.domain.quotas import CHANGES, SWIPES, UNDOS, charge, give_back, spend
 from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
     ActiveVersions,
     Change,
     Decision,
@@ -22,9 +22,12 @@ from kaczmatch.service.domain.records import (
     LatestDecision,
     MatchSide,
     PersonCounters,
+    SeenTraits,
+    TraitProgress,
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.traits import with_seen, withdraw
 from kaczmatch.service.meeting.profiles import require_person
 
 
@@ -66,6 +69,10 @@ class Undo:
             )
             transaction.append(undone)
             self._undecide(transaction, event, [*events, undone])
+            for model in {current.model, current.previous, current.building}:
+                seen = transaction.get(SeenTraits, model, user, swipe)
+                if seen is not None:
+                    withdraw(transaction, seen)
             refold(transaction, self.context, current, user, [*events, undone])
             return undone
 
@@ -113,7 +120,7 @@ class Undo:
             # It was the first answer, the one that counts.
             how = self.context.config.appeal
             transaction.put(without_evidence(theirs, pair.excess, pair.information, pair.appeal_as_of, how))
-            pair = replace(pair, excess=0.0, information=0.0, appeal_as_of=None)
+            pair = replace(pair, excess=0.0, information=0.0, appeal_as_of=None, first_answer=None)
             # Processes remember their appeal.
             transaction.append(Change(id=self.context.new_id(), user=other, at=self.context.clock()))
         if mine is not None:
@@ -135,7 +142,12 @@ class Undo:
 
 def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:
     """The states of a person anew from their events, of every model that learns."""
-    known = with_features(transaction, events)
     for model in models_that_learn(transaction, current, user):
         fold = context.catalogue.fold(transaction, model)
-        transaction.put(fold.encode(user, fold.replay(known)))
+        transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, events))))
+    if current.building_traits:
+        fold, reached = context.catalogue.fold(transaction, current.building), transaction.get(TraitProgress, SINGLE_ROW)
+        last = 0 if reached is None else reached.event
+        passed = [event for event in without_undone(events) if 0 < event.number <= last]
+        if passed:
+            transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, passed))))

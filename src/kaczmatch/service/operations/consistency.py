@@ -9,10 +9,11 @@ from typing import Self, final
 
 import numpy as np
 
+from kaczmatch.learners.population.traits import CandidateTraits
 from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
-from kaczmatch.service.domain.folding import without_undone
+from kaczmatch.service.domain.folding import ModelFold, without_undone
 from kaczmatch.service.domain.records import (
     Decision,
     Event,
@@ -22,8 +23,11 @@ from kaczmatch.service.domain.records import (
     MatchSide,
     PersonCounters,
     Record,
+    SeenTraits,
+    StoredTraits,
 )
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
+from kaczmatch.service.domain.traits import site_of, traits_of
 from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
 _ROUNDED = 1e-6  # appeal is added to and taken from in another order than it is summed here
@@ -40,9 +44,11 @@ class RecordsOfPeople:
     raters: Mapping[str, Sequence[LatestDecision]]  # what others decided on them
     matches: Mapping[str, Sequence[MatchSide]]
     cards: Mapping[str, Sequence[Impression]]
+    seen_by_them: Mapping[str, Sequence[SeenTraits]]
+    seen_of_them: Mapping[str, Sequence[SeenTraits]]
 
     @classmethod
-    def read(cls, reader: Reader, people: Collection[str]) -> Self:
+    def read(cls, reader: Snapshot, people: Collection[str]) -> Self:
         return cls(
             events=reader.of_people(Event, "user", people),
             counters=reader.many(PersonCounters, [(user,) for user in people]),
@@ -50,6 +56,8 @@ class RecordsOfPeople:
             raters=reader.of_people(LatestDecision, "candidate", people),
             matches=reader.of_people(MatchSide, "user", people),
             cards=reader.of_people(Impression, "user", people),
+            seen_by_them=reader.of_people(SeenTraits, "user", people),
+            seen_of_them=reader.of_people(SeenTraits, "candidate", people),
         )
 
 
@@ -62,7 +70,8 @@ class ConsistencyCheck:
     """
 
     context: Context
-    reader: Reader
+    reader: Snapshot
+    fold: ModelFold
     user: str
     records: RecordsOfPeople
     seen: Counter[type[Record]]
@@ -80,6 +89,7 @@ class ConsistencyCheck:
             {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
         )
         yield from self._counters(counters, sum(match.ended is None for match in matches.values()))
+        yield from self._traits(pairs)
         yield from self._decisions(pairs)
         yield from self._cards()
         yield from self._matches(matches)
@@ -95,6 +105,25 @@ class ConsistencyCheck:
         held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
         if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
+
+    def _traits(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
+        """The exact sum of what raters said, and a site of every first answer."""
+        if self.fold.traits is None:
+            return
+        model = self.fold.model
+        stored = self.reader.get(StoredTraits, model, self.user)
+        raters = [one for one in self.records.seen_of_them[self.user] if one.model == model]
+        sums = CandidateTraits.unknown(self.fold.traits.learner.traits)
+        for one in raters:
+            site = site_of(one)
+            sums = sums if site is None else sums.plus(site)
+        if traits_of(self.fold.traits, stored) != sums:
+            yield f"the traits of {self.user!r} are not the sum of what {len(raters)} people said"
+        mine = [one for one in self.records.seen_by_them[self.user] if one.model == model]
+        self.seen.update({StoredTraits: int(stored is not None), SeenTraits: len(mine)})
+        first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer is not None}
+        if {one.swipe: one.candidate for one in mine if one.site} != first:
+            yield f"what {self.user!r} says of others' traits is not what their {len(first)} first answers say"
 
     def _decisions(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
         stands, answered = standing_decisions(self.log), resets_at_last_answers(self.log)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 import numpy as np
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.population.population_fit import CHOICES, FittedPopulation, fit_population
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.prior import Prior
 from kaczmatch.recommend.decks.policy import Experience
@@ -24,11 +24,11 @@ from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
+from kaczmatch.service.domain.folding import label_of
 from kaczmatch.service.domain.locks import MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     ActiveVersions,
-    Decision,
     Event,
     StoredPrior,
     StoredState,
@@ -37,6 +37,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.domain.vocabulary_change import change_vocabulary
+from kaczmatch.service.operations.trait_pass import FittedSite
 
 _AT_ONCE = 4  # people
 _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral start does not
@@ -45,16 +46,33 @@ _MOST_SWIPES = 200  # of each: that says what they like
 _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
 
 
+def _sites(found: FittedPopulation, candidates: Sequence[str]) -> list[FittedSite]:
+    """What the fitted people say of candidates."""
+    if found.sites is None:
+        return []
+    pairs = zip(found.sites.rater.tolist(), found.sites.candidate.tolist(), found.sites.sites, strict=True)
+    return [(str(found.names[rater]), candidates[candidate], site) for rater, candidate, site in pairs]
+
+
 def check_learner(rule: Learner, config: ServiceConfig) -> None:
     """Whether decks can be dealt by this learner under the policies in force."""
-    if isinstance(rule, ProbitTraits):
-        problem = "the service does not keep what others said of a candidate's traits; use probit-diag or probit"
-        raise InvalidInput("learner", problem)
     arms = () if config.experiment is None else config.experiment.arms
     for policy in (config.policy, *(arm.policy for arm in arms)):
         sampler = policy.plan(Experience()).sampler
         if isinstance(sampler, BeliefSampler):
             sampler.require_belief(rule)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FittedModel:
+    """A learner, its settings and the prior that was fitted; as JSON, which numbers of traits were tried; and fitted sites."""
+
+    learner: str
+    settings: Mapping[str, Any]
+    prior: Prior
+    selection: str = ""
+    sites: Sequence[FittedSite] = ()
 
 
 @final
@@ -76,7 +94,7 @@ class Models:
             now = self.context.clock()
             transaction.put(StoredVocabulary(version=1, terms=terms_json(vocabulary), at=now))
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            transaction.put(model_record(1, slug, settings, prior, IN_USE, now))
+            transaction.put(model_record(1, slug, settings, prior, IN_USE, now, self.context.config.appeal.half_life_days))
             current = ActiveVersions(model=1, building=0, vocabulary=1)
             transaction.put(current)
             return current
@@ -92,24 +110,44 @@ class Models:
         """A new version of the vocabulary: names added, renamed, retired."""
         return change_vocabulary(self.context, change)
 
-    def fit_prior(self, slug: str, settings: Mapping[str, Any]) -> Prior | None:
-        """What people like on average, from those who have swiped; None where they are too few to say."""
+    def fit(self, slug: str, settings: Mapping[str, Any], *, choices: Sequence[int] = CHOICES) -> FittedModel | None:
+        """What people like, from those who have swiped; None where they are too few to say.
+
+        For `probit-traits` it also selects, among `choices`, how many traits it pays to have. Where it pays to have none, that
+        is `probit-diag`.
+        """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
-        once = bool(settings.get(FIRST_ANSWERS_ONLY, True))
-        users, labels, appeal, rows = list[int](), list[int](), list[float](), list[Matrix]()
-        for place, swipes in enumerate(self._histories(current.model, once)):
-            users += [place] * len(swipes)
-            labels += [1 if event.decision == Decision.LIKE else -1 for event in swipes]
-            appeal += [event.appeal for event in swipes]
-            rows.append(np.array([unpacked(seen_features(event), dimensions) for event in swipes]))
-        if len(rows) < _ENOUGH_PEOPLE:
-            return None
-        log = SwipeLog(user=np.array(users), label=labels, features=np.concatenate(rows), appeal=appeal)
         rule = model_learner(slug, settings)
-        fitted: Prior = self.context.compute(partial(fit_prior, rule, log, neutral=neutral_prior(rule, dimensions)))
-        return fitted
+        log, judged = self._log(current.model, dimensions, once=bool(settings.get(FIRST_ANSWERS_ONLY, True)))
+        if log is None:
+            return None
+        if not isinstance(rule, ProbitTraits):
+            neutral = neutral_prior(rule, dimensions)
+            return FittedModel(slug, settings, self.context.compute(partial(fit_prior, rule, log, neutral=neutral)))
+        found: FittedPopulation = self.context.compute(partial(fit_population, log, choices=choices, full=rule.full))
+        tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
+        if not found.traits:
+            return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
+        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, _sites(found, judged))
+
+    def _log(self, model: int, dimensions: int, *, once: bool) -> tuple[SwipeLog | None, list[str]]:
+        """The last swipes of people who have swiped, and the candidates, each as last seen; None: they are too few."""
+        histories = list(self._histories(model, once))
+        swipes = [event for events in histories for event in events]
+        seen = {event.candidate or "": unpacked(seen_features(event), dimensions) for event in swipes}
+        if len(histories) < _ENOUGH_PEOPLE:
+            return None, []
+        log = SwipeLog(
+            user=np.array([event.user for event in swipes]),
+            label=[label_of(event) for event in swipes],
+            candidate=np.array([event.candidate for event in swipes]),
+            candidates=seen,
+            at=np.array([event.at for event in swipes], object),
+            appeal=[event.appeal for event in swipes],
+        )
+        return log, list(seen)
 
     def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""

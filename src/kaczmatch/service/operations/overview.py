@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -9,9 +10,19 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.monitors import gram_condition
 from kaczmatch.recommend.decks.exposure import gini, top_share
-from kaczmatch.schemas.operators import MinuteCounts, Overview, PeopleSample, PolicyUse, SuspiciousAccount, WebhookStatus
+from kaczmatch.schemas.operators import (
+    MinuteCounts,
+    Overview,
+    PeopleSample,
+    PolicyUse,
+    SuspiciousAccount,
+    TraitSelection,
+    TriedTraits,
+    WebhookStatus,
+)
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
 from kaczmatch.service.domain.records import (
@@ -70,6 +81,7 @@ def overview(context: Context) -> Overview:
             prior="" if model is None else model.prior,
             model_from=None if model is None else model.used_from,
             refit=model is not None and model.refit,
+            traits=_traits(model),
             webhooks=_webhooks(reader),
             like_rate=len(likes) / len(swipes) if swipes else None,
             match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
@@ -87,6 +99,20 @@ def overview(context: Context) -> Overview:
             like_everybody=_suspects(reader, {one.user for one in swipes}),
             sample=PeopleSample(events=len(lines), cards=len(cards), people=len(recent)),
         )
+
+
+def _traits(model: Model | None) -> TraitSelection | None:
+    """How many traits the model has, and how well each number that was tried predicted."""
+    if model is None or not (model.selection or model.learner == ProbitTraits.slug):
+        return None
+    tried = [
+        TriedTraits(traits=traits, log_loss=loss, behind=behind, error=error)
+        for traits, loss, behind, error in json.loads(model.selection or "[]")
+    ]
+    chosen = int(json.loads(model.settings).get("traits", ProbitTraits().traits)) if model.learner == ProbitTraits.slug else 0
+    losses = {one.traits: one.log_loss for one in tried}
+    explained = 1.0 - losses[chosen] / losses[0] if chosen in losses and losses.get(0) else None
+    return TraitSelection(traits=chosen, explained=explained, tried=tuple(tried))
 
 
 def _webhooks(reader: Reader) -> WebhookStatus:

@@ -16,7 +16,6 @@ from kaczmatch.recommend.assignments.contract import AssignedPicks, PickAssignme
 from kaczmatch.recommend.assignments.picks import picks
 from kaczmatch.recommend.picks.columns import PickColumns
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.service.domain.appeal import appeal_to
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
 from kaczmatch.service.domain.outbox import announce
@@ -28,7 +27,6 @@ from kaczmatch.service.domain.records import (
     LatestDecision,
     MatchSide,
     Person,
-    PersonCounters,
     Pick,
     PublishedPicks,
     Record,
@@ -36,6 +34,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks, today
 from kaczmatch.service.meeting.profiles import columns_of, features_of
 from kaczmatch.service.meeting.serving_index import grown_state
@@ -82,7 +81,6 @@ class PicksJob:
         catalogue, config, now = self.context.catalogue, self.context.config, self.context.clock()
         fold, vocabulary = catalogue.fold(reader, versions.model), catalogue.vocabulary(reader, versions.vocabulary)
         learned = reader.many(StoredState, [(versions.model, one.id) for one in people])
-        counters, nothing = reader.many(PersonCounters, [(one.id,) for one in people]), PersonCounters(user="")
         return PickColumns.of(
             columns_of(people, config.schema),
             np.array([features_of(one, vocabulary) for one in people]).reshape(-1, vocabulary.dimensions),
@@ -90,7 +88,7 @@ class PicksJob:
             [grown_state(fold, fold.decode(learned.get((versions.model, one.id))).state, vocabulary) for one in people],
             vocabulary,
             now.astimezone(UTC).date(),
-            appeal=[appeal_to(counters.get((one.id,), nothing), None, now, config.appeal) for one in people],
+            appeal=others_said(reader, self.context, fold, vocabulary, people, now) if people else None,
         )
 
     def _excluded(self) -> Iterator[tuple[str, str]]:

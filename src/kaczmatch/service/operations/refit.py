@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import final
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.service.domain.catalogue import FIRST_ANSWERS_ONLY
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
-from kaczmatch.service.domain.records import SINGLE_ROW, LastRefit, Model, StoredState
+from kaczmatch.service.domain.records import SINGLE_ROW, Event, LastRefit, Model, StoredState
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import Models
 from kaczmatch.service.operations.relearning import Relearning
@@ -24,38 +25,53 @@ class Refit:
     context: Context
 
     def run(self) -> str | None:
-        """Fit and switch. Returns the version of the new prior, or None where too few people have swiped."""
+        """Fit and switch. Returns the version of the new prior.
+
+        None: too few people have swiped, nothing has changed, or the last day's swipes are predicted better as it is.
+        """
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
             model = reader.get(Model, current.model)
         if model is None:
             return None
         settings = {FIRST_ANSWERS_ONLY: False} | json.loads(model.settings)  # learned as before, from another start
-        prior = Models(self.context).fit_prior(model.learner, settings)
-        if prior is None or prior.version == model.prior:
+        # Where the last fit chose to have no traits, this one may choose otherwise.
+        chosen = (ProbitTraits.slug, {}) if model.selection and model.learner != ProbitTraits.slug else (model.learner, settings)
+        fitted = Models(self.context).fit(*chosen)
+        if fitted is None or fitted.prior.version == model.prior:
             return None
-        Relearning(self.context).relearn(model.learner, settings, prior, refit=True)
-        return prior.version
+        number = Relearning(self.context).relearn(
+            fitted.learner, fitted.settings, fitted.prior, refit=True, selection=fitted.selection, sites=fitted.sites
+        )
+        return fitted.prior.version if number else None
 
-    def run_if_due(self, *, every: timedelta, min_people: int) -> str | None:
-        """Run if the last refit is old enough, enough people have swiped, and no other process is at it."""
+    def run_if_due(self, *, every: timedelta, min_people: int, min_events: int = 0) -> str | None:
+        """Run if the last refit is old enough or there are twice as many events, enough people have swiped, and no other process
+        is at it. The first time there must be `min_events`."""
 
         def claim(transaction: Transaction) -> bool:
             """The process that writes the time first does it."""
-            if not self._is_due(transaction, every):
+            if not self._is_due(transaction, every, min_events):
                 return False
-            transaction.put(LastRefit(at=self.context.clock()))
+            transaction.put(LastRefit(at=self.context.clock(), events=_events(transaction)))
             return True
 
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
-            due = not current.building and self._is_due(reader, every)
+            due = not current.building and self._is_due(reader, every, min_events)
             wanted = due and have_swiped(reader, current.model, min_people)
         return self.run() if wanted and self.context.store.write(claim, locks=[REFIT]).result() else None
 
-    def _is_due(self, reader: Reader, every: timedelta) -> bool:
-        last = reader.get(LastRefit, SINGLE_ROW)
-        return last is None or self.context.clock() - last.at >= every
+    def _is_due(self, reader: Reader, every: timedelta, min_events: int) -> bool:
+        last, events = reader.get(LastRefit, SINGLE_ROW), _events(reader)
+        if last is None:
+            return events >= min_events
+        return self.context.clock() - last.at >= every or events >= 2 * max(last.events, min_events, 1)
+
+
+def _events(reader: Reader) -> int:
+    """How many there have been, about: the number of the newest."""
+    return max((event.number for event in reader.find(Event, newest=True, limit=1)), default=0)
 
 
 def have_swiped(reader: Reader, model: int, people: int) -> bool:

@@ -6,27 +6,40 @@ terms are rewritten once. One process at a time does it, a few people per commit
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import Any, final
 
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.prior import Prior
-from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, RETIRED, model_learner, model_record
+from kaczmatch.service.domain.catalogue import BUILDING, IN_USE, REJECTED, RETIRED, model_learner, model_record
 from kaczmatch.service.domain.changes import live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.leases import Lease
 from kaczmatch.service.domain.locks import CHANGES, EVERYTHING, MODELS
-from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Event, GrownStates, Model, StoredPrior, StoredState
+from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
+    ActiveVersions,
+    Event,
+    GrownStates,
+    Model,
+    StoredPrior,
+    StoredState,
+)
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.operations.models import check_learner
+from kaczmatch.service.operations.recent_loss import predicts_as_well
+from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
+from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
 _PEOPLE = 60  # whose states are committed together
 _FOLDED = 3  # people: after so many it rests
-_STATES = 100  # that are rewritten or dropped together
+_STATES = 100  # that are rewritten together
 
 Progress = Callable[[int, int], None]
 
@@ -50,12 +63,16 @@ class Relearning:
         on_progress: Progress | None = None,
         *,
         refit: bool = False,
+        selection: str = "",
+        sites: Sequence[FittedSite] = (),
     ) -> int:
         """Learn by another model: fold everybody's log under it while the old one goes on, then switch at once.
 
-        Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on.
+        Swipes that come meanwhile are learned by both. If the process dies, the old model stays in use and `resume` goes on. A
+        refit that predicts the last day's swipes worse than the model in use is not put in use: returns 0 then.
         """
-        check_learner(model_learner(slug, settings), self.context.config)
+        rule = model_learner(slug, settings)
+        check_learner(rule, self.context.config)
 
         def begin(transaction: Transaction) -> int:
             current = self.context.catalogue.current(transaction)
@@ -63,9 +80,11 @@ class Relearning:
                 raise Conflict(f"model {current.building} is being built already")
             number = max(model.id for model in transaction.find(Model)) + 1
             transaction.put(StoredPrior(version=prior.version, data=prior.to_bytes()))
-            new = model_record(number, slug, settings, prior, BUILDING, self.context.clock())
-            transaction.put(replace(new, refit=refit))
-            transaction.put(replace(current, building=number))
+            new = model_record(
+                number, slug, settings, prior, BUILDING, self.context.clock(), self.context.config.appeal.half_life_days
+            )
+            transaction.put(replace(new, refit=refit, selection=selection))
+            transaction.put(replace(current, building=number, building_traits=isinstance(rule, ProbitTraits)))
             return number
 
         if not self._lease.take():
@@ -73,33 +92,78 @@ class Relearning:
         try:
             # A swipe that read before this which models learn would be known to the old one alone, so none may be under way.
             number = self.context.store.write(begin, locks=[MODELS, EVERYTHING]).result()
+            TraitPass(self.context, number).begin(sites)
             self._build(number, on_progress)
-            self._drop_unused_states()
-            return number
+            drop_unused(self.context, self._lease)
+            with self.context.store.read() as reader:
+                return number if self.context.catalogue.current(reader).model == number else 0
         finally:
             self._lease.let_go()
+
+    def rollback(self, on_progress: Progress | None = None) -> int:
+        """Learn again by the learner and from the prior that were in use before."""
+        with self.context.store.read() as reader:
+            current = self.context.catalogue.current(reader)
+            used = [one for one in reader.find(Model) if one.status == RETIRED and (one.id == 1 or one.used_from is not None)]
+            before = max((one for one in used if one.id < current.model), key=lambda one: one.id, default=None)
+            stored = None if before is None else reader.get(StoredPrior, before.prior)
+        if before is None or stored is None:
+            raise Conflict("no other model has been in use: there is nothing to go back to")
+        prior, settings = Prior.from_bytes(stored.data), json.loads(before.settings)
+        return self.relearn(before.learner, settings, prior, on_progress, selection=before.selection)
 
     def resume(self, on_progress: Progress | None = None) -> int:
         """Finish what was interrupted or could not be done yet. Returns the model that was being built, or 0."""
         with self.context.store.read() as reader:
             current = self.context.catalogue.current(reader)
-            left = current.building or current.previous or self._unused_models(reader) or self._states_to_grow(reader, current)
+            unfinished = current.building or current.previous or any(models_left_over(reader, self.context))
+            left = unfinished or self._states_to_grow(reader, current)
         if not left or not self._lease.take():
             return 0
         try:
             if current.building:
                 self._build(current.building, on_progress)
-            self._drop_unused_states()
+            drop_unused(self.context, self._lease)
             self._grow_states()
         finally:
             self._lease.let_go()
         return current.building
 
     def _build(self, number: int, on_progress: Progress | None) -> None:
-        while found := self._fold_everybody(number, on_progress):
-            pass  # who has swiped meanwhile
-        if found is not None:
-            self.context.store.write(partial(self._switch, number), locks=[MODELS, CHANGES]).result()
+        with self.context.store.read() as reader:
+            current = self.context.catalogue.current(reader)
+            model = reader.get(Model, number)
+        if current.building_traits:
+            built = self._follow_log(TraitPass(self.context, number), on_progress)
+        else:
+            while found := self._fold_everybody(number, on_progress):
+                pass  # who has swiped meanwhile
+            built = found is not None
+        if not built:
+            return
+        if model is not None and model.refit and not predicts_as_well(self.context, current.model, number):
+            self.context.store.write(partial(self._reject, number), locks=[MODELS]).result()
+            return
+        locks = [MODELS, CHANGES, *([EVERYTHING] if current.building_traits else [])]
+        while not self.context.store.write(partial(self._switch, number), locks=locks).result():
+            if not self._follow_log(TraitPass(self.context, number), on_progress):
+                return
+
+    def _follow_log(self, trait_pass: TraitPass, on_progress: Progress | None) -> bool:
+        """Bring a model with traits to the end of the log, or nearly. False: another process goes on with it."""
+        while True:
+            last = trait_pass.last_event()
+            with self.context.store.read() as reader:
+                first = reached = trait_pass.reached(reader)
+            while reached < last:
+                if not self._lease.take():
+                    return False
+                reached = trait_pass.step(last)
+                if on_progress is not None:
+                    on_progress(reached, last)
+                self.context.rest()
+            if last - first <= FEW:
+                return True
 
     def _fold_everybody(self, number: int, on_progress: Progress | None) -> int | None:
         """Fold the events of everybody who has swiped and has no state under a model yet. Returns how many there were.
@@ -147,46 +211,32 @@ class Relearning:
             locks = [one.user for one in read]
             self.context.store.write(work, locks=locks, prefetch=[(StoredState, key) for key in keys]).result()
 
-    def _switch(self, number: int, transaction: Transaction) -> None:
-        """All processes begin to use the new model. As long as one still deals by the old one, that goes on learning."""
+    def _switch(self, number: int, transaction: Transaction) -> bool:
+        """All processes begin to use the new model. As long as one still deals by the old one, that goes on learning.
+
+        False: a model with traits has too many events left to learn from at once.
+        """
         current = self.context.catalogue.current(transaction)
         if current.building != number:
-            return  # another process was at it too, and faster
+            return True  # another process was at it too, and faster
         behind = any(process.model == current.model for process in live_processes(transaction, self.context.clock()))
         retired, used = transaction.get(Model, current.model), transaction.get(Model, number)
+        if current.building_traits and not TraitPass(self.context, number).learn_rest(transaction):
+            return False
         if retired is not None:
             transaction.put(replace(retired, status=RETIRED))
         if used is not None:
             transaction.put(replace(used, status=IN_USE, used_from=self.context.clock()))
-        transaction.put(replace(current, model=number, building=0, previous=current.model if behind else 0))
+        transaction.put(
+            replace(current, model=number, building=0, building_traits=False, previous=current.model if behind else 0)
+        )
+        return True
 
-    def _unused_models(self, reader: Reader) -> list[int]:
-        """Retired models that have states left, and that no live process deals by, nor by an earlier one."""
-        used = [process.model for process in live_processes(reader, self.context.clock())]
-        retired = [
-            model.id for model in reader.find(Model) if model.status == RETIRED and model.id < min(used, default=model.id + 1)
-        ]
-        return [model for model in retired if reader.find(StoredState, model=model, limit=1)]
-
-    def _drop_unused_states(self) -> None:
-        def stop_learning(transaction: Transaction) -> None:
-            used = {process.model for process in live_processes(transaction, self.context.clock())}
-            current = self.context.catalogue.current(transaction)
-            if current.previous and current.previous not in used:
-                transaction.put(replace(current, previous=0))
-
-        self.context.store.write(stop_learning, locks=[MODELS, CHANGES]).result()
-        with self.context.store.read() as reader:
-            unused = self._unused_models(reader)
-        for model in unused:
-            while self._lease.take():
-                with self.context.store.read() as reader:
-                    edge = reader.find(StoredState, model=model, skip=_STATES - 1, limit=1)
-                    last = edge or reader.find(StoredState, model=model, newest=True, limit=1)
-                if not last:
-                    break
-                self.context.store.write(partial(_drop_through, last[0])).result()
-                self.context.rest()
+    def _reject(self, number: int, transaction: Transaction) -> None:
+        current, model = self.context.catalogue.current(transaction), transaction.get(Model, number)
+        if current.building == number and model is not None:
+            transaction.put(replace(model, status=REJECTED))
+            transaction.put(replace(current, building=0, building_traits=False))
 
     def _states_to_grow(self, reader: Reader, current: ActiveVersions) -> GrownStates | None:
         """What will be true of the stored states when it is done; None: it is."""
@@ -218,8 +268,3 @@ class Relearning:
 
 def _put(record: GrownStates, transaction: Transaction) -> None:
     transaction.put(record)
-
-
-def _drop_through(last: StoredState, transaction: Transaction) -> None:
-    """All up to here are of unused models."""
-    transaction.drop_through(StoredState, *last.identity())

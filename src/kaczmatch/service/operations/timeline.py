@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, final
 
-from kaczmatch.schemas.operators import Overview, Timeline, TimelineEntry
+from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline, TimelineEntry
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Model, Person, StoredDeck
 from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.preferences import certainty_after
 from kaczmatch.service.meeting.profiles import require_person, set_paused
+from kaczmatch.service.operations.groups import compare_group
 from kaczmatch.service.operations.overview import overview
 
 _MOST_MODELS: Final = 10  # changes of the model that are looked at: each is two replays of the person's events
@@ -62,16 +63,23 @@ class OperatorActions:
     def _model_changes(self, reader: Reader, person: Person) -> list[TimelineEntry]:
         """When everybody was learned anew, and how sure the service was of this person's taste before and after."""
         catalogue = self.context.catalogue
-        vocabulary = catalogue.vocabulary(reader, catalogue.current(reader).vocabulary)
+        current = catalogue.current(reader)
+        vocabulary = catalogue.vocabulary(reader, current.vocabulary)
         used = [model for model in reader.find(Model) if model.id == 1 or model.used_from is not None]
-        log, entries = with_features(reader, reader.find(Event, user=person.id)), []
+        log, entries = reader.find(Event, user=person.id), []
         for old, new in list(pairwise(sorted(used, key=lambda model: model.id)))[-_MOST_MODELS:]:
             at = new.used_from
             if at is None or at < person.created:
                 continue
             events = [event for event in log if event.at < at]
-            folds = (catalogue.fold(reader, model.id) for model in (old, new))
-            before, after = (certainty_after(fold, events, vocabulary, person) for fold in folds)
+            folds = [catalogue.fold(reader, model.id) for model in (old, new)]
+            # What was seen under a model with traits goes with that model.
+            there = all(fold.traits is None or fold.model == current.model for fold in folds)
+            seen = [with_seen(reader, fold, [replace(event) for event in events]) if there else [] for fold in folds]
+            before, after = (
+                certainty_after(fold, known, vocabulary, person) if there else None
+                for fold, known in zip(folds, seen, strict=True)
+            )
             known = before is not None and after is not None
             change = f", how sure: {before:.0%} before, {after:.0%} after" if known else ""
             kind = "prior fitted again" if new.refit else "learner changed"
@@ -95,6 +103,9 @@ class OperatorActions:
 
     def overview(self) -> Overview:
         return overview(self.context)
+
+    def group(self, name: str) -> GroupComparison:
+        return compare_group(self.context, name)
 
     def _audit(self, actor: str, action: str, user: str) -> AuditEntry:
         return AuditEntry(id=self.context.new_id(), at=self.context.clock(), actor=actor, action=action, user=user)

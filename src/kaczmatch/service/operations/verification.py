@@ -13,10 +13,22 @@ import numpy as np
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.display_names import name_suffixes
 from kaczmatch.service.domain.folding import ModelFold
-from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, Person, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.records import (
+    Event,
+    LatestDecision,
+    MatchSide,
+    NameSuffix,
+    Person,
+    PersonCounters,
+    Record,
+    SeenTraits,
+    StoredState,
+    StoredTraits,
+)
 from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.operations.consistency import ConsistencyCheck, RecordsOfPeople
 
@@ -49,7 +61,8 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
         while page := reader.find(Person, after=last, limit=_AT_ONCE):
             learned = reader.many(StoredState, [(current.model, person.id) for person in page])
             records = RecordsOfPeople.read(reader, [person.id for person in page])
-            with_features(reader, chain.from_iterable(records.events.values()))
+            named = reader.of_people(NameSuffix, "user", [person.id for person in page])
+            with_seen(reader, fold, chain.from_iterable(records.events.values()))
             for person in page:
                 log = records.events[person.id]
                 events += len(log)
@@ -61,18 +74,27 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                     close += 1
                 else:
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
-                problems += ConsistencyCheck(context, reader, person.id, records, seen, leaving).problems()
+                suffixes = {one.text for one in named[person.id]}
+                if suffixes != name_suffixes(person.name):
+                    problems.append(f"{person.id!r} cannot be found by their name")
+                seen[NameSuffix] += len(suffixes)
+                problems += ConsistencyCheck(context, reader, fold, person.id, records, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
             if on_progress is not None:
                 on_progress(people, total)
-        seen[LatestDecision] += sum(reader.count(LatestDecision, user=user) for user in leaving)
-        problems += _nobodys(reader, seen)
+        for kind in (LatestDecision, SeenTraits):
+            equal = {"model": current.model} if kind is SeenTraits else {}
+            seen[kind] += sum(reader.count(kind, user=user, **equal) for user in leaving)
+        problems += _nobodys(reader, seen, current.model)
     return VerificationResult(people, events, identical, close, tuple(problems))
 
 
-def _nobodys(reader: Reader, seen: Mapping[type[Record], int]) -> list[str]:
+def _nobodys(reader: Reader, seen: Mapping[type[Record], int], model: int) -> list[str]:
     """Records of people who are not there."""
-    more = {kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)}
+    more: dict[type[Record], int] = {
+        kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)
+    }
+    more |= {kind: reader.count(kind, model=model) - seen[kind] for kind in (SeenTraits, StoredTraits)}
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]
 
 

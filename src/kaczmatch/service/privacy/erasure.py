@@ -28,18 +28,22 @@ from kaczmatch.service.domain.records import (
     Impression,
     LatestDecision,
     MatchSide,
+    NameSuffix,
     OutboxMessage,
     PendingErasure,
     Person,
     PersonCounters,
     Pick,
     Record,
+    SeenTraits,
     StoredDeck,
     StoredState,
+    StoredTraits,
 )
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.scrubbing import Scrubbing, forget_number
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.traits import withdraw
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
@@ -47,11 +51,15 @@ from kaczmatch.service.meeting.undo import refold
 # see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
+    (NameSuffix, "user"),
     (FeatureSnapshot, "user"),
     (ErasedId, "user"),
     (PersonCounters, "user"),
     (HeldPerson, "user"),
     (StoredState, "user"),
+    (StoredTraits, "user"),
+    (SeenTraits, "user"),
+    (SeenTraits, "candidate"),
     (StoredDeck, "user"),
     (Impression, "user"),
     (Impression, "candidate"),
@@ -79,6 +87,8 @@ _LATER = {
     (Event, "candidate"),
     (LatestDecision, "user"),
     (LatestDecision, "candidate"),
+    (SeenTraits, "user"),
+    (SeenTraits, "candidate"),
 }  # those touch other people, who are taken one at a time
 
 
@@ -179,18 +189,21 @@ class Erasure:
             forget_number(transaction, self.context, user)
 
     def _forget(self, transaction: Transaction, user: str, other: str) -> None:
-        """One person's log and state without the other, and their appeal without what the other thought."""
+        """One person's log and state without the other, and their appeal and traits without what the other thought."""
         if transaction.get(PendingErasure, user) is None:
             return  # another process has finished it: whoever has the name by now is somebody new
         events = transaction.find(Event, user=other)
         gone = {event.id for event in events if event.candidate == user}
         kept = [event for event in events if event.id not in gone and event.undoes not in gone]
+        said = transaction.find(SeenTraits, user=user, candidate=other) + transaction.find(SeenTraits, user=other, candidate=user)
         given, counters = transaction.get(LatestDecision, user, other), transaction.get(PersonCounters, other)
         if counters is not None:  # a match with the erased person is gone
             counters = replace(counters, open_matches=transaction.count(MatchSide, user=other, ended=None))
         for event in events:
             if event.id in gone or event.undoes in gone:
                 transaction.drop(Event, *event.identity())
+        for one in said:  # of either about the other
+            withdraw(transaction, one)
         if gone:
             refold(transaction, self.context, self.context.catalogue.current(transaction), other, kept)
         if counters is not None:

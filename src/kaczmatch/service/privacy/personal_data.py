@@ -41,7 +41,7 @@ HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
     Pick: ("score",),
     StoredDeck: ("min_propensity",),
     StoredState: ("state", "session_direction"),
-    LatestDecision: ("excess", "information", "appeal_as_of"),
+    LatestDecision: ("excess", "information", "appeal_as_of", "first_answer"),
     PersonCounters: ("excess", "information", "appeal_as_of", "quota_use"),  # the last is told in a readable form
     OutboxMessage: ("number",),
 }

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import final
 
+from kaczmatch.core.vectors import Vector
 from kaczmatch.service.domain.records.base import NOT_STORED, LogRecord, PersonId, Record, SingletonRecord
 
 
@@ -47,6 +48,7 @@ class Event(LogRecord):
     features_version: int = 0  # of the `FeatureSnapshot` of the candidate, as seen; 0: nothing was
     features: bytes | None = field(default=None, compare=False, repr=False, metadata=NOT_STORED)  # see `feature_snapshots`
     appeal: float = 0.0  # the candidate's, as seen
+    said: Vector | None = field(default=None, compare=False, repr=False, metadata=NOT_STORED)  # traits, see `SeenTraits`
     vocabulary: int = 0  # its version then
     model: int = 0  # that was in use then
     deck: str | None = None
@@ -77,6 +79,48 @@ class StoredState(Record):
     at: datetime | None  # the last event folded
     session_direction: bytes  # the direction at the end of the last session, float32
     stability: tuple[float, ...]  # Δs of the last sessions
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenTraits(Record):
+    """Of one swipe, under one model: the candidate's traits as the user saw them, and what the swipe says of them in turn."""
+
+    table = "seen_traits"
+    key = ("model", "user", "swipe")
+    indexes = (("user", "candidate"), ("candidate",))
+
+    model: int
+    user: PersonId
+    swipe: str  # the id of the swipe
+    candidate: PersonId
+    said: bytes  # traits and doubts, float64, without the user's own site; empty: the model has not come to the swipe yet
+    site: bytes  # int32; empty: not the user's first answer to the candidate, which is the one that counts
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTraits(Record):
+    """What everybody's swipes say of one person's traits, under one model: the sum of their sites."""
+
+    table = "traits"
+    key = ("model", "user")
+    indexes = (("user",),)
+
+    model: int
+    user: PersonId
+    sums: bytes  # int64
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraitProgress(SingletonRecord):
+    """How far a model with traits that is being built has gone through the log."""
+
+    table = "trait_progress"
+
+    model: int
+    event: int  # the number of the last event
 
 
 @final
@@ -118,9 +162,10 @@ class Model(Record):
     learner: str
     settings: str  # JSON
     prior: str
-    status: str  # building, in use, retired
+    status: str  # building, in use, retired, or rejected: a refit that was worse than the model in use
     created: datetime
     used_from: datetime | None = None  # when it took the place of the one before; None: from the start, or not yet
+    selection: str = ""  # JSON: the numbers of traits that were tried, and how well each predicted; empty: none were
     refit: bool = False  # the learner is that of the model before, from a prior that was fitted again
 
 
@@ -149,3 +194,4 @@ class ActiveVersions(SingletonRecord):
     building: int
     vocabulary: int
     previous: int = 0
+    building_traits: bool = False  # whether that is a model with traits, which goes through the log (see `TraitProgress`)

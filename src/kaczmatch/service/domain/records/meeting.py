@@ -28,6 +28,7 @@ class LatestDecision(Record):
     excess: float = 0.0
     information: float = 0.0
     appeal_as_of: datetime | None = None
+    first_answer: str | None = None  # the id of the swipe that says something of the candidate to others
     answered_after_resets: int | None = None  # how many resets there had been at the last like or pass; None: only skipped
 
 

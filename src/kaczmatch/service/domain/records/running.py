@@ -87,11 +87,12 @@ class ImportProgress(Record):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRefit(SingletonRecord):
-    """When the prior was last fitted again without being asked."""
+    """When the prior was last fitted again without being asked, and how many events there had been."""
 
     table = "last_refit"
 
     at: datetime
+    events: int = 0
 
 
 @final

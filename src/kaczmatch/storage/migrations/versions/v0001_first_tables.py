@@ -42,6 +42,7 @@ def upgrade() -> None:
         sa.Column("building", sa.BigInteger(), nullable=False),
         sa.Column("vocabulary", sa.BigInteger(), nullable=False),
         sa.Column("previous", sa.BigInteger(), nullable=False),
+        sa.Column("building_traits", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -259,6 +260,7 @@ def upgrade() -> None:
         "last_refit",
         sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("events", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
@@ -282,6 +284,7 @@ def upgrade() -> None:
         sa.Column("excess", sa.Double(), nullable=False),
         sa.Column("information", sa.Double(), nullable=False),
         sa.Column("appeal_as_of", sa.BigInteger(), nullable=True),
+        sa.Column("first_answer", TEXT, nullable=True),
         sa.Column("answered_after_resets", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("user", "candidate"),
         sqlite_with_rowid=False,
@@ -322,10 +325,22 @@ def upgrade() -> None:
         sa.Column("status", TEXT, nullable=False),
         sa.Column("created", sa.BigInteger(), nullable=False),
         sa.Column("used_from", sa.BigInteger(), nullable=True),
+        sa.Column("selection", TEXT, nullable=False),
         sa.Column("refit", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "name_suffixes",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("text", TEXT, autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("user", "text"),
+        postgresql_partition_by='HASH ("user")',
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("name_suffixes", schema=None) as batch_op:
+        batch_op.create_index("name_suffixes_text_user", ["text", "user"], unique=False)
+
     op.create_table(
         "outbox",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
@@ -455,6 +470,21 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "seen_traits",
+        sa.Column("model", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("swipe", TEXT, autoincrement=False, nullable=False),
+        sa.Column("candidate", sa.BigInteger(), nullable=False),
+        sa.Column("said", sa.LargeBinary(), nullable=False),
+        sa.Column("site", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("model", "user", "swipe"),
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("seen_traits", schema=None) as batch_op:
+        batch_op.create_index("seen_traits_candidate", ["candidate"], unique=False)
+        batch_op.create_index("seen_traits_user_candidate", ["user", "candidate"], unique=False)
+
+    op.create_table(
         "serving_processes",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
         sa.Column("seen", sa.BigInteger(), nullable=False),
@@ -477,6 +507,25 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("states", schema=None) as batch_op:
         batch_op.create_index("states_user", ["user"], unique=False)
+
+    op.create_table(
+        "trait_progress",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("model", sa.BigInteger(), nullable=False),
+        sa.Column("event", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "traits",
+        sa.Column("model", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("sums", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("model", "user"),
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("traits", schema=None) as batch_op:
+        batch_op.create_index("traits_user", ["user"], unique=False)
 
     op.create_table(
         "vocabularies",

@@ -4,6 +4,7 @@ import { Problem } from "../api.js";
 import { byId, showProblem } from "../dom.js";
 import { experiment, redrawn } from "./experiment.js";
 import { offer } from "./exports.js";
+import { compare } from "./groups.js";
 import { describeCharts, showTiles } from "./overview.js";
 import { draw } from "./charts.js";
 import { Reports } from "./reports.js";
@@ -60,6 +61,10 @@ function everything() {
 }
 
 byId("refresh").addEventListener("click", everything);
+byId("compare").addEventListener("submit", (event) => {
+  event.preventDefault();
+  compare(byId("group-name").value.trim()).then(() => showProblem(""), (error) => report(error, "That group cannot be compared"));
+});
 offer(report).catch(report);
 everything();
 setInterval(() => {

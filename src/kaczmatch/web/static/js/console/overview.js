@@ -16,6 +16,7 @@ export function showTiles(overview) {
     [percent(overview.match_rate), "match rate", "of likes in an hour"],
     [whole(overview.matches), "matches", "in all"],
     [overview.learner, "learner in use", learned(overview), "words"],
+    ...traits(overview.traits),
     ...webhooks(overview.webhooks),
   ];
   byId("tiles").replaceChildren(
@@ -27,6 +28,14 @@ export function showTiles(overview) {
 function learned({ prior, model_from, refit }) {
   const since = model_from === null ? "" : `, ${refit ? "fitted again" : "in use since"} ${new Date(model_from).toLocaleString()}`;
   return prior === "" ? "" : `prior ${prior.slice(0, 10)}${since}`;
+}
+
+/** A tile where the number of traits is chosen: which, why, and how much they explain. */
+function traits(selection) {
+  if (selection === null) return [];
+  const tried = selection.tried.map((one) => `${one.traits}: ${one.log_loss.toFixed(4)}`).join(", ");
+  const gain = selection.explained === null ? "" : `, ${percent(selection.explained)} less log-loss than with none`;
+  return [[whole(selection.traits), "traits", tried ? `the fewest within a standard error of the best (${tried})${gain}` : "not fitted yet", "words"]];
 }
 
 /** A tile where a webhook has ever failed. */

@@ -86,6 +86,8 @@ export class PreferencePanel {
     const clear = [...weightsOf(preference).values()].filter((one) => (one.confidence ?? 0) >= 0.8).length;
     byId("sure-share").textContent = `${share} %`;
     byId("sure-meter").value = preference.certainty;
+    byId("beyond-tags").hidden = !preference.beyond_tags;
+    byId("beyond-tags").textContent = `What your likes have in common beyond tags: ${preference.beyond_tags}.`;
     byId("sure-words").textContent = `${share} % of its first doubt has gone; ${clear || "no"} ${clear === 1 ? "tag is" : "tags are"} fairly clear.`;
   }
 

@@ -1,0 +1,149 @@
+"""A model with traits is built by one pass through everybody's events, in the order in which they came.
+
+What a swipe says of its candidate depends on what its user had liked until then, and the next user sees it. So nobody can be
+learned anew alone. The pass goes beside the model in use, a page of events per commit. It does not learn along: it comes to new
+events by itself. The last few are taken in the commit that puts the model in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, final
+
+from kaczmatch.learners.population.traits import Sites
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
+from kaczmatch.service.domain.locks import EVERYTHING, MODELS
+from kaczmatch.service.domain.records import (
+    SINGLE_ROW,
+    Decision,
+    Event,
+    EventKind,
+    LatestDecision,
+    PendingErasure,
+    StoredState,
+    StoredTraits,
+    TraitProgress,
+)
+from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
+from kaczmatch.service.domain.traits import learn_event, put_fitted_site
+
+FittedSite = tuple[str, str, Sites]  # of a user, on a candidate
+
+_AT_ONCE: Final = 100  # events
+FEW: Final = 50  # events that may be left for the commit that ends the pass
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TraitPass:
+    """The pass of one model."""
+
+    context: Context
+    model: int
+
+    def begin(self, sites: Sequence[FittedSite]) -> None:
+        """Write what the fit found that people say of each other's traits, some at a time."""
+        for first in range(0, len(sites), _AT_ONCE):
+            some = sites[first : first + _AT_ONCE]
+            people = {user for user, _, _ in some} | {candidate for _, candidate, _ in some}
+            pairs = [(user, candidate) for user, candidate, _ in some]
+            reads: list[RecordKey] = [(LatestDecision, pair) for pair in pairs]
+            reads += [(StoredTraits, (self.model, candidate)) for _, candidate in pairs]
+            self.context.store.write(partial(self._put_fitted, some), locks=sorted(people), prefetch=reads).result()
+            self.context.rest()
+
+    def _put_fitted(self, sites: Sequence[FittedSite], transaction: Transaction) -> None:
+        fold = self.context.catalogue.fold(transaction, self.model)
+        leaving = transaction.many(PendingErasure, {(candidate,) for _, candidate, _ in sites})
+        for user, candidate, site in sites:
+            if (candidate,) not in leaving:
+                put_fitted_site(transaction, fold, user, candidate, site)
+
+    def last_event(self) -> int:
+        """The newest event. None with a lower number is under way, and so none can turn up behind the pass."""
+
+        def work(transaction: Transaction) -> int:
+            return max((event.number for event in transaction.find(Event, newest=True, limit=1)), default=0)
+
+        return self.context.store.write(work, locks=[MODELS, EVERYTHING]).result()
+
+    def step(self, last: int) -> int:
+        """Learn from some more events, up to one. Returns how far the pass has come by then."""
+        with self.context.store.read() as reader:
+            reached = self.reached(reader)
+            page = [event for event in reader.find(Event, after=(reached,), limit=_AT_ONCE) if event.number <= last]
+            again = self._answered_again(reader, page)
+        if not page:
+            return last
+        people = {event.user for event in page} | {event.candidate for event in page if event.candidate is not None}
+        work = partial(self.learn, page, again, page[-1].number)
+        self.context.store.write(work, locks=sorted(people), prefetch=self._reads(page)).result()
+        return page[-1].number
+
+    def learn_rest(self, transaction: Transaction) -> bool:
+        """Learn from what is left; False: that is too much for one commit. No other work may be under way."""
+        left = transaction.find(Event, after=(self.reached(transaction),), limit=FEW + 1)
+        if len(left) > FEW:
+            return False
+        again = self._answered_again(transaction, left)
+        if left:
+            self.learn(left, again, left[-1].number, transaction)
+        return True
+
+    def reached(self, reader: Reader) -> int:
+        progress = reader.get(TraitProgress, SINGLE_ROW)
+        return progress.event if progress is not None and progress.model == self.model else 0
+
+    def learn(self, page: Sequence[Event], again: set[tuple[str, str]], reached: int, transaction: Transaction) -> None:
+        """Learn from a page of events: from those that are still there, and were not undone meanwhile."""
+        if self.reached(transaction) >= reached:
+            return  # another process was at it too
+        fold = self.context.catalogue.fold(transaction, self.model)
+        self.context.catalogue.current(transaction)  # events were made under every vocabulary there was
+        there = transaction.many(Event, [event.identity() for event in page])
+        undone = transaction.many(Event, [_undo_of(event) for event in page])
+        judged = {event.candidate for event in page if event.candidate is not None}
+        leaving = transaction.many(PendingErasure, [(candidate,) for candidate in judged])
+        pairs = transaction.many(LatestDecision, [(event.user, event.candidate) for event in page if event.candidate is not None])
+        for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
+            if event.kind == EventKind.UNDONE or _undo_of(event) in undone or (event.candidate,) in leaving:
+                continue
+            pair = pairs.get((event.user, event.candidate))
+            first = None if pair is None or pair.first_answer == event.id else pair.first_answer
+            before = fold.decode(transaction.get(StoredState, self.model, event.user))
+            after = learn_event(transaction, fold, event, before, repeated=event.identity() in again, first_answer=first)
+            transaction.put(fold.encode(event.user, after))
+        transaction.put(TraitProgress(model=self.model, event=reached))
+
+    def _answered_again(self, reader: Reader, page: Sequence[Event]) -> set[tuple[str, str]]:
+        """Swipes that answer somebody again, since the user's last reset: they teach nothing."""
+        answers = [one for one in page if one.kind == EventKind.SWIPED and one.decision != Decision.SKIP and one.candidate]
+        pairs = reader.many(LatestDecision, [(one.user, one.candidate) for one in answers])
+        later = {
+            one.user for one in answers if (pair := pairs.get((one.user, one.candidate))) is None or pair.first_answer != one.id
+        }
+        again: set[tuple[str, str]] = set()
+        for user in later:
+            answered = AnsweredPeople()
+            again |= {
+                (event.user, event.id) for event in without_undone(reader.find(Event, user=user)) if answered.repeats(event)
+            }
+        return again
+
+    def _reads(self, page: Sequence[Event]) -> list[RecordKey]:
+        users = {event.user for event in page}
+        pairs = {(event.user, event.candidate) for event in page if event.candidate is not None}
+        return [
+            *((Event, event.identity()) for event in page),
+            *((StoredState, (self.model, user)) for user in users),
+            *((StoredTraits, (self.model, candidate)) for _, candidate in pairs),
+            *((LatestDecision, pair) for pair in pairs),
+        ]
+
+
+def _undo_of(event: Event) -> tuple[str, str]:
+    return event.user, f"~undo:{event.id}"

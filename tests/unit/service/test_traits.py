@@ -1,0 +1,229 @@
+"""Traits in the service: what everybody's swipes say of a candidate, kept with every swipe and exact when taken back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kaczmatch.learners.population.traits import CandidateTraits
+from kaczmatch.learners.prior import Prior
+from kaczmatch.service.domain.records import Model, Person, SeenTraits, StoredPrior, StoredState, StoredTraits
+from kaczmatch.service.domain.traits import people_traits
+from kaczmatch.service.experiments.hindsight import Hindsight
+from kaczmatch.service.meeting.card_reasons import CardReasons
+from kaczmatch.service.meeting.preferences import Preferences
+from kaczmatch.service.meeting.profiles import features_of
+from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
+from kaczmatch.service.operations.overview import overview
+from kaczmatch.service.operations.refit import Refit
+from kaczmatch.service.operations.verification import verify
+from kaczmatch.storage import MemoryStore
+from worlds.town import TAGS, Town
+
+TRAITS = 2
+
+
+def a_prior(seed: int = 0, traits: int = TRAITS, dimensions: int = len(TAGS)) -> Prior:
+    rng = np.random.default_rng(seed)
+    return Prior(
+        rng.normal(size=dimensions),
+        f"fit-{seed}-{traits}",
+        threshold=0.2,
+        covariance=np.diag(rng.uniform(0.2, 2.0, dimensions + 1 + traits)),
+        traits=rng.normal(size=traits),
+        trait_map=rng.normal(size=(dimensions + 1, traits)),
+    )
+
+
+def a_town(**rules: Any) -> Town:
+    """Everybody is learned from a fitted prior."""
+    town = Town(MemoryStore(), learner="probit-traits", settings={"traits": TRAITS}, **rules)
+    town.couples(4)
+    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior())
+    town.world.follow()
+    town.relearning.resume()  # nobody deals by the first model any more
+    return town
+
+
+def sums_of(town: Town, user: str) -> CandidateTraits:
+    found = [one for one in town.find(StoredTraits) if one.user == user and one.model == town.world.current.model]
+    return CandidateTraits.from_bytes(found[0].sums) if found else CandidateTraits.unknown(TRAITS)
+
+
+def test_a_swipe_records_what_was_seen_and_says_something_of_the_candidate() -> None:
+    town = a_town()
+    town.import_swipe("w0", "m0")
+    (first,) = town.find(SeenTraits, user="w0")
+    assert sums_of(town, "m0") == CandidateTraits.unknown(TRAITS).plus(np.frombuffer(first.site, np.int32))
+    assert np.frombuffer(first.said)[TRAITS:] == pytest.approx(1.0)  # nobody had said anything
+    town.import_swipe("w1", "m0", "pass")
+    (second,) = town.find(SeenTraits, user="w1")
+    assert (np.frombuffer(second.said)[TRAITS:] < 1.0).any()
+    assert verify(town.context).problems == ()
+
+
+def test_nobody_sees_their_own_part_of_a_candidates_traits() -> None:
+    town = a_town()
+    town.import_swipe("w0", "m0")
+    town.undoing.reset("w0").result()
+    town.import_swipe("w0", "m0", "pass")  # teaches again after a reset, and says nothing more of m0
+    first, again = sorted(town.find(SeenTraits, user="w0"), key=lambda one: len(one.site), reverse=True)
+    assert again.site == b""
+    np.testing.assert_array_equal(np.frombuffer(again.said), np.frombuffer(first.said))
+    assert verify(town.context).problems == ()
+
+
+def test_undo_and_erasure_take_a_part_out_exactly() -> None:
+    town = a_town()
+    town.import_swipe("w0", "m0")
+    before = sums_of(town, "m0")
+    town.import_swipe("w1", "m0", "pass", id="s")
+    town.undoing.undo("w1", "s").result()
+    assert sums_of(town, "m0") == before
+    town.import_swipe("w2", "m0")
+    town.erasing.erase("w0")
+    (left,) = town.find(SeenTraits, candidate="m0")
+    assert sums_of(town, "m0") == CandidateTraits.unknown(TRAITS).plus(np.frombuffer(left.site, np.int32))
+    town.erasing.erase("m0")
+    assert not [
+        one for one in town.find(SeenTraits) + town.find(StoredTraits) if "m0" in (one.user, getattr(one, "candidate", ""))
+    ]
+    assert verify(town.context).problems == ()
+
+
+def test_decks_go_by_the_traits_that_the_store_has() -> None:
+    town = a_town()
+    for rater in ("w0", "w1", "w2"):
+        town.import_swipe(rater, "m1")
+    town.world.follow()
+    with town.context.store.read() as reader:
+        known = load_viewer_state(reader, town.context, "w3")
+        around = load_viewer_context(reader, town.context, known, town.now)
+        person = reader.get(Person, "m1")
+        assert person is not None
+        features = features_of(person, known.vocabulary)
+        said = people_traits(reader, known.fold, ["m1"], features[None], town.now)
+    with town.world.recommender.index.reading() as view:
+        rows = view.candidate_rows(view.numbers(["m1"]))
+    np.testing.assert_allclose(rows.appeal, said, rtol=1e-5)
+    expected = float(known.fold.learner.probability(known.state, features, said[0]))  # type: ignore[attr-defined]
+    assert around.viewer.forward(rows.features, rows.appeal)[0] == pytest.approx(expected, rel=1e-5)
+    assert town.deck("w3").cards
+
+
+def test_a_model_with_traits_follows_the_log_and_swipes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Swipes, an undo and an erasure while the pass is under way; the same pass at once gives the same bits."""
+    monkeypatch.setattr("kaczmatch.service.operations.trait_pass._AT_ONCE", 2)
+    town = Town(MemoryStore())
+    town.couples(4)
+    for place in range(4):
+        town.import_swipe("w0", f"m{place}", "like" if place % 2 else "pass")
+        town.import_swipe("w1", f"m{place}", "pass", id=f"last{place}")
+    happened: list[int] = []
+
+    def meanwhile(done: int, total: int) -> None:
+        happened.append(done)
+        if len(happened) == 2:
+            town.import_swipe("w2", "m0")
+            town.undoing.undo("w1", "last3").result()
+            town.erasing.erase("m2")
+
+    assert town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(), meanwhile) == 2
+    assert len(happened) >= 3
+    assert verify(town.context).problems == ()
+    states = {one.user: one.state for one in town.find(StoredState, model=2)}
+    sums = {one.user: one.sums for one in town.find(StoredTraits, model=2)}
+    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior())
+    assert {one.user: one.state for one in town.find(StoredState, model=3)} == states
+    kept = {one.user: one.sums for one in town.find(StoredTraits, model=3)}
+    assert kept == {user: some for user, some in sums.items() if user in kept}
+
+
+def test_a_refit_selects_and_is_shown_in_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kaczmatch.service.operations.models._ENOUGH_PEOPLE", 4)
+    town = a_town()
+    rng = np.random.default_rng(3)
+    for man in range(4):
+        for woman in range(4):
+            town.wait(minutes=1)
+            town.import_swipe(f"w{woman}", f"m{man}", "like" if rng.random() < 0.5 else "pass")
+    Refit(town.context).run()
+    assert verify(town.context).problems == ()
+    newest = max(town.find(Model), key=lambda one: one.id)
+    tried = json.loads(newest.selection)
+    assert [one[0] for one in tried] == [0, 1, 4, 8]
+    if newest.status == "in use":
+        shown = overview(town.context).traits
+        assert shown is not None
+        assert len(shown.tried) == 4
+
+
+def test_fitted_sites_are_kept_by_the_pass() -> None:
+    town = a_town()
+    town.import_swipe("w0", "m0", id="s")
+    site = np.array([9_000, 8_000, 700, -600], np.int32)
+    town.relearning.relearn("probit-traits", {"traits": TRAITS}, a_prior(5), sites=[("w0", "m0", site), ("w1", "m0", site)])
+    model = max(one.id for one in town.find(Model))
+    (seen,) = town.find(SeenTraits, model=model)
+    assert (seen.swipe, seen.site) == ("s", site.tobytes())
+    assert len(seen.said) == 8 * 2 * TRAITS
+    assert verify(town.context).problems == ()
+
+
+def test_a_refit_that_predicts_worse_is_not_put_in_use_and_a_change_can_be_taken_back() -> None:
+    town = a_town()
+    for man in range(4):
+        town.import_swipe("w0", f"m{man}")
+        town.import_swipe("w1", f"m{man}")
+    dislikes = replace(a_prior(), threshold=-9.0, version="dislikes")
+    assert town.relearning.relearn("probit-traits", {"traits": TRAITS}, dislikes, refit=True) == 0
+    assert {one.id: one.status for one in town.find(Model)} == {1: "retired", 2: "in use", 3: "rejected"}
+    assert not town.find(SeenTraits, model=3)
+    assert not town.find(StoredState, model=3)
+    neutral = Prior(np.zeros(len(TAGS)), "neutral-6", threshold=0.0)
+    assert town.relearning.relearn("probit-diag", {"appeal": True}, neutral) == 4
+    assert town.relearning.rollback() == 5
+    assert [one.prior for one in sorted(town.find(Model), key=lambda one: one.id)][-1] == a_prior().version
+    assert {one.version for one in town.find(StoredPrior)} >= {"dislikes"}
+    assert verify(town.context).problems == ()
+
+
+def test_hindsight_knows_traits_as_of_each_deck() -> None:
+    town = a_town()
+    town.import_swipe("w0", "m1")
+    town.world.follow()
+    town.wait(minutes=1)
+    hand = town.deck("w3")
+    assert hand.deck is not None
+    town.wait(minutes=1)
+    town.import_swipe("w1", "m1")  # after the deck
+    with town.context.store.read() as reader:
+        (past,) = Hindsight(town.context, reader, town.context.config.policy).past_decks()
+        with past.recommender.index.reading() as view:
+            rows = view.candidate_rows(view.numbers(["m1"]))
+    with town.world.recommender.index.reading() as view:
+        then = view.candidate_rows(view.numbers(["m1"])).appeal
+    np.testing.assert_allclose(rows.appeal, then, rtol=1e-4)
+
+
+def test_a_card_may_say_that_people_with_this_taste_like_this_person() -> None:
+    town = a_town()
+    town.import_swipe("w3", "m0", "pass")
+    with town.context.store.read() as reader:
+        known = load_viewer_state(reader, town.context, "w3")
+        person = reader.get(Person, "m1")
+    assert person is not None
+    fold = known.fold
+    assert fold.traits is not None
+    expected = fold.traits.expected(features_of(person, known.vocabulary))[0]
+    weights = known.fold.learner.mean(known.state)[-TRAITS:]  # type: ignore[attr-defined]
+    liked = np.concatenate([expected + 9.0 * weights, [0.2] * TRAITS])
+    reasons = CardReasons(known)
+    assert reasons.reason("sampled", person, liked).code == "liked-by-others"
+    few = np.concatenate([expected + 9.0 * weights, [0.9] * TRAITS])
+    assert reasons.reason("sampled", person, few).code != "liked-by-others"
+    assert Preferences(town.context).of("w3").beyond_tags
