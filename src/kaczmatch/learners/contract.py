@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, final
 
@@ -18,24 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_number
-from kaczmatch.core.html import table
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read_only, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
-from kaczmatch.learners.state import EncodedState, Scores, State
-
-# What tab completion shows, beside settings: what a user calls. The rest is for kernels and folds.
-_FOR_USERS = frozenset(
-    {"slug", "start", "swipe", "end_session", "advance", "direction", "grow", "from_bytes", "score", "probability", "mean"}
-    | {"covariance", "draw", "draws", "forget", "estimated_label_noise", "probabilities_by_user"}
-)
+from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learner(ABC):
+class Learner(NotebookDisplay, ABC):
     """An update rule with its hyper-parameters.
 
     Every method is pure: it returns a new state, or raises :class:`InvalidInput`. It never changes the state it was given.
@@ -49,18 +42,6 @@ class Learner(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", read_only(np.array(self.kernel_parameters(), np.float64)))
-
-    def __dir__(self) -> list[str]:
-        names = _FOR_USERS | {each.name for each in fields(self) if each.init}
-        return [name for name in object.__dir__(self) if name in names or name.startswith("_")]
-
-    def _repr_html_(self) -> str:
-        settings = [(each.name, repr(getattr(self, each.name))) for each in fields(self) if each.init]
-        return table(f"{self.slug}: {(type(self).__doc__ or '').partition(chr(10))[0]}", ["setting", "value"], settings)
-
-    def standard_deviations(self, state: State) -> Vector | None:
-        """How uncertain each learned weight is, where a learner knows."""
-        return None
 
     # What a rule defines
 
