@@ -35,6 +35,7 @@ from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.records import Event, Impression, PersonCounters, Record
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.people_search import suffixes_of
 from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
@@ -115,7 +116,7 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
                 tags=frozenset(rng.choice(tags, rng.integers(4, 14), replace=False).tolist()),
             )
             person = new_person(f"p{place}", about, words, context.config.schema, now, None)
-            return person, snapshot_of(person), PersonCounters(user=f"p{place}")
+            return person, *suffixes_of(person), snapshot_of(person), PersonCounters(user=f"p{place}")
 
         for first in range(0, people, 5_000):
 

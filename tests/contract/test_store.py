@@ -14,8 +14,10 @@ import pytest
 from kaczmatch.service.domain.records import (
     RECORDS,
     AbuseReport,
+    AuditEntry,
     Block,
     Decision,
+    ErasedId,
     Event,
     EventKind,
     HeldPerson,
@@ -272,6 +274,27 @@ def test_records_are_passed_over_without_being_loaded(store: Store) -> None:
         assert reader.find(Event, skip=5, limit=1) == []
 
 
+def test_some_fields_of_records_are_what_whole_records_have(store: Store) -> None:
+    first = [
+        LatestDecision(user="ann", candidate=f"c{one % 300}", decision="like" if one % 2 else "pass", at=at, swipe=f"s{one}")
+        for one, at in enumerate(NOW + timedelta(minutes=place * 7 % 301) for place in range(300))
+    ]
+    put(store, *first, LatestDecision(user="bob", candidate="c1", decision="like", at=NOW, swipe="s"))
+    put(store, AuditEntry(id="a", at=NOW, actor="k", action="looked"))
+    names = ("candidate", "at", "appeal_as_of", "decision", "user")
+    with store.read() as reader:
+        for more in ({"user": "ann"}, {"decision": "like", "user": "ann"}, {"candidate": "c1"}, {"user": "nobody"}):
+            for how in ({}, {"newest": True, "limit": 7}):
+                whole = [tuple(getattr(one, name) for name in names) for one in reader.find(LatestDecision, **how, **more)]
+                assert reader.values(LatestDecision, names, **how, **more) == whole
+        assert reader.values(AuditEntry, ("user", "id")) == [("", "a")]
+    store.write(lambda tx: tx.drop(PersonNumber, part_of("c1"), "c1")).result()
+    with store.read() as reader:
+        assert reader.values(LatestDecision, ("candidate",), user="bob") == [
+            (one.candidate,) for one in reader.find(LatestDecision, user="bob")
+        ]
+
+
 def test_everything_up_to_a_place_is_dropped_at_once(store: Store) -> None:
     put(store, *(event("ann", f"e{place}") for place in range(5)))
     sides = [MatchSide(user=user, other="z", id=f"m-{user}", at=NOW + timedelta(days=day)) for day, user in enumerate("abcde")]
@@ -372,6 +395,34 @@ def test_a_page_that_ended_with_somebody_who_was_erased_is_gone_on_from(store: S
     forget(store, "e", "b")
     with store.read() as reader:
         assert [held.user for held in reader.find(HeldPerson, after=("b",), limit=2)] == ["d", "a"]
+
+
+@pytest.mark.parametrize("same_process", [True, False])
+def test_nobody_is_left_out_after_somebody_who_was_erased_and_whose_erasure_is_told(store: Store, same_process: bool) -> None:
+    """What tells of it names the id by a new number, which comes after everybody's."""
+    put(store, *(HeldPerson(user=f"p{one}", actor="k") for one in range(6)))
+    with store.read() as reader:
+        page = reader.find(HeldPerson, limit=3)
+    store.write(lambda tx: (tx.drop(HeldPerson, "p2"), tx.drop(PersonNumber, part_of("p2"), "p2"))).result()
+    put(store, ErasedId(user="p2"))
+    other = (
+        SqlStore(str(store.database.writer.url.render_as_string(hide_password=False)))
+        if isinstance(store, SqlStore) and not same_process
+        else None
+    )
+    with (other or store).read() as reader:
+        rest = [one.user for one in reader.find(HeldPerson, after=(page[-1].user,), limit=10)]
+    assert rest[-3:] == ["p3", "p4", "p5"]
+    assert len(rest) == (3 if other is None else 5)
+    if other is not None:
+        other.close()
+
+
+def test_who_came_back_while_their_erasure_was_still_told_is_passed_over_by_the_next_page(store: Store) -> None:
+    put(store, ErasedId(user="p0"), *(HeldPerson(user=f"p{one}", actor="k") for one in range(3)))
+    with store.read() as reader:
+        [first] = reader.find(HeldPerson, limit=1)
+        assert [one.user for one in reader.find(HeldPerson, after=(first.user,), limit=1)] == ["p1"]
 
 
 def test_after_somebody_unknown_some_may_come_again_and_none_is_left_out(store: Store) -> None:

@@ -55,17 +55,15 @@ def files(log: Path, ending: str = ".csv") -> list[object]:
     return ["--swipes", log / f"swipes{ending}", "--candidates", log / f"candidates{ending}"]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_every_format_gives_the_same_answer(log: Path, ending: str) -> None:
-    done = command("evaluate", *files(log, ending), *FEW, "--json", "--one-way")
-    assert done.exit_code == 0, done.output
-    rows = json.loads(done.stdout)
+def test_every_format_gives_the_same_answer(log: Path) -> None:
+    answers = [command("evaluate", *files(log, ending), *FEW, "--json", "--one-way") for ending in ENDINGS]
+    assert {done.exit_code for done in answers} == {0}, [done.output for done in answers]
+    assert len({done.stdout for done in answers}) == 1
+    rows = json.loads(answers[0].stdout)
     assert {row["learner"] for row in rows} >= {"tk", "probit-diag + population + appeal", "all-ones", "appeal alone", "random"}
     best = next(row for row in rows if row["learner"] == "probit-diag + population + appeal" and row["swipes"] == 20)
     assert best["auc"] > 0.6
     assert best["over_all_ones_low"] > 0.0
-    reference = json.loads(command("evaluate", *files(log), *FEW, "--json", "--one-way").stdout)
-    assert rows == reference
 
 
 def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path, tmp_path: Path) -> None:

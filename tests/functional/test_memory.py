@@ -23,7 +23,7 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
         label=rng.choice([-1, 1], swipes),
         session=np.arange(swipes) // 10,
     )
-    monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 50_000)
+    monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 12_500)
     tracemalloc.start()
     states = kaczmatch.replay(kaczmatch.learner(slug), log)
     _, most = tracemalloc.get_traced_memory()
@@ -34,11 +34,11 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
 
 @pytest.mark.parametrize("slug", kaczmatch.LEARNERS)
 def test_eight_times_the_swipes_need_no_more_memory(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    peak(100_000, 200, monkeypatch, slug)  # what is loaded once
-    few, many = peak(100_000, 200, monkeypatch, slug), peak(800_000, 200, monkeypatch, slug)
+    peak(25_000, 50, monkeypatch, slug)  # what is loaded once
+    few, many = peak(25_000, 50, monkeypatch, slug), peak(200_000, 50, monkeypatch, slug)
     assert many < 1.2 * few
 
 
 def test_ten_times_the_users_need_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = peak(100_000, 500, monkeypatch), peak(100_000, 5_000, monkeypatch)
+    few, many = peak(25_000, 125, monkeypatch), peak(25_000, 1_250, monkeypatch)
     assert many > few

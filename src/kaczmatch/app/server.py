@@ -19,7 +19,7 @@ import uvicorn
 
 from kaczmatch.api.metrics import SHARED_FOLDER
 from kaczmatch.app.asgi import create_app
-from kaczmatch.app.composition import open_store, schema_of, service_config_of, webhook_sender_of
+from kaczmatch.app.composition import service_config_of, webhook_sender_of
 from kaczmatch.app.connections import ConnectionLimits, Connections
 from kaczmatch.app.demo.key import NAME
 from kaczmatch.app.first_vocabulary import first_vocabulary
@@ -27,11 +27,12 @@ from kaczmatch.app.health import ProcessHealth
 from kaczmatch.app.http_protocol import LimitedHttpProtocol
 from kaczmatch.app.logs import log_file, set_up_logs_of
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.domain.catalogue import model_learner
-from kaczmatch.service.domain.records import ServiceKey
+from kaczmatch.service.domain.records import Person, ServiceKey
 from kaczmatch.service.operations.models import check_learner
 from kaczmatch.settings.model import PREFIX, Settings
-from kaczmatch.storage import SqlStore
+from kaczmatch.storage.sql import SqlReader, looked_at
 
 DRAIN_SECONDS = 30
 PATIENCE = 2.0  # seconds of silence, then people want to know what is being done
@@ -129,9 +130,9 @@ def when_listening(host: str, port: int, then: Callable[[], None], pause: float 
 
 
 def check(settings: Settings) -> None:
-    """Refuse settings under which the service must not start, or cannot."""
+    """Refuse settings under which the service must not start, or cannot. Nothing is made or changed here."""
     config = service_config_of(settings)
-    first_vocabulary(settings, schema_of(settings))
+    first_vocabulary(settings, config.schema)
     check_learner(model_learner(settings.learner, settings.learner_settings), config)
     if settings.webhook_url is not None:
         webhook_sender_of(settings)
@@ -141,26 +142,29 @@ def check(settings: Settings) -> None:
         raise InvalidInput("demo", "runs in one process")
     if settings.demo and not is_loopback(settings.host):
         raise InvalidInput("demo", f"is for this machine alone, and {settings.host} is beyond it")
-    _check_database(settings)
-    if settings.workers > 1 or not is_loopback(settings.host):
-        store = open_store(settings)  # each process would fail for itself, and be started again and again
-        try:
-            if not is_loopback(settings.host) and not has_key(store):
-                problem = f"{settings.host} can be reached by others, and there is no key yet: run `kaczmatch keys create` first"
-                raise InvalidInput("host", problem)
-        finally:
-            store.close()
+    _check_writable("data", settings.data)
+    if settings.url.startswith("sqlite"):
+        _check_writable("database", Path(settings.url.partition(":///")[2]))
+    with looked_at(settings.url) as stored:
+        if stored is not None:
+            _check_stored_kinds(stored, config.schema)
+        if not is_loopback(settings.host) and not (stored is not None and has_key(stored)):
+            problem = f"{settings.host} can be reached by others, and there is no key yet: run `kaczmatch keys create` first"
+            raise InvalidInput("host", problem)
 
 
-def _check_database(settings: Settings) -> None:
-    """Whether the database can be used. A SQLite file is neither made nor changed here."""
-    if not settings.url.startswith("sqlite"):
-        open_store(settings).close()
-        return
-    file = Path(settings.url.partition(":///")[2])
-    there = next(folder for folder in (file, *file.absolute().parents) if folder.exists())
-    if not os.access(there, os.W_OK) or (there != file and not there.is_dir()):
-        raise InvalidInput("database", f"{file} cannot be written: {there} is not a folder, or not writable")
+def _check_writable(name: str, path: Path) -> None:
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
+        raise InvalidInput(name, f"{path} cannot be written: {there} is not a folder, or not writable")
+
+
+def _check_stored_kinds(stored: SqlReader, schema: Schema) -> None:
+    """Nobody could be loaded whose kind the settings do not have any more."""
+    used = {kind for both in stored.distinct(Person, "i_am", "i_look_for") for kinds in both for kind in kinds}
+    if unknown := sorted(used - set(schema.kinds)):
+        problem = f"stored profiles name {', '.join(map(repr, unknown))}: keep it among the kinds, or change those profiles first"
+        raise InvalidInput("kinds", problem)
 
 
 def free_port(host: str, port: int) -> int:
@@ -174,9 +178,8 @@ def free_port(host: str, port: int) -> int:
         raise InvalidInput("port", problem) from None
 
 
-def has_key(store: SqlStore) -> bool:
-    with store.read() as reader:
-        return any(key.revoked is None and key.name != NAME for key in reader.find(ServiceKey))
+def has_key(stored: SqlReader) -> bool:
+    return any(key.revoked is None and key.name != NAME for key in stored.find(ServiceKey))
 
 
 def is_loopback(host: str) -> bool:

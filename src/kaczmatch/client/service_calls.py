@@ -47,11 +47,9 @@ def change_vocabulary(
     return Call("PATCH", "/vocabulary", model(ProfileVocabulary), json=body, repeatable=False)
 
 
-def list_people(
-    *, begins: str | None = None, name: str | None = None, limit: int | None = None, cursor: str | None = None
-) -> Call[PeoplePage]:
-    """People in the order in which they came: those whose id begins so, and whose name contains `name`."""
-    return Call("GET", "/people", model(PeoplePage), given(begins=begins, name=name, limit=limit, cursor=cursor))
+def list_people(*, name: str | None = None, limit: int | None = None, cursor: str | None = None) -> Call[PeoplePage]:
+    """People in the order in which they came, or those of whose names a word begins with `name`, in alphabetical order."""
+    return Call("GET", "/people", model(PeoplePage), given(name=name, limit=limit, cursor=cursor))
 
 
 def create_decks(users: Iterable[str], *, size: int | None = None) -> Call[DeckResults]:
@@ -94,14 +92,13 @@ def import_swipes(
     columns: Mapping[str, str] | None = None,
     maps: Mapping[str, Mapping[str, str]] | None = None,
     date_format: str | None = None,
-    new_tags: NewTags = "refuse",
     delimiter: str | None = None,
     encoding: str | None = None,
     dry_run: bool = False,
     skip_bad: bool = False,
 ) -> Call[ImportResult]:
     """Import a swipe table. `columns` says what fields are called, `maps` what words mean. Sent again, it continues."""
-    how = given(date_format=date_format, new_tags=new_tags, delimiter=delimiter, encoding=encoding)
+    how = given(date_format=date_format, delimiter=delimiter, encoding=encoding)
     return _import("swipes", data, format, columns, maps, {**how, "dry_run": dry_run, "skip_bad": skip_bad})
 
 

@@ -9,10 +9,10 @@ from kaczmatch.storage.postgres import Postgres
 from kaczmatch.storage.sqlite import Sqlite
 
 
-def connected(url: str, readers: int = 1) -> Database:
+def connected(url: str, readers: int = 1, *, look_only: bool = False) -> Database:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return Sqlite(parsed, readers)
+        return Sqlite(parsed, readers, look_only=look_only)
     if parsed.get_backend_name() == "postgresql":
         return Postgres(parsed, readers)
     raise ValueError(f"{parsed.get_backend_name()} is neither sqlite nor postgresql")

@@ -9,13 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from kaczmatch.service.domain.records import SINGLE_ROW, LastPersonNumber, Record
 from kaczmatch.storage.codec import Row
+
+Otherwise = TypeVar("Otherwise")
 
 MOST_PLACES: Final = 4_096
 
@@ -45,7 +47,7 @@ class PlacesOfPages:
         if len(self._numbers) > MOST_PLACES:
             self._numbers.pop(next(iter(self._numbers)), None)
 
-    def get(self, person: int, otherwise: int) -> int:
+    def get(self, person: int, otherwise: Otherwise) -> int | Otherwise:
         return self._numbers.get(person, otherwise)
 
 

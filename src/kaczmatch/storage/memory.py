@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeVar, cast, final
 
@@ -24,6 +25,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import codec
+from kaczmatch.storage.database import PlacesOfPages
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
 from kaczmatch.storage.searching import check_place
 
@@ -35,11 +37,12 @@ Tables = Mapping[type[Record], Mapping[tuple[Any, ...], Record]]
 
 @final
 class MemoryReader:
-    """What was committed at one moment. `places` are former numbers, with which pages may have ended (`searching`)."""
+    """What was committed at one moment. `places` are former numbers, `pages` those with which pages ended (`searching`)."""
 
-    def __init__(self, tables: Tables, places: Mapping[int, int]) -> None:
+    def __init__(self, tables: Tables, places: Mapping[int, int], pages: PlacesOfPages) -> None:
         self._tables = tables
         self._places = places
+        self._pages = pages
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         codec(kind).key(key)
@@ -66,14 +69,28 @@ class MemoryReader:
         def place(record: Record) -> tuple[Any, ...]:
             return tuple(self._number(getattr(record, name)) if person else getattr(record, name) for name, person in order)
 
-        found = [r for r in self._tables[kind].values() if all(getattr(r, name) == value for name, value in equal.items())]
+        records: Iterable[Record] = self._tables[kind].values()
+        for name, value in equal.items():
+            field = attrgetter(name)
+            records = [record for record in records if field(record) == value]
+        found = list(records)
         found.sort(key=place, reverse=newest)
         start: list[Any] = []
         for value, (_, person) in zip(after, order, strict=False):
-            start.append(self._number(value) if person else value)
+            start.append(self._pages.get(hash(value), self._number(value)) if person else value)
             if start[-1] is None:  # erased, and nobody knows where: some may come again, and none is left out
                 return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start[:-1]), newest, True)][skip:][:limit])
-        return cast("list[R]", [r for r in found if _beyond(place(r), tuple(start), newest, not start)][skip:][:limit])
+        page = [r for r in found if _beyond(place(r), tuple(start), newest, not start)][skip:][:limit]
+        for value, (name, person) in zip(place(page[-1]) if page and limit else (), order, strict=False):
+            if person:
+                self._pages.put(hash(getattr(page[-1], name)), value)
+        return cast("list[R]", page)
+
+    def values(
+        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[tuple[Any, ...]]:
+        found = self.find(kind, newest=newest, limit=limit, **equal)
+        return [tuple(getattr(record, name) for name in names) for record in found]
 
     def _number(self, person: str) -> int | None:
         known = self._tables[PersonNumber].get((part_of(person), person))
@@ -97,11 +114,11 @@ def _beyond(place: tuple[Any, ...], start: tuple[Any, ...], newest: bool, inclus
 class MemoryTransaction:
     """A work's own copy of the tables, which becomes the store's if the work returns."""
 
-    def __init__(self, tables: Tables, places: Mapping[int, int]) -> None:
+    def __init__(self, tables: Tables, places: Mapping[int, int], pages: PlacesOfPages) -> None:
         self.tables = {kind: dict(records) for kind, records in tables.items()}
         self.appended: list[LogRecord] = []
         self.places = dict(places)
-        self._reader = MemoryReader(self.tables, self.places)
+        self._reader = MemoryReader(self.tables, self.places, pages)
         self._written = False
 
     def get(self, kind: type[R], *key: Any) -> R | None:
@@ -186,6 +203,7 @@ class MemoryStore:
         self._lock = Lock()
         self._tables: Tables = {kind: {} for kind in RECORDS}
         self._places: Mapping[int, int] = {}
+        self._pages = PlacesOfPages()
         self._number = 0
         self._closed = False
 
@@ -195,7 +213,7 @@ class MemoryStore:
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("the store is closed")
-            transaction = MemoryTransaction(self._tables, self._places)
+            transaction = MemoryTransaction(self._tables, self._places, self._pages)
             try:
                 answer = work(transaction)
             except Exception as error:
@@ -214,7 +232,7 @@ class MemoryStore:
     def read(self) -> Iterator[MemoryReader]:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        yield MemoryReader(self._tables, self._places)
+        yield MemoryReader(self._tables, self._places, self._pages)
 
     def close(self) -> None:
         self._closed = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from alembic import command
@@ -55,7 +56,19 @@ def prepare(database: Database) -> None:
         with database.writer.begin() as connection:
             _migrate(database, connection, "head")
     elif lacking:
-        raise SchemaOutOfDate(f"the database lacks {', '.join(lacking)}: run `kaczmatch migrate`")
+        raise _lacks(lacking)
+
+
+def is_up_to_date(database: Database, connection: Connection) -> bool:
+    """Whether all tables are there. If not, a file is brought up to date when it is served, and a server must be before."""
+    lacking = _pending(connection)
+    if lacking and not database.may_set_up():
+        raise _lacks(lacking)
+    return not lacking
+
+
+def _lacks(lacking: Sequence[str]) -> SchemaOutOfDate:
+    return SchemaOutOfDate(f"the database lacks {', '.join(lacking)}: run `kaczmatch migrate`")
 
 
 def _migrate(database: Database, connection: Connection, revision: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from kaczmatch.service.domain.records import Record
+from kaczmatch.service.domain.records import PARTS, ErasedId, PersonNumber, Record
 from kaczmatch.storage.codec import LARGEST, Codec, codec
 from kaczmatch.storage.database import quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
@@ -20,6 +20,7 @@ SEARCHES: Final = 512
 @lru_cache(SEARCHES)
 def _search(
     code: Codec[Any],
+    chosen: tuple[str, ...],
     placeholder: str,
     equal: tuple[tuple[str, bool], ...],
     after: int,
@@ -28,7 +29,7 @@ def _search(
     limited: bool,
     skipping: bool,
 ) -> str:
-    """The text of a search; `equal` are names, and whether they are to be null."""
+    """The text of a search; `equal` are names, and whether they are to be null. `chosen`: only these fields, with ids."""
     kind = code.kind
     order = kind.listed_by()
     conditions = [f'"{name}" IS NULL' if null else f'"{name}" = {placeholder}' for name, null in equal]
@@ -36,13 +37,25 @@ def _search(
         conditions.append(f"({quoted(order[:after])}) {beyond} ({', '.join([placeholder] * after)})")
     direction = " DESC" if newest else ""
     return (
-        f'SELECT {quoted(code.names)} FROM "{kind.table}"'
+        f'SELECT {_columns(code, chosen) if chosen else quoted(code.names)} FROM "{kind.table}"'
         + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
         + " ORDER BY "
         + ", ".join(f'"{name}"{direction}' for name in order)
         + (f" LIMIT {placeholder}" if limited else "")
         + (f" OFFSET {placeholder}" if skipping else "")
     )
+
+
+def _columns(code: Codec[Any], names: Sequence[str]) -> str:
+    """The database looks people up itself: to ask it for whole records, and then for who has which number, takes far longer."""
+    found = []
+    for name in names:
+        number = f'"{code.kind.table}"."{name}"'
+        place = f'p."part" = ({number} & {PARTS - 1}) AND p."number" = {number}'
+        person = f'(SELECT p."id" FROM "{PersonNumber.table}" AS p WHERE {place})'
+        nobody = f"CASE {number} WHEN 0 THEN '' ELSE '~' || {number} END"
+        found.append(f"COALESCE({person}, {nobody})" if code.column(name).person else number)
+    return ", ".join(found)
 
 
 def search(
@@ -57,20 +70,49 @@ def search(
 ) -> list[R]:
     """`Reader.find`."""
     code = codec(kind)
+    found = people.records(code, _rows(people, code, (), after, newest, skip, limit, equal))
+    if limit is not None and found:
+        _remember_place(people, code, found[-1])
+    return found
+
+
+def values(
+    people: PeopleByNumber, kind: type[Record], names: tuple[str, ...], *, newest: bool, limit: int | None, equal: dict[str, Any]
+) -> list[tuple[Any, ...]]:
+    """`Snapshot.values`."""
+    code = codec(kind)
+    rows = _rows(people, code, names, (), newest, 0, limit, equal)
+    decoders = [None if code.column(name).person else code.column(name).form.decode for name in names]
+    columns = [
+        column if decode is None else [None if value is None else decode(value) for value in column]
+        for decode, column in zip(decoders, zip(*rows, strict=True), strict=False)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _rows(
+    people: PeopleByNumber,
+    code: Codec[Any],
+    chosen: tuple[str, ...],
+    after: Sequence[Any],
+    newest: bool,
+    skip: int,
+    limit: int | None,
+    equal: dict[str, Any],
+) -> Sequence[Sequence[Any]]:
+    kind = code.kind
     compared = _compared(people, code, equal)
-    values = [value for _, value in compared if value is not None]
+    compared_with = [value for _, value in compared if value is not None]
     check_place(kind, after)
     start, whole = _start(people, code, after)
     if skip and limit is None:
         limit = LARGEST  # SQLite skips only where there is a limit
-    values += [*start, *([] if limit is None else [limit]), *([skip] if skip else [])]
+    compared_with += [*start, *([] if limit is None else [limit]), *([skip] if skip else [])]
     nulls = tuple((name, value is None) for name, value in compared)
     beyond = ("<" if newest else ">") + ("" if whole else "=")
-    statement = _search(code, people.database.placeholder, nulls, len(start), beyond, newest, limit is not None, skip > 0)
-    found = people.records(code, rows_of(people.connection, statement, values))
-    if limit is not None and found:
-        _remember_place(people, code, found[-1])
-    return found
+    limited, skipping = limit is not None, skip > 0
+    statement = _search(code, chosen, people.database.placeholder, nulls, len(start), beyond, newest, limited, skipping)
+    return rows_of(people.connection, statement, compared_with)
 
 
 def search_people(people: PeopleByNumber, kind: type[R], field: str, wanted: Collection[str]) -> dict[str, list[R]]:
@@ -121,19 +163,25 @@ def _compared(people: PeopleByNumber, code: Codec[Any], equal: dict[str, Any]) -
 def _start(people: PeopleByNumber, code: Codec[Any], after: Sequence[Any]) -> tuple[list[Any], bool]:
     """The values after which a search starts, and whether those are all of `after`.
 
-    Somebody whom a page ended with may have been erased since. If this process made the page, it knows their place. Otherwise the
-    search starts with the records that share the values before: some may come again, and none is left out.
+    Somebody whom a page ended with may have been erased since, and what tells of it has another number. If this process made the
+    page, it knows their place. Otherwise the search starts with the records that share the values before: some may come again,
+    and none is left out.
     """
     start: list[Any] = []
     for name, value in zip(code.kind.listed_by(), after, strict=False):
         plain = code.value(name, value)
         if code.column(name).person:
-            number = people.look_up([plain])[plain]
-            plain = people.database.places.get(hash(plain), NOBODY) if number == NOBODY else number
-            if plain == NOBODY:
+            known = people.database.places.get(hash(plain), NOBODY)
+            number = people.look_up([plain])[plain] if known == NOBODY else known
+            if number == NOBODY or (plain and known == NOBODY and _was_erased(people, number)):
                 return start, False
+            plain = number
         start.append(plain)
     return start, True
+
+
+def _was_erased(people: PeopleByNumber, number: int) -> bool:
+    return bool(people.database.fetch(people.connection, ErasedId, [(number,)]))
 
 
 def _remember_place(people: PeopleByNumber, code: Codec[R], last: R) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar, final
 
 from sqlalchemy import Connection
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -15,11 +17,11 @@ from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import RecordKey, StoreUnavailable
 from kaczmatch.storage.codec import CODECS, codec, text
 from kaczmatch.storage.connecting import connected
-from kaczmatch.storage.database import Database, ErrorKind
+from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 from kaczmatch.storage.group import GroupCommit, QueuedWork
-from kaczmatch.storage.migrating import prepare
+from kaczmatch.storage.migrating import is_up_to_date, prepare
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search, search_people
+from kaczmatch.storage.searching import count, search, search_people, values
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -62,12 +64,37 @@ class SqlReader:
         self._people.next_question()
         return search(self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
 
+    def values(
+        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+    ) -> list[tuple[Any, ...]]:
+        return values(self._people, kind, names, newest=newest, limit=limit, equal=equal)
+
     def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
         self._people.next_question()
         return search_people(self._people, kind, field, people)
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)
+
+    def distinct(self, kind: type[Record], *names: str) -> list[tuple[Any, ...]]:
+        """The different values that fields have together, none of which names a person. It reads the whole table."""
+        forms = [codec(kind).column(name).form.decode or (lambda value: value) for name in names]
+        rows = rows_of(self._connection, f'SELECT DISTINCT {quoted(names)} FROM "{kind.table}"', ())
+        return [tuple(decode(value) for decode, value in zip(forms, row, strict=True)) for row in rows]
+
+
+@contextmanager
+def looked_at(url: str) -> Iterator[SqlReader | None]:
+    """What a database holds, which is neither made nor changed. None: its tables are still to be made or brought up to date."""
+    if url.startswith("sqlite") and not Path(make_url(url).database or "").exists():
+        yield None
+        return
+    database = connected(url, look_only=True)
+    try:
+        with database.readers.connect() as connection:
+            yield SqlReader(database, connection) if is_up_to_date(database, connection) else None
+    finally:
+        database.close()
 
 
 @final

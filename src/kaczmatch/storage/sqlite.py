@@ -103,16 +103,18 @@ class Sqlite(Database):
 
     placeholder = "?"
 
-    def __init__(self, url: URL, readers: int) -> None:
+    def __init__(self, url: URL, readers: int, *, look_only: bool = False) -> None:
+        """`look_only`: there is a file, and it is only read. Neither it nor anything beside it is made or changed."""
         if not url.database or url.database == ":memory:":
             raise ValueError("SQLite needs a file; tests without one use MemoryStore")
         self.file = Path(url.database)
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
-        self._keep_private()
+        if not look_only:
+            self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
         self.writer = self._engine(url, "BEGIN IMMEDIATE", 1)
-        self.readers = self._engine(url, "BEGIN", readers)
+        self.readers = create_engine(url, creator=self._looking) if look_only else self._engine(url, "BEGIN", readers)
         self.places = PlacesOfPages()
 
     def _keep_private(self) -> None:
@@ -148,6 +150,11 @@ class Sqlite(Database):
             connection.exec_driver_sql(begin)
 
         return engine
+
+    def _looking(self) -> sqlite3.Connection:
+        """Without a log nobody has the file open, and no lock is needed, for which SQLite would make files."""
+        unused = "" if self._log.exists() else "&immutable=1"
+        return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro{unused}", uri=True, check_same_thread=False)
 
     def fetch(
         self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()

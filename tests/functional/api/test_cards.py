@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -70,19 +72,39 @@ def listed(service: Service, **query: Any) -> list[str]:
     return found
 
 
-def test_people_are_listed_and_searched_page_by_page(service: Service) -> None:
-    mark = f"list{next(NUMBERS)}"
-    ids = [mark, f"{mark}-a", f"{mark}-b", f"{mark}-c", f"{mark}A"]
-    for place, user in enumerate(ids):
-        service.person(user, name=f"{'Ünal' if place % 2 else 'Vera'} {mark}")
-    service.person(f"x{mark}", name="Vera")
-    assert listed(service, begins=mark) == ids  # as they came
-    assert listed(service, begins=f"{mark}-") == [f"{mark}-a", f"{mark}-b", f"{mark}-c"]
-    assert listed(service, begins=mark, name="ünAL") == [f"{mark}-a", f"{mark}-c"]
-    assert listed(service, name=mark.upper()) == ids
-    assert listed(service, begins=f"{mark}-zz") == listed(service, name="nobody has this name") == []
-    assert set(ids) < set(listed(service))
-    assert service.ok("GET", "/people", params={"begins": mark, "limit": 1})["items"][0]["tags"] == ["climbing", "jazz"]
+def test_people_are_listed_in_the_order_in_which_they_came(service: Service) -> None:
+    ids = [service.person(f"list{next(NUMBERS)}")["id"] for _ in range(5)]
+    found = listed(service)
+    assert [one for one in found if one in ids] == ids
+    assert len(set(found)) == len(found)
+    assert service.ok("GET", "/people", params={"limit": 1})["items"][0].keys() >= {"id", "name", "tags", "data"}
+
+
+def test_people_are_found_by_how_a_word_of_their_name_begins(service: Service) -> None:
+    mark = f"zq{next(NUMBERS)}x"  # a word that nobody else has
+    names = {
+        "a": f"Maria {mark}",
+        "b": f"{mark} Anne-Marie {mark}son",  # three of its words begin so, and it is found once
+        "c": f"Ánna Márquez {mark.upper()}",
+        "d": f"Zoë {mark}",
+    }
+    ids = {key: service.person(f"{mark}-{key}", name=name)["id"] for key, name in names.items()}
+
+    def found(name: str) -> set[str]:
+        return {key for key, user in ids.items() if user in listed(service, name=name)}
+
+    assert listed(service, name=mark) == [ids[key] for key in ("a", "c", "d", "b")]  # in the order of the alphabet
+    assert listed(service, name=f"{mark} anne") == [ids["b"]]
+    assert (found("mar"), found("MÁR"), found("zoe"), found("anna m")) == ({"a", "b", "c"}, {"a", "b", "c"}, {"d"}, {"c"})
+    assert listed(service, name=mark[1:]) == listed(service, name=f"{mark}z") == listed(service, name="?!") == []
+    service.person(ids["a"], name=f"Berta {mark}")
+    assert listed(service, name=f"maria {mark}") == []
+    assert listed(service, name=f"berta {mark}") == [ids["a"]]
+    page = service.ok("GET", "/people", params={"name": mark, "limit": 1})
+    service.ok("DELETE", f"/people/{ids['a']}")  # with whom the page ended
+    rest = service.ok("GET", "/people", params={"name": mark, "cursor": page["next"]})
+    assert [one["id"] for one in rest["items"]] == [ids[key] for key in ("c", "d", "b")]
+    assert service.call("GET", "/people", params={"cursor": page["next"]}).status_code == 422
 
 
 def test_people_are_listed_for_back_ends_alone(service: Service) -> None:
@@ -90,19 +112,6 @@ def test_people_are_listed_for_back_ends_alone(service: Service) -> None:
     for by in (service.token(one), service.key_with("tokens", "data", "operator")):
         assert service.call("GET", "/people", by=by).status_code == 403
         assert service.call("POST", "/decks", by=by, json={"users": [one]}).status_code == 403
-
-
-def test_a_name_is_looked_for_in_so_many_people_at_a_time(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    mark = f"scan{next(NUMBERS)}"
-    for place in range(7):
-        service.person(f"{mark}-{place}", name="Ann" if place == 6 else "Bea")
-    monkeypatch.setattr("kaczmatch.service.meeting.people_search.MOST_SEARCHED", 3)
-    monkeypatch.setattr("kaczmatch.service.meeting.people_search._AT_ONCE", 2)
-    first = service.ok("GET", "/people", params={"begins": mark, "name": "ann"})
-    assert first["items"] == []
-    assert first["next"]
-    assert listed(service, begins=mark, name="ann") == [f"{mark}-6"]
-    assert listed(service, begins=f"{mark}-5") == [f"{mark}-5"]
 
 
 def test_decks_for_many_each_with_a_deck_or_a_problem(service: Service) -> None:
@@ -117,6 +126,18 @@ def test_decks_for_many_each_with_a_deck_or_a_problem(service: Service) -> None:
     assert items[0]["deck"]["cards"][0]["id"] == two
     assert items[0]["deck"]["id"] == service.deck(one)["id"]
     assert service.call("POST", "/decks", json={"users": [one] * 51}).status_code == 422
+
+
+def test_a_back_end_that_asks_for_many_is_no_sign_of_the_people(service: Service) -> None:
+    one, two = service.couple()
+    store, long_ago = service.system.context.store, date(2020, 1, 1)
+    for user in (one, two):
+        store.write(lambda tx, user=user: tx.put(replace(tx.get(Person, user), seen=long_ago))).result()  # type: ignore[misc]
+    service.ok("POST", "/decks", json={"users": [one, two]})
+    seen = service.system.use_cases.profiles.get
+    assert {seen(one).seen, seen(two).seen} == {long_ago}
+    service.deck(one)
+    assert seen(one).seen > long_ago == seen(two).seen
 
 
 def test_a_deck_of_another_size_says_so(service: Service) -> None:

@@ -139,6 +139,7 @@ def test_a_scrub_touches_the_parts_of_whom_it_is_about_and_no_table_of_numbers(p
     assert [name.rstrip("0123456789") for name in changed] == [
         "abuse_reports",
         "feature_snapshots_",
+        "name_suffixes_",
         "people_",
         "person_numbers_",
     ]

@@ -45,7 +45,7 @@ async def create_deck(request: Request, user: ActingUser, cases: Cases, body: De
 async def create_decks(
     request: Request, body: DecksRequest, cases: Cases, caller: Annotated[Caller, Depends(scoped(APP))]
 ) -> DeckResults:
-    """Decks for many people in one call. Each has a deck or a problem of its own."""
+    """Decks for many people in one call. Each has a deck or a problem of its own. Nobody counts as present by it."""
     del caller
     limit: ConcurrencyLimit = request.app.state.deck_limit
     return DeckResults(results=tuple([await limit.run(_result, request, cases, user, body.size) for user in body.users]))
@@ -76,13 +76,13 @@ def rank_candidates(
 
 def _result(request: Request, cases: UseCases, user: str, size: int | None) -> DeckResult:
     try:
-        return DeckResult(user=user, deck=_deck(cases, user, size))
+        return DeckResult(user=user, deck=_deck(cases, user, size, present=False))
     except Refusal as refusal:
         return DeckResult(user=user, problem=refusal_problem(request, refusal))
 
 
-def _deck(cases: UseCases, user: str, size: int | None) -> Deck:
-    return _shown(cases, cases.decks.deck(user, size), size)
+def _deck(cases: UseCases, user: str, size: int | None, *, present: bool = True) -> Deck:
+    return _shown(cases, cases.decks.deck(user, size, present=present), size)
 
 
 def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> Deck:

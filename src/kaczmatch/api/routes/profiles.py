@@ -8,15 +8,14 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from kaczmatch.api.authentication import ActingUser, ActingUserOrOperator, AnyCaller, Cases, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
-from kaczmatch.api.paging import Cursor, Limit, decode_cursor, encode_cursor
+from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import own_profile
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.schemas.profiles import PeoplePage, Profile, ProfileInput
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import NotFound, Stale
-from kaczmatch.service.meeting.people_search import search_people
+from kaczmatch.service.meeting.people_search import all_people, find_by_name
 from kaczmatch.service.use_cases import UseCases
 
 router = APIRouter(prefix="/people", tags=["profiles"])
@@ -49,16 +48,20 @@ def list_people(
     caller: Annotated[Caller, Depends(scoped(APP))],
     limit: Limit = 50,
     cursor: Cursor = "",
-    begins: Annotated[str, Query(pattern=f"{ID_PATTERN}|^$", description="How their ids begin.")] = "",
-    name: Annotated[str, Query(max_length=200, description="A part of their names, in capitals or not.")] = "",
+    name: Annotated[
+        str, Query(max_length=200, description="How a word of their names begins; accents and case do not count.")
+    ] = "",
 ) -> PeoplePage:
-    """List people in the order in which they came. A search looks at 10,000 people per page, so a page can be short."""
+    """List people in the order in which they came, or find them by name, in the order of the alphabet."""
     del caller
-    after = decode_cursor(cursor, str)
-    found, last = search_people(cases.context, begins=begins, name=name, after=after[0] if after else "", limit=limit)
+    if name:
+        found, place = find_by_name(cases.context, name, decode_cursor(cursor, str, str), limit)
+        following = None if place is None else encode_cursor(place)
+    else:
+        found = all_people(cases.context, decode_cursor(cursor, str), limit)
+        following = cursor_after(found, limit)
     vocabulary, now = cases.models.vocabulary(), cases.context.clock()
-    items = tuple(own_profile(person, vocabulary, now) for person in found)
-    return PeoplePage(items=items, next=None if last is None else encode_cursor([last]))
+    return PeoplePage(items=tuple(own_profile(person, vocabulary, now) for person in found), next=following)
 
 
 @router.get("/{user}", response_model=Profile, responses={200: _ETAG, 304: {"description": "Not changed."}})

@@ -53,7 +53,6 @@ class ImportOptions:
     date_format: Annotated[
         str | None, Query(max_length=40, description="Such as DD.MM.YYYY, with HH:mm:ss for times; without it ISO 8601.")
     ] = None
-    new_tags: Annotated[NewTags, Query(description="What becomes of tags that the vocabulary does not have.")] = "refuse"
     delimiter: Annotated[
         str | None, Query(max_length=1, description="Between the cells of a CSV file; without it, recognised.")
     ] = None
@@ -63,17 +62,20 @@ class ImportOptions:
 
 
 Options = Annotated[ImportOptions, Depends()]
+NewTagsQuery = Annotated[NewTags, Query(description="What becomes of tags that the vocabulary does not have.")]
 FormatQuery = Annotated[Format, Query(description="The format of the file.")]
 
 
 @router.post("/import/profiles", response_model=ImportResult, openapi_extra=_UPLOAD)
-async def import_profiles(request: Request, cases: Cases, caller: DataCaller, options: Options) -> Any:
+async def import_profiles(
+    request: Request, cases: Cases, caller: DataCaller, options: Options, new_tags: NewTagsQuery = "refuse"
+) -> Any:
     """Import a file of profiles: the body, in the format of its Content-Type. All rows are checked before any is written.
 
     The same file again continues where it stopped, or changes nothing.
     """
     del caller
-    return await _import(request, cases, "profiles", options)
+    return await _import(request, cases, "profiles", options, new_tags)
 
 
 @router.post("/import/swipes", response_model=ImportResult, openapi_extra=_UPLOAD)
@@ -100,7 +102,9 @@ async def export_swipes(request: Request, cases: Cases, caller: DataCaller, form
     return _export(request, cases, "swipes", format)
 
 
-async def _import(request: Request, cases: UseCases, table: str, options: ImportOptions) -> ImportResult | Response:
+async def _import(
+    request: Request, cases: UseCases, table: str, options: ImportOptions, new_tags: NewTags = "refuse"
+) -> ImportResult | Response:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     format = next((name for name, known in MEDIA_TYPES.items() if known == media_type), None)
     if format is None:
@@ -125,7 +129,7 @@ async def _import(request: Request, cases: UseCases, table: str, options: Import
             options.skip_bad,
             value_maps(options.map),
             options.date_format,
-            options.new_tags,
+            new_tags,
             options.encoding,
             options.delimiter,
         )

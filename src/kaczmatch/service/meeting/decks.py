@@ -21,7 +21,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store import Snapshot, Transaction
 from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
@@ -50,15 +50,19 @@ class Decks:
     serving_index: ServingIndex
     fresh_rng: Callable[[], np.random.Generator]
 
-    def deck(self, user: str, size: int | None = None) -> OpenDeck:
-        """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one."""
+    def deck(self, user: str, size: int | None = None, *, present: bool = True) -> OpenDeck:
+        """The open deck, as long as it has unanswered cards and has not expired; otherwise a new one.
+
+        `present`: the person asks for it, so they are there. Somebody else may prepare it for them.
+        """
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         caught_up = False
         for _ in range(_TRIES):
             person, deck = self._open_or_new(user, wanted)
             if deck is None:
                 continue
-            self._note_presence(person)
+            if present:
+                self._note_presence(person)
             if deck.cards or caught_up:
                 return deck
             with self.context.store.read() as reader:
@@ -142,7 +146,7 @@ class Decks:
         opened = self.store(known, deck, cards, people, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
-    def _still_open(self, reader: Reader, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
+    def _still_open(self, reader: Snapshot, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
         """The unanswered cards of the last deck, without people who are gone, matched, blocked, fit no more, or were answered
         elsewhere meanwhile."""
         user = known.person.id
@@ -164,7 +168,7 @@ class Decks:
         return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
 
     def _draw(
-        self, reader: Reader, recommender: Recommender, known: ViewerState, size: int, now: datetime
+        self, reader: Snapshot, recommender: Recommender, known: ViewerState, size: int, now: datetime
     ) -> tuple[Deck, dict[str, Person], list[Pick]]:
         """A deck from memory. If the store says that somebody in it is gone, it is drawn again without them.
 

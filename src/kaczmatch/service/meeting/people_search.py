@@ -1,37 +1,52 @@
-"""Everybody, page by page, for back ends."""
+"""Everybody, page by page, and people by their names, for back ends."""
 
 from __future__ import annotations
 
-import unicodedata
-from typing import Final
+from collections.abc import Sequence
 
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Person
+from kaczmatch.service.domain.display_names import folded_name, name_suffixes
+from kaczmatch.service.domain.records import NameSuffix, Person
+from kaczmatch.service.domain.store import Transaction
 
-MOST_SEARCHED: Final = 10_000  # people looked at per page of a search
-_AT_ONCE = 1_000
 
-
-def search_people(
-    context: Context, *, begins: str = "", name: str = "", after: str = "", limit: int = 50
-) -> tuple[list[Person], str | None]:
-    """People in the order in which they came: those whose id begins so and whose name contains `name`.
-
-    And the id to go on after; None: that is all. No more than so many are looked at at a time, so a page can be short, or
-    empty, before the end.
-    """
-    part, found, last, looked = unicodedata.normalize("NFC", name).casefold(), list[Person](), after, 0
-    at_once = _AT_ONCE if begins or part else limit
+def all_people(context: Context, after: Sequence[str], limit: int) -> list[Person]:
+    """In the order in which they came, from somebody on."""
     with context.store.read() as reader:
-        while looked < MOST_SEARCHED:
-            page = reader.find(Person, after=(last,) if last else (), limit=at_once)
-            for person in page:
-                last = person.id
-                if last.startswith(begins) and part in person.name.casefold():
-                    found.append(person)
+        return reader.find(Person, after=after, limit=limit)
+
+
+def find_by_name(context: Context, name: str, after: Sequence[str], limit: int) -> tuple[list[Person], Sequence[str] | None]:
+    """People a word of whose name begins so, and those words go on so, in the order of the alphabet.
+
+    And the place to go on from; None: that is all.
+    """
+    wanted = folded_name(name)
+    place, found = after or (wanted, ""), list[Person]()
+    with context.store.read() as reader:
+        while wanted:
+            page = [one for one in reader.find(NameSuffix, after=place, limit=limit) if one.text.startswith(wanted)]
+            people = reader.many(Person, [(one.user,) for one in page])
+            for one in page:
+                place, person = (one.text, one.user), people[one.user,]
+                if one.text == min(text for text in name_suffixes(person.name) if text.startswith(wanted)):
+                    found.append(person)  # once, also where several words begin so
                 if len(found) == limit:
-                    return found, last
-            if len(page) < at_once:
-                return found, None
-            looked += len(page)
-    return found, last
+                    return found, place
+            if len(page) < limit:
+                break
+    return found, None
+
+
+def save_name(transaction: Transaction, person: Person, before: str) -> None:
+    """Somebody is found by the name they have, and not by the one before."""
+    if person.name != before:
+        for gone in sorted(name_suffixes(before) - name_suffixes(person.name)):
+            transaction.drop(NameSuffix, person.id, gone)
+        for suffix in suffixes_of(person):
+            transaction.put(suffix)
+
+
+def suffixes_of(person: Person) -> list[NameSuffix]:
+    """What somebody is found by."""
+    return [NameSuffix(user=person.id, text=text) for text in sorted(name_suffixes(person.name))]

@@ -28,9 +28,18 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.display_names import checked_name
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import CHANGES, EDITS, charge
-from kaczmatch.service.domain.records import Change, Event, FeatureSnapshot, HeldPerson, PendingErasure, Person, PersonCounters
+from kaczmatch.service.domain.records import (
+    Change,
+    Event,
+    FeatureSnapshot,
+    HeldPerson,
+    PendingErasure,
+    Person,
+    PersonCounters,
+)
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
+from kaczmatch.service.meeting.people_search import save_name
 
 
 @final
@@ -81,6 +90,7 @@ class Profiles:
             if limited:  # an import is no sign of the person
                 person = replace(person, seen=_day(now))
             _save(transaction, self.context, person)
+            save_name(transaction, person, "" if known is None else known.name)
             if changed:
                 transaction.put(snapshot_of(person))
             if known is None:

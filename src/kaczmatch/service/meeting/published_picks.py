@@ -8,7 +8,7 @@ from typing import Final, final
 
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import SINGLE_ROW, LatestDecision, Person, Pick, PublishedPicks
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.meeting.viewer_context import ViewerState, matched_or_blocked, who_fits
 
 LIFE: Final = timedelta(days=2)  # until the next edition, and another day if that is late
@@ -28,7 +28,7 @@ class CurrentPicks:
         return some, {pick.candidate: self.people[pick.candidate] for pick in some}
 
 
-def current_picks(reader: Reader, context: Context, known: ViewerState, now: datetime) -> CurrentPicks:
+def current_picks(reader: Snapshot, context: Context, known: ViewerState, now: datetime) -> CurrentPicks:
     """Those who are there, fit, and were neither answered since the edition nor matched or blocked."""
     edition, user = reader.get(PublishedPicks, SINGLE_ROW), known.person.id
     if edition is None or edition.at + LIFE <= now:

@@ -17,7 +17,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import ActiveVersions, Block, Decision, LatestDecision, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Reader, Snapshot
 from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks
 from kaczmatch.service.meeting.profiles import columns_of, profile_of
@@ -64,14 +64,14 @@ def load_viewer_state(reader: Reader, context: Context, user: str, served: Activ
     return ViewerState(person, versions, vocabulary, fold, tracked, grown_state(fold, tracked.state, vocabulary))
 
 
-def load_viewer_context(reader: Reader, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
+def load_viewer_context(reader: Snapshot, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
     """Everything else about a viewer that decks, rankings and explanations need."""
     user, config = known.person.id, context.config
     appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
     viewer = Viewer(profile_of(known.person, known.vocabulary, config.schema), known.fold.learner, known.state, appeal)
-    decided = ((pair.candidate, pair.decision, pair.at) for pair in reader.find(LatestDecision, user=user))
-    likes = reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
-    return ViewerContext(viewer, matched_or_blocked(reader, user), answers(decided), tuple(pair.user for pair in likes))
+    decided = reader.values(LatestDecision, ("candidate", "decision", "at"), user=user)
+    likes = reader.values(LatestDecision, ("user",), candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
+    return ViewerContext(viewer, matched_or_blocked(reader, user), answers(decided), tuple(admirer for (admirer,) in likes))
 
 
 def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
@@ -82,13 +82,10 @@ def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
     return Answers(liked=found[Decision.LIKE].keys(), passed=found[Decision.PASS], skipped=found[Decision.SKIP])
 
 
-def matched_or_blocked(reader: Reader, user: str) -> frozenset[str]:
+def matched_or_blocked(reader: Snapshot, user: str) -> frozenset[str]:
     """Who is never dealt (again) to a user: people matched or unmatched, and people blocked or reported by either side."""
-    return frozenset(
-        [match.other for match in reader.find(MatchSide, user=user)]
-        + [block.other for block in reader.find(Block, user=user)]
-        + [block.user for block in reader.find(Block, other=user)]
-    )
+    matched, blocked = reader.values(MatchSide, ("other",), user=user), reader.values(Block, ("other",), user=user)
+    return frozenset(other for (other,) in [*matched, *blocked, *reader.values(Block, ("user",), other=user)])
 
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:

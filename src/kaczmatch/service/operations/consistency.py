@@ -26,7 +26,7 @@ from kaczmatch.service.domain.records import (
     SeenTraits,
     StoredTraits,
 )
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
 from kaczmatch.service.domain.traits import site_of, traits_of
 from kaczmatch.service.meeting.viewer_context import matched_or_blocked
 
@@ -48,7 +48,7 @@ class RecordsOfPeople:
     seen_of_them: Mapping[str, Sequence[SeenTraits]]
 
     @classmethod
-    def read(cls, reader: Reader, people: Collection[str]) -> Self:
+    def read(cls, reader: Snapshot, people: Collection[str]) -> Self:
         return cls(
             events=reader.of_people(Event, "user", people),
             counters=reader.many(PersonCounters, [(user,) for user in people]),
@@ -70,7 +70,7 @@ class ConsistencyCheck:
     """
 
     context: Context
-    reader: Reader
+    reader: Snapshot
     fold: ModelFold
     user: str
     records: RecordsOfPeople

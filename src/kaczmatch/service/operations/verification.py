@@ -13,11 +13,13 @@ import numpy as np
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import EncodedState
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.display_names import name_suffixes
 from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import (
     Event,
     LatestDecision,
     MatchSide,
+    NameSuffix,
     Person,
     PersonCounters,
     Record,
@@ -59,6 +61,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
         while page := reader.find(Person, after=last, limit=_AT_ONCE):
             learned = reader.many(StoredState, [(current.model, person.id) for person in page])
             records = RecordsOfPeople.read(reader, [person.id for person in page])
+            named = reader.of_people(NameSuffix, "user", [person.id for person in page])
             with_seen(reader, fold, chain.from_iterable(records.events.values()))
             for person in page:
                 log = records.events[person.id]
@@ -71,6 +74,10 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
                     close += 1
                 else:
                     problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
+                suffixes = {one.text for one in named[person.id]}
+                if suffixes != name_suffixes(person.name):
+                    problems.append(f"{person.id!r} cannot be found by their name")
+                seen[NameSuffix] += len(suffixes)
                 problems += ConsistencyCheck(context, reader, fold, person.id, records, seen, leaving).problems()
             people, last = people + len(page), (page[-1].id,)
             if on_progress is not None:
@@ -85,7 +92,7 @@ def verify(context: Context, on_progress: Callable[[int, int], None] | None = No
 def _nobodys(reader: Reader, seen: Mapping[type[Record], int], model: int) -> list[str]:
     """Records of people who are not there."""
     more: dict[type[Record], int] = {
-        kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide)
+        kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)
     }
     more |= {kind: reader.count(kind, model=model) - seen[kind] for kind in (SeenTraits, StoredTraits)}
     return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]

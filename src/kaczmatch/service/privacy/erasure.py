@@ -28,6 +28,7 @@ from kaczmatch.service.domain.records import (
     Impression,
     LatestDecision,
     MatchSide,
+    NameSuffix,
     OutboxMessage,
     PendingErasure,
     Person,
@@ -50,6 +51,7 @@ from kaczmatch.service.meeting.undo import refold
 # see that none is missing.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
+    (NameSuffix, "user"),
     (FeatureSnapshot, "user"),
     (ErasedId, "user"),
     (PersonCounters, "user"),

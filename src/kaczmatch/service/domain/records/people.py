@@ -86,6 +86,22 @@ class Person(Record):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NameSuffix(Record):
+    """A person's name from one of its words on, as `name_suffixes` folds it: people are found by how a word begins."""
+
+    table = "name_suffixes"
+    key = ("user", "text")
+    order = ("text", "user")
+    indexes = (("text", "user"),)
+    personal = True
+    parts = "user"
+
+    user: PersonId
+    text: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureSnapshot(Record):
     """A person's features as they were for a while. Events name it, so that nobody's features are kept in others' logs."""
 

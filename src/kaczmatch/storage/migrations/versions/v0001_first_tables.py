@@ -331,6 +331,17 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "name_suffixes",
+        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("text", TEXT, autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("user", "text"),
+        postgresql_partition_by='HASH ("user")',
+        sqlite_with_rowid=False,
+    )
+    with op.batch_alter_table("name_suffixes", schema=None) as batch_op:
+        batch_op.create_index("name_suffixes_text_user", ["text", "user"], unique=False)
+
+    op.create_table(
         "outbox",
         sa.Column("number", NUMBER, autoincrement=True, nullable=False),
         sa.Column("id", TEXT, nullable=False),
