@@ -10,7 +10,7 @@ INSTALL := $(BIN)/pip install --disable-pip-version-check --progress-bar off -c 
 SHOWN := sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking, for up to a minute/p'
 PARALLEL := --numprocesses auto --maxprocesses 4 # one worker per core; tests/conftest.py says who gets what
 
-.PHONY: serve quick test check rooms bench endure results migration docs dist sbom licences clean
+.PHONY: serve quick test check rooms bench endure results migration docs pictures dist sbom licences release-check versions typescript clean
 
 serve: $(SERVICE) # make serve PORT=9000
 	@$(BIN)/kaczmatch serve --demo $(if $(PORT),--port $(PORT))
@@ -47,10 +47,14 @@ results: $(ENVIRONMENT) # the tables of the pages, from docs/results; docs/recor
 migration: $(ENVIRONMENT) # make migration words="what changes"
 	$(BIN)/python -m kaczmatch.storage.migrations $(words)
 
-docs: $(ENVIRONMENT)
+docs: $(ENVIRONMENT) # the site in site/, without any other host; the same commit gives the same bytes
+	$(BIN)/kaczmatch openapi > docs/openapi.json
+	$(BIN)/python docs/site_pages.py
+	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/mkdocs build --strict --clean
+
+pictures: $(ENVIRONMENT) # the pictures of the pages
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/screenshots.py
-	$(BIN)/kaczmatch openapi > docs/openapi.json
 
 dist: $(ENVIRONMENT) # wheel and sdist; the same commit gives the same bytes
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build
@@ -63,6 +67,22 @@ sbom: $(ENVIRONMENT) dist # what the service is made of, as CycloneDX
 licences: $(ENVIRONMENT) # docs/licences.md, from what is installed
 	$(BIN)/python docs/licences.py
 
+release-check: $(ENVIRONMENT) # what must be true before a release
+	$(BIN)/python docs/release.py
+
+typescript: $(SERVICE) # types and a small client in clients/typescript/build; needs node and npm
+	$(BIN)/kaczmatch openapi > docs/openapi.json
+	cd clients/typescript && npm install --no-package-lock --no-audit --no-fund && python3 generate.py && \
+	  npx --no-install openapi-typescript ../../docs/openapi.json --output generated/schema.ts && npx --no-install tsc
+
+versions: # the quick tests on every Python that is installed, 3.11 to 3.14, each in an environment of its own
+	@for version in 3.11 3.12 3.13 3.14; do \
+	  command -v python$$version >/dev/null || { echo "no python$$version here"; continue; }; \
+	  python$$version -m venv build/python$$version && \
+	  build/python$$version/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' && \
+	  build/python$$version/bin/pytest -q -m "not (server or browser or faults or slow)" tests/unit tests/contract || exit 1; \
+	done
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "kaczmatch needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
@@ -70,7 +90,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(SERVICE): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing the service into .venv, once: about half a gigabyte"
+	@echo "Installing the service into .venv, once: about 0.8 GB"
 	@$(INSTALL) '.[service]' | $(SHOWN)
 	@touch $@
 
@@ -80,5 +100,5 @@ $(ENVIRONMENT): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(SERVICE)
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -35,3 +35,9 @@ if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null || ! command -v openssl 
     { install nginx && install openssl; } ||
         echo "No nginx: the test of the page about proxies is skipped. Install it for that: apt-get install nginx openssl"
 fi
+
+if command -v npm >/dev/null && [ ! -x clients/typescript/node_modules/.bin/tsc ]; then
+    echo "TypeScript is missing; trying to install it"
+    timeout 60 npm --prefix clients/typescript install --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1 ||
+        echo "No TypeScript: the test of the TypeScript client is skipped. Install it for that: make typescript"
+fi

@@ -10,6 +10,7 @@ from kaczmatch.app.demo.routes import check_local
 from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
 from kaczmatch.service.access.credentials import Caller
+from kaczmatch.web.api_reference import REFERENCE, reference_router
 from kaczmatch.web.charts import Charts
 from kaczmatch.web.console import CONSOLE, Console
 from kaczmatch.web.lab import LAB, lab_router
@@ -23,7 +24,7 @@ _CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 def pages_of(system: System) -> tuple[APIRouter, ...]:
     settings = system.settings
     report = ReproductionReport(settings.data)
-    pages = [SWIPE, LAB, CONSOLE] if settings.demo else [CONSOLE]
+    pages = [SWIPE, LAB, CONSOLE, REFERENCE] if settings.demo else [CONSOLE, REFERENCE]
     demo_key = settings.data / "demo-key" if settings.demo else None
     site = Site(pages, demo_key=demo_key)
 
@@ -36,5 +37,5 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
     charts = Charts()
     system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
     console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local, hold_back)
-    routers = (site.router(), console.router())
+    routers = (site.router(), console.router(), reference_router(site))
     return (*routers, lab_router(site, report, check_local)) if settings.demo else routers

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Column
 from kaczmatch.evaluation.measures.bootstrap_scores import BootstrapScores
 from kaczmatch.evaluation.measures.holdout_ranking import ALL_ONES, holdout_ranking, usable_times
@@ -66,6 +67,17 @@ class EvaluationResult:
     def sound(self) -> bool:
         """Whether shuffled decisions came out at 0.5. Otherwise no number can be trusted."""
         return self.shuffled.sound
+
+    def _repr_html_(self) -> str:
+        times = self.scores.times
+        rows = [
+            (name, *(self.scores.auc_at(place, name).mean for place in range(len(times))))
+            for name in sorted(self.scores.names, key=lambda name: -self.scores.mean_auc(name).mean)
+        ]
+        title = (
+            f"AUC of {self.scores.users:,} tested users; {'sound' if self.sound else 'not sound: shuffled labels are not at 0.5'}"
+        )
+        return table(title, ["swipes seen", *map(str, times)], rows)
 
 
 def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = time.perf_counter) -> EvaluationResult:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
+from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.report.results import Figure, ReportPart, Table
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
@@ -44,9 +45,12 @@ class MarketComparison:
         return self.mean(policy, "matches_per_100") / below if below > 0.0 else np.nan
 
 
-def policies_named(names: Sequence[str]) -> list[MarketPolicy]:
-    """The policies of these names, or all."""
+def policies_named(names: Sequence[str], refits: tuple[int, ...] = ()) -> list[MarketPolicy]:
+    """The policies of these names, or all. Those that believe something refit it after each round, where `refits` are given."""
     known = {arm.name: arm for arm in market_policies()}
+    if refits:
+        believe = {name: arm for name, arm in known.items() if isinstance(arm.shared.learner, BeliefLearner)}
+        known |= {name: replace(arm, shared=replace(arm.shared, refits=refits)) for name, arm in believe.items()}
     for name in names:
         if name not in known:
             raise InvalidInput("policy", f"there is no policy {name!r}; {did_you_mean(name, known)}")
@@ -69,7 +73,7 @@ def compare_policies(
 def market_part(found: MarketComparison) -> ReportPart:
     rows = [_row(found, name) for name in found.outcomes]
     note = (
-        f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. "
+        f"Mean over {found.seeds} seeds. matches: effective mutual matches per 100 cards shown, to both sides together; error: standard error over seeds. of_possible: share of all matches that an oracle, who knows what everybody would say, could make. "
         "gini: of how often each person was shown. "
         f"soon: share of people with one within {SOON} cards. first: cards seen until it, all where there was none. waiting: share of likes whose receiver was not shown "
         "who gave them."
@@ -95,6 +99,7 @@ def _row(found: MarketComparison, name: str) -> dict[str, Any]:
         "policy": name,
         "matches": found.mean(name, "matches_per_100"),
         "error": error,
+        "of_possible": found.mean(name, "of_possible"),
         "times_paper": found.ratio(name, PAPER),
         "of_greedy": found.ratio(name, GREEDY),
         "gini": found.mean(name, "gini"),

@@ -24,11 +24,11 @@ from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read_only, unit
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
-from kaczmatch.learners.state import EncodedState, Scores, State
+from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learner(ABC):
+class Learner(NotebookDisplay, ABC):
     """An update rule with its hyper-parameters.
 
     Every method is pure: it returns a new state, or raises :class:`InvalidInput`. It never changes the state it was given.
@@ -118,7 +118,7 @@ class Learner(ABC):
         if features.shape[0] != d:
             raise InvalidInput("features", f"has {features.shape[0]} values, the state has {d} tags")
         work = self.expand(cells, d)
-        answer = self.kernels.swipe(work, features, _said(appeal, features, state.prior), y, self.parameters)
+        answer = self.kernels.swipe(work, features, state.prior.said(appeal, features), y, self.parameters)
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
@@ -195,7 +195,7 @@ class Learner(ABC):
     @final
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
-        return State(self.slug, self.state_version, dimensions, read_only(cells), prior)
+        return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
 
 
 class FixedSizeLearner(Learner):
@@ -281,6 +281,10 @@ class BeliefLearner(ProbabilisticLearner):
         """Tastes drawn from the belief, one row each."""
 
     @final
+    def standard_deviations(self, state: State) -> Vector:
+        return np.sqrt(np.diag(self.covariance(state))[: state.dimensions])
+
+    @final
     def draw(self, state: State, rng: np.random.Generator) -> Vector:
         """One taste drawn from the belief."""
         return np.asarray(self.draws(state, 1, rng)[0])
@@ -289,12 +293,3 @@ class BeliefLearner(ProbabilisticLearner):
     def forget(self, state: State, keep: float) -> State:
         """Move towards the prior: `keep` = 1 keeps everything, 0 returns to the prior."""
         return self._forget(state, check_number("keep", keep, low=0.0, high=1.0))
-
-
-def _said(appeal: float | Vector, features: Vector, prior: Prior) -> Vector:
-    """What others said of a candidate, as kernels take it; what is expected of these tags where nobody has said anything."""
-    if isinstance(appeal, np.ndarray):
-        return appeal
-    if prior.trait_map is None:
-        return np.array([appeal])
-    return np.asarray(prior.grown(len(features)).expected_traits(features[None])[0])

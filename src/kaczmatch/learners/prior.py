@@ -236,6 +236,14 @@ class Prior:
             raise InvalidInput("dimensions", f"cannot shrink from {self.dimensions} to {dimensions} tags")
         return _grown(self, dimensions) if new else self
 
+    def said(self, appeal: float | Vector, features: Vector) -> Vector:
+        """What others said of a candidate, as kernels take it; what is expected of these tags where nobody has said anything."""
+        if isinstance(appeal, np.ndarray):
+            return appeal
+        if self.trait_map is None:
+            return np.array([appeal])
+        return np.asarray(self.grown(len(features)).expected_traits(features[None])[0])
+
     def expected_traits(self, features: Matrix) -> Matrix:
         """What others would be expected to say of candidates of whom nothing is known: traits from tags, then doubts of 1."""
         if self.trait_map is None:

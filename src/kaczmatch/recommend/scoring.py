@@ -94,7 +94,7 @@ class Viewer:
         if not states:
             return np.empty(0)
         d = self.state.dimensions
-        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        learners, _, dimensions, cells, *_ = zip(*states, strict=True)
         if set(learners) != {self.learner.slug} or set(dimensions) != {d}:
             problem = next(one for one in states if (one.learner, one.dimensions) != (self.learner.slug, d))
             raise InvalidInput(

@@ -23,6 +23,7 @@ def made_up(matches: float, gini: float = 0.3) -> MarketOutcome:
         cards=1_000,
         matches=int(10 * matches),
         matches_per_100=matches,
+        of_possible=0.5,
         matched_soon=0.5,
         cards_to_match=20.0,
         waiting=0.1,

@@ -214,6 +214,12 @@ def market(
     like_rate: Annotated[float, typer.Option(help="Share of people liked; the paper's population has its own.")] = 0.2,
     label_noise: Annotated[float, typer.Option(help="Share of answers that say the opposite of what is felt.")] = 0.2,
     people: Annotated[Path | None, typer.Option(help="Real profiles (.csv, .csv.gz), for okcupid.", dir_okay=False)] = None,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the population again after each round, as the service does.")
+    ] = False,
+    traits: Annotated[
+        int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -221,7 +227,9 @@ def market(
     from kaczmatch.cli.research.market import run
 
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
-    run(population.value, policy or [], census, {"rounds": rounds, "deck": deck}, seeds, out=out, as_json=json)
+    refits = (() if not refit else (0, 1, 4, 8)) if traits is None else (traits,)
+    pace = {"rounds": rounds, "deck": deck}
+    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json)
 
 
 EXAMPLES: dict[Callable[..., None], str] = {

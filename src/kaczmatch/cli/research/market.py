@@ -25,11 +25,12 @@ def run(
     pace: Mapping[str, Any],
     seeds: int,
     *,
+    refits: tuple[int, ...],
     out: Path | None,
     as_json: bool,
 ) -> None:
     with plain_errors():
-        part = market_part(_compare_with_progress(population, Census(**census), Pace(**pace), seeds, policies))
+        part = market_part(_compare_with_progress(population, Census(**census), Pace(**pace), seeds, policies, refits))
         if out is not None:
             part.write(out)
             report = _page(seeds).write([part], out)
@@ -40,8 +41,10 @@ def run(
             show_parts([part])
 
 
-def _compare_with_progress(population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str]) -> MarketComparison:
-    arms = policies_named(policies)
+def _compare_with_progress(
+    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str], refits: tuple[int, ...]
+) -> MarketComparison:
+    arms = policies_named(policies, refits)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("drawing people", total=seeds * len(arms), completed=-1)

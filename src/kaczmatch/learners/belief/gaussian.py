@@ -136,7 +136,7 @@ class GaussianLearner(BeliefLearner):
         x = self.coordinates(as_vector(features, "features"), appeal)
         if not states:
             return np.empty(0)
-        learners, _, dimensions, cells, _ = zip(*states, strict=True)
+        learners, _, dimensions, cells, *_ = zip(*states, strict=True)
         if set(learners) != {self.slug} or set(dimensions) != {np.size(features)} or len(set(map(len, cells))) > 1:
             for state in states:
                 if self._checked_state(state).dimensions != np.size(features):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.html import table
 from kaczmatch.core.swipes import AnyLog, SwipeLog
 from kaczmatch.core.vectors import Matrix, Vector, cosine, unit_rows
 from kaczmatch.learners.contract import Learner
@@ -33,6 +34,12 @@ class Influence:
     angles: Vector  # how far the direction turns without that swipe
     prior_angle: float  # how far it turns when the user starts from zero instead of the prior
     prior_cosine: float  # cosine between today's direction and the prior
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.angles, kind="stable")
+        rows = [(int(self.rows[place]), float(self.angles[place])) for place in order]
+        title = f"Influence of {len(rows)} swipes; starting from zero would turn the direction by {self.prior_angle:.1f}°"
+        return table(title, ["row of the log", "degrees"], rows)
 
 
 def influence(

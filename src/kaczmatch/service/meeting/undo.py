@@ -149,5 +149,5 @@ def refold(transaction: Transaction, context: Context, current: ActiveVersions, 
         fold, reached = context.catalogue.fold(transaction, current.building), transaction.get(TraitProgress, SINGLE_ROW)
         last = 0 if reached is None else reached.event
         passed = [event for event in without_undone(events) if 0 < event.number <= last]
-        if passed:
+        if any(0 < event.number <= last for event in events):
             transaction.put(fold.encode(user, fold.replay(with_seen(transaction, fold, passed))))

@@ -111,6 +111,8 @@ class TraitPass:
         pairs = transaction.many(LatestDecision, [(event.user, event.candidate) for event in page if event.candidate is not None])
         for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
             if event.kind == EventKind.UNDONE or _undo_of(event) in undone or (event.candidate,) in leaving:
+                if transaction.get(StoredState, self.model, event.user) is None:  # whoever has events has a state
+                    transaction.put(fold.encode(event.user, fold.start()))
                 continue
             pair = pairs.get((event.user, event.candidate))
             first = None if pair is None or pair.first_answer == event.id else pair.first_answer

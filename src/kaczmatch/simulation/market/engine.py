@@ -14,7 +14,6 @@ from kaczmatch.core.errors import check_integer
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.event_fold import EventFold
-from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import learner
 from kaczmatch.recommend.assignments.contract import PickAssignment
 from kaczmatch.recommend.assignments.picks import picks
@@ -29,6 +28,7 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.simulation.market.refit import Heard, HeardAppeal, MarketDecision, refit
 from kaczmatch.simulation.market.town import START, Town
 
 # Which policy deals somebody's deck in a round: by (place in the town, round), both from 0.
@@ -61,12 +61,13 @@ class Pace:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketSettings:
-    """What is one for the check_integer market, whatever policy deals: how people are learned, and the rules of the service."""
+    """What is one for the whole market, whatever policy deals: how people are learned, and the rules of the service."""
 
     learner: Learner = field(default_factory=service_learner)
     fusion: str = ""  # the usual one of the learner
     picks: PickAssignment | None = None  # of everybody, each round; half of a deck are picks then, as far as there are any
     exposure_cap: float = field(default_factory=lambda: ServiceConfig().exposure_cap)
+    refits: tuple[int, ...] = ()  # numbers of traits from which a refit after each round selects; none: no refits
 
 
 @final
@@ -93,6 +94,8 @@ def play(town: Town, policy_of: PolicyOf, pace: Pace = Pace(), shared: MarketSet
         market.pick(number)
         for viewer in order.permutation(len(town)).tolist():
             market.turn(viewer, number, policy_of(viewer, number))
+        if market.shared.refits and number + 1 < pace.rounds:
+            market.refit()
     return market.log()
 
 
@@ -106,7 +109,7 @@ class _Market:
         self.people = IndexedStates.of(town.vocabulary, shared.learner, self.fold.prior, town.profiles[0].schema)
         self.people.index.upsert(*town.profiles)
         self.exposure = Exposure(cap=shared.exposure_cap)
-        self.appeal = AppealModel().tracker()
+        self.heard: Heard = HeardAppeal()
         self.tracked = [self.fold.start] * len(town)
         self.likes: list[set[Hashable]] = [set() for _ in town.profiles]
         self.passes: list[dict[Hashable, datetime]] = [{} for _ in town.profiles]
@@ -116,6 +119,7 @@ class _Market:
         self._picks: list[list[int]] = [[] for _ in town.profiles]
         self._turns = 0
         self._cards: list[tuple[int, int, int, bool, bool, float]] = []
+        self._decisions: list[MarketDecision] = []
 
     def pick(self, round_number: int) -> None:
         """Everybody's picks for a round, from what is known before it. Nobody is given whom one of the two has answered."""
@@ -126,11 +130,11 @@ class _Market:
         columns = PickColumns.of(
             FilterColumns.from_profiles(town.profiles, town.profiles[0].schema),
             [profile.features for profile in town.profiles],
-            self.shared.learner,
+            self.fold.learner,
             [tracked.state for tracked in self.tracked],
             town.vocabulary,
             now.date(),
-            appeal=[self.appeal.appeal_of(person, None, now) for person in range(len(town))],
+            appeal=np.array([self.heard.of(person, None, now) for person in range(len(town))]),
             excluded=[(me, other) for me in range(len(town)) for other in (*self.likes[me], *self.passes[me])],
         )
         _, assigned = picks(columns, most, rule, runner=LocalRunner(1))
@@ -142,10 +146,10 @@ class _Market:
         """A deck for somebody, who swipes on every card; then all they decided counts."""
         town, now = self.town, START + round_number * self.pace.between + timedelta(seconds=self._turns)
         self._turns += 1
-        tracked, appeal = self.tracked[viewer], self.appeal.appeal_of(viewer, None, now)
+        tracked, heard = self.tracked[viewer], self.heard.of(viewer, None, now)
         picked = self._picks[viewer]
         deck = self._recommender(policy).deck(
-            Viewer(town.profiles[viewer], self.shared.learner, tracked.state, appeal),
+            Viewer(town.profiles[viewer], self.fold.learner, tracked.state, heard),
             self.pace.deck - len(picked),
             now=now,
             rng=np.random.default_rng([town.seed, 2, round_number, viewer]),
@@ -159,14 +163,28 @@ class _Market:
         shown = [candidate for candidate, _ in cards]
         for candidate, propensity in cards:
             liked = bool(town.says[viewer, candidate])
-            seen = ShownCandidate(town.profiles[candidate].features, self.appeal.appeal_of(candidate, viewer, now))
-            tracked = self.fold.swipe(tracked, seen, 1 if liked else -1, now)
+            decision = MarketDecision(viewer, candidate, 1 if liked else -1, now)
+            seen = ShownCandidate(town.profiles[candidate].features, self.heard.of(candidate, viewer, now))
+            self.heard.record(tracked.state, viewer, candidate, decision.label, now)
+            tracked = self.fold.swipe(tracked, seen, decision.label, now)
+            self._decisions.append(decision)
             matched = self._decided(viewer, candidate, now, liked=liked)
             self._cards.append((round_number, viewer, candidate, liked, matched, propensity))
         self.tracked[viewer] = self.fold.end_session(tracked, now, town.vocabulary.dimensions)
         self.exposure.record(shown, now)
         self.people.learn({viewer: self.tracked[viewer].state})
-        self.people.index.set_appeal({candidate: self.appeal.appeal_of(candidate, None, now) for candidate in shown})
+        self.people.index.set_appeal({candidate: self.heard.of(candidate, None, now) for candidate in shown})
+
+    def refit(self) -> None:
+        """Fit the population to all that was decided, and fold everybody again under it, as the service would."""
+        features, now = np.array([profile.features for profile in self.town.profiles]), self._decisions[-1].at
+        found = refit(self._decisions, features, self.heard, self.shared.refits, self.town.seed)
+        self.fold, self.heard = found.fold, found.heard
+        self.tracked = [found.tracked.get(place, self.fold.start) for place in range(len(self.town))]
+        self.people = self.people.relearned(self.fold.learner, self.fold.prior)
+        self.people.learn({place: tracked.state for place, tracked in found.tracked.items()})
+        self.people.index.set_appeal({place: self.heard.of(place, None, now) for place in range(len(self.town))})
+        self._recommenders = {}
 
     def log(self) -> MarketLog:
         columns = zip(*self._cards, strict=True) if self._cards else [()] * 6
@@ -181,7 +199,6 @@ class _Market:
 
     def _decided(self, viewer: int, candidate: int, at: datetime, *, liked: bool) -> bool:
         """Whether the decision made a match."""
-        self.appeal.record(viewer, candidate, 1 if liked else -1, at)
         if not liked:
             self.passes[viewer][candidate] = at
             return False

@@ -24,6 +24,7 @@ class MarketOutcome:
     cards: int
     matches: int
     matches_per_100: float  # cards shown, to both sides
+    of_possible: float  # share of all matches that an oracle, who knows what everybody would say, could make
     matched_soon: float  # share of people with a match within their first 50 cards
     cards_to_match: float  # cards a person saw until the first match, all of them where there was none
     waiting: float
@@ -39,6 +40,7 @@ def outcome(log: MarketLog, town: Town) -> MarketOutcome:
         cards=cards,
         matches=matches,
         matches_per_100=100.0 * matches / max(cards, 1),
+        of_possible=2.0 * matches / max(int(np.count_nonzero(town.possible)), 1),
         matched_soon=float(np.mean(first <= SOON)),
         cards_to_match=float(np.mean(np.minimum(first, seen))),
         waiting=_waiting(log, town),

@@ -1,0 +1,138 @@
+"""Gathers the pages of the site in build/pages: what is written, and what is generated from the code. `make docs` runs it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import kaczmatch
+from kaczmatch.cli.app import app
+from kaczmatch.web.api_reference import ApiField, operations, schemas
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "build" / "pages"
+ROOT_PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+LINK = re.compile(r"(\[(?:[^\]\[]|\[[^\]]*\]\([^)]*\))*\])\(([^)#\s]*)(#[^)\s]*)?\)")
+
+
+def gather(pages: Path = PAGES) -> None:
+    shutil.rmtree(pages, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    for name in ROOT_PAGES:
+        shutil.copy(ROOT / name, pages / name)
+    (pages / "reference").mkdir()
+    (pages / "reference" / "cli.md").write_text(command_line(), encoding="utf-8")
+    (pages / "reference" / "python.md").write_text(python_names(), encoding="utf-8")
+    (pages / "reference" / "http.md").write_text(http_reference(), encoding="utf-8")
+    for page in sorted(pages.rglob("*.md")):
+        page.write_text(relinked(page.read_text(encoding="utf-8"), page.relative_to(pages), pages), encoding="utf-8")
+
+
+def relinked(text: str, page: Path, pages: Path) -> str:
+    """Links as they lead from the gathered page; a link to what the site does not have becomes plain text."""
+
+    def change(found: re.Match[str]) -> str:
+        words, target, anchor = found[1], found[2], found[3] or ""
+        if re.match(r"https?:|mailto:", target) or not target:
+            return found[0]
+        home = ROOT if page.name in ROOT_PAGES and page.parent == Path() else ROOT / "docs" / page.parent
+        file = (home / target).resolve()
+        inside = file.relative_to(ROOT / "docs") if file.is_relative_to(ROOT / "docs") else Path(file.name)
+        if (file.parent == ROOT and file.name not in ROOT_PAGES) or not (pages / inside).is_file():
+            return words[1:-1]
+        return f"{words}({'../' * len(page.parent.parts)}{inside}{anchor})"
+
+    return LINK.sub(change, text)
+
+
+def commands(group: Any, path: str = "kaczmatch") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+        else:
+            yield f"{path} {name}", command
+
+
+def command_line() -> str:
+    parts = ["# Command line\n\nGenerated from the code. `kaczmatch COMMAND --help` says the same.\n"]
+    for path, command in commands(typer.main.get_command(app)):
+        parts.append(f"## {path}\n\n{command.help}\n\n    {command.epilog.removeprefix('Example: ')}\n")
+        rows = [(_option(each), str(getattr(each, "help", "") or "")) for each in command.params if each.name != "help"]
+        parts.append(_table(("option", "meaning"), rows))
+    return "\n".join(parts)
+
+
+def _option(parameter: Any) -> str:
+    names = " ".join([*parameter.opts, *parameter.secondary_opts]) if parameter.param_type_name == "option" else parameter.name
+    return f"`{names}`"
+
+
+def python_names() -> str:
+    parts = ["# Python\n\nGenerated from the code: every name of `kaczmatch`. `help(name)` says the same.\n"]
+    for name in sorted((each for each in kaczmatch.__all__ if not each.startswith("__")), key=str.lower):
+        public = getattr(kaczmatch, name)
+        if not (inspect.isclass(public) or inspect.isfunction(public)):
+            parts.append(
+                f"## {name}\n\nOne of: {', '.join(f'`{each}`' for each in public)}\n" if isinstance(public, dict) else ""
+            )
+            continue
+        shown = "" if inspect.isclass(public) and issubclass(public, BaseException) else str(inspect.signature(public))
+        parts.append(f"## {name}\n\n```python\n{name}{_shorter(shown)}\n```\n\n{inspect.getdoc(public)}\n")
+        if inspect.isclass(public):
+            methods = [(n, m) for n, m in inspect.getmembers(public, inspect.isfunction) if not n.startswith("_") and m.__doc__]
+            offered = dir(public)
+            rows = [(f"`{n}{_shorter(str(inspect.signature(m)))}`", _first(m)) for n, m in methods if n in offered]
+            parts.append(_table(("method", "what it does"), rows))
+    return "\n".join(part for part in parts if part)
+
+
+def _shorter(signature: str) -> str:
+    return re.sub(r"(?:kaczmatch|numpy|collections|typing)(?:\.\w+)*\.(\w+)", r"\1", signature).replace("|", "or")
+
+
+def _first(public: Any) -> str:
+    return (inspect.getdoc(public) or "").partition("\n")[0]
+
+
+def http_reference() -> str:
+    document = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    parts = ["# HTTP reference\n\nGenerated from the OpenAPI document. A running service shows it at `/docs`.\n"]
+    for each in operations(document):
+        parts.append(f"## {each.id}\n\n`{each.method} {each.path}`\n\n{each.words}\n")
+        parts.append(_table(("parameter", "type", "meaning"), _rows(each.parameters)))
+        parts.append(
+            " ".join(
+                words for words in (each.takes and f"Takes {each.takes}.", each.returns and f"Returns {each.returns}.") if words
+            )
+        )
+    parts.append("\n# Schemas\n")
+    for schema in schemas(document):
+        parts.append(f"## {schema.name}\n\n{schema.words}\n")
+        parts.append(_table(("member", "type", "meaning"), _rows(schema.members)))
+    return "\n".join(parts)
+
+
+def _rows(fields: tuple[ApiField, ...]) -> list[tuple[str, str, str]]:
+    return [(f"`{each.name}`{' (required)' if each.required else ''}", each.type, each.description) for each in fields]
+
+
+def _table(head: tuple[str, ...], rows: list[Any]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ("---",) * len(head), *(tuple(_cell(each) for each in row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+if __name__ == "__main__":
+    gather()

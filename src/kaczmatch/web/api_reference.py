@@ -1,0 +1,120 @@
+"""The HTTP API as a page, from its OpenAPI document: at `/docs` of the service. It asks no other host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from kaczmatch.web.pages import Site, SitePage, headers_of
+
+REFERENCE: Final = SitePage("/docs", "api_reference.html.j2", cached=False)
+
+
+class ApiField(NamedTuple):
+    """A parameter, or a member of a schema."""
+
+    name: str
+    type: str
+    required: bool
+    description: str
+
+
+class ApiOperation(NamedTuple):
+    """One thing that the API does."""
+
+    id: str
+    method: str
+    path: str
+    words: str
+    parameters: tuple[ApiField, ...]
+    takes: str
+    returns: str
+
+
+class ApiSchema(NamedTuple):
+    """What is sent or returned."""
+
+    name: str
+    words: str
+    members: tuple[ApiField, ...]
+
+
+def operations(document: Mapping[str, Any]) -> list[ApiOperation]:
+    """In the order of the document."""
+    return [
+        ApiOperation(
+            operation["operationId"],
+            method.upper(),
+            path,
+            operation.get("description") or operation.get("summary", ""),
+            tuple(
+                ApiField(each["name"], type_words(each["schema"]), each.get("required", False), each.get("description", ""))
+                for each in operation.get("parameters", ())
+            ),
+            _body(operation.get("requestBody", {})),
+            next((_body(answer) for code, answer in operation["responses"].items() if code.startswith("2")), ""),
+        )
+        for path, ways in document["paths"].items()
+        for method, operation in ways.items()
+    ]
+
+
+def schemas(document: Mapping[str, Any]) -> list[ApiSchema]:
+    """In the order of their names."""
+    return [
+        ApiSchema(
+            name,
+            schema.get("description", ""),
+            tuple(
+                ApiField(member, type_words(each), member in schema.get("required", ()), each.get("description", ""))
+                for member, each in schema.get("properties", {}).items()
+            ),
+        )
+        for name, schema in sorted(document["components"]["schemas"].items())
+    ]
+
+
+def type_words(schema: Mapping[str, Any]) -> str:
+    """A type as people say it."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        return " | ".join(repr(value) for value in schema.get("enum", [schema.get("const")]))
+    for several in ("anyOf", "oneOf", "allOf"):
+        if several in schema:
+            return _either(map(type_words, schema[several]))
+    kind = str(schema.get("type", "anything"))
+    if kind == "array":
+        return f"list of {type_words(schema.get('items', {}))}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
+        return f"{type_words(schema['additionalProperties'])} by name"
+    return f"{kind} ({schema['format']})" if "format" in schema else kind
+
+
+def _either(types: Iterable[str]) -> str:
+    return " | ".join(dict.fromkeys(types))
+
+
+def _body(message: Mapping[str, Any]) -> str:
+    return _either(type_words(each.get("schema", {})) for each in message.get("content", {}).values())
+
+
+def reference_router(site: Site) -> APIRouter:
+    """The page, rendered at the first request: the document is that of the running service."""
+    router = APIRouter(include_in_schema=False)
+    rendered: list[str] = []
+
+    async def respond(request: Request) -> Response:
+        if not rendered:
+            document = request.app.openapi()
+            rendered.append(
+                site.render(
+                    REFERENCE, operations=operations(document), schemas=schemas(document), version=document["info"]["version"]
+                )
+            )
+        return Response(rendered[0], media_type="text/html; charset=utf-8", headers=headers_of(REFERENCE))
+
+    router.add_api_route(REFERENCE.path, respond, methods=["GET", "HEAD"], response_class=Response)
+    return router

@@ -1,0 +1,98 @@
+"""What a notebook shows of results, what tab completion offers, and what help() says."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import date
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import kaczmatch
+from kaczmatch.core.html import table
+from kaczmatch.recommend.people.profile import Profile
+
+
+class WellFormed(HTMLParser):
+    """Every element that begins ends, and nothing is fetched from anywhere."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.open, self.elements = "", list[str](), list[str]()
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert not {"src", "href"} & {name for name, _ in attrs}
+        self.open.append(tag)
+        self.elements.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.elements.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += f"{data} "
+
+
+def shown(result: object) -> WellFormed:
+    return WellFormed(result._repr_html_())  # type: ignore[attr-defined]
+
+
+def test_a_learner_shows_its_settings() -> None:
+    assert "alpha" in shown(kaczmatch.learner("tk", alpha=2.0)).text
+    for slug in kaczmatch.LEARNERS:
+        assert slug in shown(kaczmatch.learner(slug)).text
+
+
+@pytest.mark.parametrize(("slug", "uncertain"), [("tk", False), ("probit", True), ("probit-diag", True), ("probit-traits", True)])
+def test_a_state_shows_taste_as_bars_the_largest_first_with_uncertainty(slug: str, uncertain: bool) -> None:
+    learner = kaczmatch.learner(slug)
+    state = learner.start({"<jazz>": 0.0, "chess": 0.0})
+    for _ in range(5):
+        state = learner.swipe(state, {"chess": 1}, "like")
+    found = shown(state)
+    assert found.text.index("chess") < found.text.index("<jazz>")
+    assert found.elements.count("rect") == 2
+    assert found.elements.count("path") == (2 if uncertain else 0)
+    assert "tag 2" in shown(learner.grow(state, 3)).text
+
+
+def test_influence_profile_and_deck_show_themselves() -> None:
+    log = {"user": [1, 1], "label": [True, False], "features": np.eye(2)}
+    assert "Influence of 2 swipes" in shown(kaczmatch.influence(kaczmatch.learner("tk"), log)).text
+    someone = Profile(
+        id="<ann>", i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}), features=np.ones(2), born=date(1990, 1, 1)
+    )
+    assert "<ann>" in shown(someone).text
+    card = kaczmatch.Card("bea", kaczmatch.Reason.SAMPLED, "you both like chess", 0.25, 0.5)
+    deck = kaczmatch.Deck((card,), "mutual", None, 12)  # type: ignore[arg-type]
+    assert "you both like chess" in shown(deck).text
+    empty = kaczmatch.Deck((), "mutual", None, 0, "nobody is near", (kaczmatch.FilterHint("distance", 7),))  # type: ignore[arg-type]
+    assert "nobody is near" in shown(empty).text
+
+
+def test_a_long_table_says_how_much_it_leaves_out() -> None:
+    assert "and 70 more" in WellFormed(table("t", ["n"], [(row,) for row in range(100)])).text
+
+
+def test_tab_completion_offers_what_a_user_calls_and_its_settings() -> None:
+    offered = [name for name in dir(kaczmatch.learner("tk")) if not name.startswith("_")]
+    calls = ["advance", "direction", "end_session", "from_bytes", "grow", "score", "slug", "start", "swipe"]
+    assert offered == sorted([*calls, "alpha", "hinge"])
+    assert {"probability", "covariance", "draw", "label_noise"} <= set(dir(kaczmatch.learner("probit")))
+
+
+def test_every_public_function_says_what_it_returns() -> None:
+    names = [name for name in kaczmatch.__all__ if not name.startswith("__")]
+    assert len(names) > 40
+    for name in names:
+        public = getattr(kaczmatch, name)
+        if inspect.isfunction(public):
+            assert inspect.signature(public).return_annotation is not inspect.Signature.empty, name
+        if inspect.isfunction(public) or inspect.isclass(public):
+            assert inspect.getdoc(public), name
