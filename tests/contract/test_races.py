@@ -38,6 +38,7 @@ from kaczmatch.service.domain.store import Reader, Store, Transaction
 from kaczmatch.service.meeting import swipes
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
+from kaczmatch.service.meeting.people_search import suffixes_of
 from kaczmatch.service.meeting.profiles import new_person, snapshot_of
 from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
@@ -70,9 +71,8 @@ def settle(town: Town, number: int) -> None:
             for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
                 said = about(me, man=me.startswith("m"))
                 person = new_person(me, said, words, town.context.config.schema, NOON, None)
-                transaction.put(person)
-                transaction.put(snapshot_of(person))
-                transaction.put(PersonCounters(user=me))
+                for record in (person, *suffixes_of(person), snapshot_of(person), PersonCounters(user=me)):
+                    transaction.put(record)
                 card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
                 transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
 

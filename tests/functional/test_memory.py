@@ -24,6 +24,7 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
         session=np.arange(swipes) // 10,
     )
     monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 12_500)
+    monkeypatch.setattr(replay, "_THREADS", 1)  # how much two have at the same moment is chance
     tracemalloc.start()
     states = kaczmatch.replay(kaczmatch.learner(slug), log)
     _, most = tracemalloc.get_traced_memory()
