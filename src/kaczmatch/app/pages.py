@@ -21,7 +21,7 @@ from kaczmatch.web.swipe import SWIPE
 _CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 
 
-def pages_of(system: System) -> tuple[APIRouter, ...]:
+def pages_of(system: System) -> tuple[Site, tuple[APIRouter, ...]]:
     settings = system.settings
     report = ReproductionReport(settings.data)
     pages = [SWIPE, LAB, CONSOLE, REFERENCE] if settings.demo else [CONSOLE, REFERENCE]
@@ -38,4 +38,4 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
     system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
     console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local, hold_back)
     routers = (site.router(), console.router(), reference_router(site))
-    return (*routers, lab_router(site, report, check_local)) if settings.demo else routers
+    return site, (*routers, lab_router(site, report, check_local)) if settings.demo else routers

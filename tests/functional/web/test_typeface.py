@@ -17,7 +17,7 @@ from .conftest import Visitor
 def test_the_typeface_is_small_and_has_what_the_pages_write() -> None:
     content = typeface()
     font = TTFont(io.BytesIO(content))
-    assert len(content) < 40_000
+    assert len(content) < 30_000
     assert {axis.axisTag for axis in font["fvar"].axes} == {"wght"}
     assert set(map(ord, "AZaz09éßŁ…−→Δκ")) <= set(font.getBestCmap())
 

@@ -21,6 +21,7 @@ from kaczmatch.service.meeting.swipes import Swipe, Swipes
 
 _ADMIRERS = 12
 _LOOKED_AT = 400
+_RESERVED = 1.0  # log-odds: about one like in six matches at first, which tests/functional/api/test_demo.py counts
 
 
 @final
@@ -57,7 +58,7 @@ class DemoReplies:
         if other not in self.population.people or self._full(other, visitor):
             return False
         tags = unpacked(visitor.features, len(self.population.names))
-        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
+        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) - _RESERVED
         decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
         swipe = Swipe(user=other, id=f"demo-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
         try:

@@ -5,7 +5,6 @@ What many others said of a candidate may be a reason too, where that outweighs t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -15,7 +14,8 @@ from kaczmatch.core.vectors import Vector, unit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.meeting.preferences import surely_liked
+from kaczmatch.service.meeting.preference_sentences import listed
+from kaczmatch.service.meeting.preferences import sure_weights
 from kaczmatch.service.meeting.profiles import features_of
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
@@ -25,6 +25,7 @@ _MOST_DOUBT: Final = 0.5  # about a trait: then at least four people have told o
 _LIKED_BY_OTHERS: Final = ("liked-by-others", "people with a taste like yours like them")
 # A random card reads like a chosen one: the difference would tell that its person has not liked the viewer.
 _EARLY: Final = ("early", "you are likely to get along, as far as one can tell yet")
+_UNLIKE_USUAL: Final = ("unlike-usual", "not what you usually like: your answer teaches most")
 _WITHOUT_TAGS: Final = {
     Reason.SAMPLED: _EARLY,
     Reason.EXPLORED: _EARLY,
@@ -51,25 +52,25 @@ class CardReasons:
     """The reasons for one viewer's cards."""
 
     viewer: ViewerState
-    _weights: Vector = field(init=False, repr=False)  # of what the viewer surely likes; 0 elsewhere
+    _sure: Vector = field(init=False, repr=False)  # weights of what the viewer surely likes or avoids; 0 elsewhere
 
     def __post_init__(self) -> None:
-        learner, state = self.viewer.fold.learner, self.viewer.state
-        liked = surely_liked(learner, state)
-        object.__setattr__(self, "_weights", np.where(liked, learner.weights(state.cells, state.dimensions), 0.0))
+        object.__setattr__(self, "_sure", sure_weights(self.viewer.fold.learner, self.viewer.state))
 
     def reason(self, logged: str, person: Person, said: Vector | None = None) -> CardReason:
         """Why somebody is shown, given how the log says that the card came into the deck, and what others `said` of them."""
         if not self.viewer.tracked.swipes:
             return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
         features = features_of(person, self.viewer.vocabulary)
-        parts = self._weights * unit(features)
+        known = self._sure * unit(features)
+        parts = np.maximum(known, 0.0)
         if said is not None and self._told_by_others(features, said) > max(_TELLING, float(parts.sum())):
             return CardReason(*_LIKED_BY_OTHERS, ())
         tags = self._fitting_tags(parts)
         if tags:
-            return CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
-        return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
+            return CardReason("liked-tags", f"you seem to like {listed(tags)}", tags)
+        usual = _WITHOUT_TAGS[Reason(logged)]
+        return CardReason(*_UNLIKE_USUAL if usual is _EARLY and known.any() else usual, ())
 
     def _told_by_others(self, features: Vector, said: Vector) -> float:
         """What others say of the person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
@@ -88,7 +89,3 @@ class CardReasons:
 def disclosed_reason(logged: str) -> str:
     """How a card came into the deck, as the viewer may know it."""
     return str(Reason.SAMPLED) if logged == Reason.EXPLORED else logged
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
