@@ -388,7 +388,7 @@ def test_on_a_phone_one_line_tells_what_was_learned_and_opens_the_rest(visiting:
     page = visitor.be(site.person()).page
     assert visitor.first()
     strip, panel = page.locator("#strip"), page.locator("#learned")
-    expect(strip).to_contain_text("see here what it learns")
+    expect(strip).to_contain_text("Here you see what it learns")
     expect(panel).to_be_hidden()
     said = set()
     for swipes in (1, 2, 3):

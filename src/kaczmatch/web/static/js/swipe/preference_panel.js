@@ -83,9 +83,9 @@ export class PreferencePanel {
   #strip() {
     const [before, now] = [this.#steps.at(-2)?.preference ?? NOTHING, this.#steps.at(-1)?.preference ?? NOTHING];
     const most = this.#steps.length ? newest(before, now) : null;
-    const words = most ? `${most.moved > 0 ? "More for you" : "Less for you"}: ${most.term}` : "Swipe, and see here what it learns";
+    const words = most ? `${most.moved > 0 ? "More for you" : "Less for you"}: ${most.term}` : "Here you see what it learns";
     byId("strip-words").textContent = words;
-    byId("strip-sure").textContent = now.certainty === null ? "" : `${Math.round(100 * now.certainty)} %`;
+    byId("strip-sure").textContent = now.certainty === null ? "" : `${Math.round(100 * now.certainty)} % sure`;
     byId("strip-bar").style.setProperty("--share", String(now.certainty ?? 0));
     byId("strip").setAttribute("aria-label", `What it has learned. ${words}. ${Math.round(100 * (now.certainty ?? 0))} % of its doubt has gone`);
   }

@@ -106,7 +106,7 @@ export class ProfileForm {
   async #submit() {
     const profile = this.#read();
     const missing = [
-      ...(profile.name ? [] : [{ field: "name", problem: "write one" }]),
+      ...(profile.name ? [] : [{ field: "name", problem: "write your name" }]),
       ...(profile.i_am.length ? [] : [{ field: "i_am", problem: "choose at least one" }]),
       ...(profile.i_look_for.length ? [] : [{ field: "i_look_for", problem: "choose at least one" }]),
       ...(profile.youngest === null || profile.oldest === null || profile.youngest <= profile.oldest ? [] : [{ field: "oldest", problem: "must not be below the youngest" }]),
