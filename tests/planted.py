@@ -266,6 +266,13 @@ FAULTS = (
         "tests/unit/app/test_connections.py",
     ),
     Fault(
+        "no task for a request without its body",
+        "app/http_protocol.py",
+        "        if not cycle.more_body:\n            self._begin()",
+        "        if True:\n            self._begin()",
+        "tests/unit/app/test_http_protocol.py",
+    ),
+    Fault(
         "the time limit for heads",
         "app/connections.py",
         "                return self.head_seconds",
