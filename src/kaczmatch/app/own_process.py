@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import IO, Any, Final, cast
 
 _LEAST_URGENT: Final = 19
 
@@ -17,12 +17,13 @@ def in_own_process(work: Callable[[], Any]) -> Any:
     """What `work` returns. It and its answer have to be picklable."""
     command = [sys.executable, "-m", __name__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603
-        assert child.stdin is not None
-        assert child.stdout is not None
-        with suppress(BrokenPipeError), child.stdin as pipe:  # broken where the child has ended, and how it did is told below
+        with (
+            suppress(BrokenPipeError),
+            cast("IO[bytes]", child.stdin) as pipe,
+        ):  # broken where the child has ended, and how it did is told below
             # Piece by piece: pickling a large log into memory would stop all other threads for a quarter of a second.
             pickle.dump(work, pipe)
-        answer = child.stdout.read()
+        answer = cast("IO[bytes]", child.stdout).read()
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, command)
     return pickle.loads(answer)  # noqa: S301, from our own child
