@@ -331,7 +331,7 @@ FAULTS = (
     Fault(
         "reading large bodies only for somebody with a credential",
         "api/request_bodies.py",
-        "if size > _SMALL and not known:",
+        "if size > SMALL_BODY and not known:",
         "if False:",
         "tests/functional/api/test_http.py -k strangers",
     ),
