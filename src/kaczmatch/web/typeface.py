@@ -10,7 +10,7 @@ from typing import Final
 
 PACKAGE: Final = "font-manrope"
 FILE: Final = "manrope.woff2"
-_MORE: Final = "ĄąĆćČčĎďĐđĘęĚěĞğİıŁłŃńŇňŐőŒœŘřŚśŞşŠšŤťŮůŰűŹźŻżŽžαβκλμστΔ–—‘’“”…•←↑→↓−≤≥≈×"
+_MORE: Final = "αβκλμστΔ–—‘’“”…•←↑→↓−≤≥≈"
 _CHARACTERS: Final = (*range(0x20, 0x7F), *range(0xA0, 0x100), *map(ord, _MORE))
 
 

@@ -141,7 +141,7 @@ def test_no_match_covers_a_form_and_later_ones_are_a_toast(visitor: Visitor, sit
         site.like(site.person(name, i_am=["man"], i_look_for=["woman"], **place), one)
     page = visitor.be(one).page
     held: list[Route] = []
-    page.route("**/swipes/**", held.append)
+    page.route("**/swipes/**", lambda route: held.insert(0, route))
     assert visitor.first()
     page.keyboard.press("ArrowRight")
     page.locator("#me-edit").click()
@@ -253,7 +253,7 @@ def test_the_first_step_is_you_and_back_leads_to_it(visitor: Visitor, site: Site
     page.goto(site.address)
     start = page.get_by_role("form", name="First: you")
     expect(start.get_by_role("group", name="Kitchen").get_by_role("checkbox")).to_have_count(3)
-    start.get_by_label("Age").fill("12")
+    start.get_by_label("Age", exact=True).fill("12")
     start.get_by_label("Name").fill("Nova")
     start.get_by_label("Search tags").fill("oper")
     start.get_by_text("opera", exact=True).click()
@@ -269,8 +269,8 @@ def test_the_first_step_is_you_and_back_leads_to_it(visitor: Visitor, site: Site
     expect(start.get_by_role("checkbox", name="opera")).to_be_checked()
     start.get_by_role("button", name="Start swiping").click()
     expect(start.locator("#start-age-wrong")).to_contain_text("18")
-    expect(start.get_by_label("Age")).to_be_focused()
-    start.get_by_label("Age").fill("32")
+    expect(start.get_by_label("Age", exact=True)).to_be_focused()
+    start.get_by_label("Age", exact=True).fill("32")
     start.get_by_role("button", name="Start swiping").click()
     expect(page.locator("#me-name")).to_have_text("Nova")
     expect(visitor.card).to_be_visible()
