@@ -33,7 +33,7 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, str, tuple[FilterHint,
         return len(eligible.everybody_for(replace(profile, **change)))
 
     kinds = sorted(profile.schema.kinds)
-    widened = {
+    widened: dict[str, dict[str, Any]] = {
         "looks for": {"i_look_for": kinds},
         "age": {"youngest": None, "oldest": None},
         "distance": {"within_km": None},
