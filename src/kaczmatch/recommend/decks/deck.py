@@ -46,7 +46,7 @@ class FilterHint:
 
     filter: str
     people: int
-    widened: Mapping[str, Any] = field(default_factory=dict)
+    widened: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
 
 @final
