@@ -8,7 +8,8 @@ from typing import Final, final
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Impression, PublishedPicks, StoredDeck
+from kaczmatch.service.domain.impressions import impressions
+from kaczmatch.service.domain.records import PublishedPicks, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
@@ -40,9 +41,7 @@ class DailyPicks:
             if edition is None or not picks:
                 return _NONE
             opened = reader.get(StoredDeck, user, _deck_id(edition))
-            shown = (
-                {} if opened is None else {card.candidate: card for card in reader.find(Impression, user=user, deck=opened.id)}
-            )
+            shown = {card.candidate: card for card in impressions(reader, [] if opened is None else [opened])}
         if opened is not None:
             cards = [shown[pick.candidate] for pick in picks if pick.candidate in shown]
             return OpenDeck(opened, with_reasons(known, cards, people)) if cards else _NONE

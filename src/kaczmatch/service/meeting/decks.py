@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, final
 
 import numpy as np
@@ -18,8 +18,9 @@ from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.impressions import Impression, impressions, with_cards
 from kaczmatch.service.domain.quotas import DECKS, spend
-from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, Pick, StoredDeck
+from kaczmatch.service.domain.records import Decision, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Snapshot, Transaction
 from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
@@ -37,6 +38,7 @@ from kaczmatch.service.meeting.viewer_context import (
 )
 
 _TRIES: Final = 5
+_LATE: Final = timedelta(minutes=1)  # a deck that comes to the store later is drawn again: `appearances` does not wait for it
 _WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
 STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
 
@@ -153,17 +155,13 @@ class Decks:
         deck = reader.get(StoredDeck, user, last) if last is not None else None
         if deck is None or deck.expires <= now:
             return None
-        unanswered = [card for card in reader.find(Impression, user=user, deck=deck.id) if card.swipe is None]
-        if not unanswered:
-            return None
-        decided = reader.many(LatestDecision, [(user, card.candidate) for card in unanswered]).values()
+        cards = impressions(reader, [deck])
+        decided = reader.many(LatestDecision, [(user, card.candidate) for card in cards]).values()
         hidden = matched_or_blocked(reader, user) | {
             pair.candidate for pair in decided if pair.decision == Decision.LIKE or pair.at >= deck.at
         }
-        people = who_fits(
-            reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
-        )
-        cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
+        people = who_fits(reader, self.context, known, [card.candidate for card in cards if card.candidate not in hidden], now)
+        cards = [card for card in cards if card.candidate in people]
         said = self.serving_index.traits_of(known.versions.model, people)
         return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
 
@@ -230,13 +228,12 @@ class Decks:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
             kept = [card for card in cards if transaction.get(Person, card.candidate) is not None]
-            if kept:
+            if kept and self.context.clock() - deck.at < _LATE:
                 spent = spend(counters, DECKS, config.decks, deck.at)
                 transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
-                transaction.put(deck)
-                for card in kept:
-                    transaction.put(card)
-            return kept
+                transaction.put(with_cards(deck, kept, transaction.numbers_of([card.candidate for card in kept])))
+                return kept
+            return []
 
         candidates = [card.candidate for card in cards]
         prefetch = [*((Person, (one,)) for one in (user, *candidates)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]

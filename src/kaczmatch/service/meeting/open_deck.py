@@ -9,7 +9,8 @@ from typing import Final, final
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
-from kaczmatch.service.domain.records import Impression, Person, StoredDeck
+from kaczmatch.service.domain.impressions import Impression
+from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.meeting.viewer_context import ViewerState
