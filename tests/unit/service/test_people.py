@@ -24,7 +24,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
 from kaczmatch.service.domain.scrubbing import Scrubbing
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure

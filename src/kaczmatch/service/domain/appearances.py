@@ -103,12 +103,12 @@ def exposure_counts(reader: Reader) -> Iterator[tuple[dict[int, float], datetime
     until = np.full(GROUPS, _microseconds(filed_until(reader)))
     for row in reader.find(StoredExposure):
         until[row.group] = _microseconds(row.until)
-        counts = np.frombuffer(row.cards, _COUNT)
-        yield dict(zip(counts["number"].tolist(), counts["cards"].tolist(), strict=True)), row.until
+        yield _counts(row.cards), row.until
     for page in decks_since(reader, filed_until(reader)):
-        for deck in page:
-            at = _microseconds(deck.at)
-            yield {number: 1.0 for number in people_shown(deck) if at > until[number % GROUPS]}, deck.at
+        entries = _entries(page)
+        entries = entries[entries["at"] > until[entries["number"] % GROUPS]]
+        if len(entries):
+            yield _counts(_counted(None, entries, page[-1].at)), page[-1].at
 
 
 def file_decks(context: Context) -> int:
@@ -120,7 +120,7 @@ def file_decks(context: Context) -> int:
         if not last or last[0].at > context.clock() - UNDER_WAY:
             return 0
         decks = [deck for page in decks_since(reader, filed, last[0].at) for deck in page]
-        entries = np.array([(number, _microseconds(deck.at)) for deck in decks for number in people_shown(deck)], _ENTRY)
+        entries = _entries(decks)
     until, groups = last[0].at, entries["number"] % GROUPS
     order = np.argsort(groups, kind="stable")
     entries, edges = entries[order], np.searchsorted(groups[order], np.arange(GROUPS + 1))
@@ -134,6 +134,15 @@ def file_decks(context: Context) -> int:
         context.rest()
     context.store.write(lambda tx: tx.put(DecksFiled(until=until)), locks=[APPEARANCES]).result()
     return len(decks)
+
+
+def _entries(decks: Iterable[StoredDeck]) -> Entries:
+    return np.array([(number, _microseconds(deck.at)) for deck in decks for number in people_shown(deck)], _ENTRY)
+
+
+def _counts(cards: bytes) -> dict[int, float]:
+    counts = np.frombuffer(cards, _COUNT)
+    return dict(zip(counts["number"].tolist(), counts["cards"].tolist(), strict=True))
 
 
 def _file(transaction: Transaction, some: dict[int, Entries], until: datetime) -> None:

@@ -40,6 +40,7 @@ class DailyPicks:
             edition, picks, people = current.edition, current.picks, current.people
             if edition is None or not picks:
                 return _NONE
+            numbers = reader.numbers_of(people)
             opened = reader.get(StoredDeck, user, _deck_id(edition))
             shown = {card.candidate: card for card in impressions(reader, [] if opened is None else [opened])}
         if opened is not None:
@@ -53,7 +54,7 @@ class DailyPicks:
             reason=f"the picks of {edition.at:%Y-%m-%d}, {edition.assignment}",
         )
         new = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picks)]
-        return self.decks.store(known, deck, new, people, instead_of=None) or _NONE
+        return self.decks.store(known, deck, new, people, numbers, instead_of=None) or _NONE
 
 
 def _deck_id(edition: PublishedPicks) -> str:

@@ -10,7 +10,7 @@ from kaczmatch.schemas.operators import GroupComparison, GroupFigures
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import Impression, answered_cards
 from kaczmatch.service.domain.records import Decision, Event, MatchSide, Person, StoredDeck
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
 
 _MOST: Final = 20_000  # people and sides of matches that are looked at
 _DECKS: Final = 600

@@ -30,7 +30,8 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.preferences import Preferences, last_event
-from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of, tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
+from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
