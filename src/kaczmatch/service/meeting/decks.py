@@ -259,4 +259,4 @@ class Decks:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
         said = self.serving_index.traits_of(known.versions.model, people)
-        return OpenDeck(deck, with_reasons(known, kept, people, said))
+        return OpenDeck(with_cards(deck, kept, numbers), with_reasons(known, kept, people, said))
