@@ -90,7 +90,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(SERVICE): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing the service into .venv, once: about 0.8 GB"
+	@echo "Installing the service into .venv, once: about 0.6 GB"
 	@$(INSTALL) '.[service]' | $(SHOWN)
 	@touch $@
 

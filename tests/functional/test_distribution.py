@@ -90,6 +90,28 @@ def test_the_thin_client_works_where_there_is_nothing_else(packages: dict[str, P
     assert said == "kaczmatch: typer is missing; install it with: pip install 'kaczmatch[lab]'\n"
 
 
+def test_the_service_alone_needs_no_polars_but_for_parquet(tmp_path: Path) -> None:
+    assert {"polars", "pandas"} & needed_by("service") == set()
+    (tmp_path / "people.csv").write_text("id,name,born,i_am,i_look_for\nann,Ann,1990-05-17,woman,man\n")
+    code = (
+        "import sys; sys.modules['polars'] = None\n"
+        "import kaczmatch.app.server, kaczmatch.app.asgi, kaczmatch.app.demo.setup, typer.testing\n"
+        "from kaczmatch.cli.app import app\n"
+        "for words in sys.stdin.read().splitlines():\n"
+        "    done = typer.testing.CliRunner().invoke(app, words.split())\n"
+        "    print(done.exit_code, type(done.exception).__name__, done.output)"
+    )
+    words = "import profiles people.csv\nexport profiles out.csv\nexport profiles out.parquet\npicks picks.csv\npicks --publish"
+    known = os.environ | {"KACZMATCH_DATA": "data", "COLUMNS": "300"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], cwd=tmp_path, env=known, input=words, capture_output=True, text=True, check=False
+    )
+    assert (tmp_path / "out.csv").read_text().startswith("id,name,"), done.stderr
+    assert "Parquet cannot be used here: polars is missing; install it with: pip install" in done.stdout
+    assert "1 ModuleNotFoundError" in done.stdout  # main says which command installs it
+    assert "edition 1 is shown" in done.stdout
+
+
 def test_a_missing_package_is_named_with_the_command_for_a_checkout() -> None:
     said = str(missing_extra(ModuleNotFoundError(name="uvicorn.config")))
     assert said == f"uvicorn is missing; install it with: pip install -e '{ROOT}[service]'"
