@@ -18,7 +18,7 @@ from kaczmatch.app.background import Background
 from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, ledger_of, now, scrubbing_of, webhook_delivery_of
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
-from kaczmatch.app.warm_up import freeze_garbage, warm_up
+from kaczmatch.app.warm_up import freeze_garbage, freeze_loaded, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import time_text
 from kaczmatch.recommend.assignments.registry import assignment
@@ -154,6 +154,7 @@ class System:
         health.set_followed()
         if rebuilding or index.rebuilds > before:
             health.rebuild_seconds += time.monotonic() - begun
+            freeze_loaded()
 
 
 def compose(

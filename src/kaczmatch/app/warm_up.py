@@ -29,14 +29,23 @@ from kaczmatch.service.operations.picks_job import PicksJob
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
-_COLLECT_EVERY: Final = 50_000  # objects: a swipe makes hundreds, and next to none of them refer to each other in circles
+_COLLECT_EVERY: Final = (10_000, 5)  # objects: few circles among them, and requests wait while 50,000 are looked through
 
 
 def freeze_garbage() -> None:
     """Exempt everything that is loaded by now from garbage collection, and collect rarely from now on."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY)
+    gc.set_threshold(*_COLLECT_EVERY)
+
+
+def freeze_loaded() -> None:
+    """Exempt what was loaded since, beside requests: to look through it later would stop all of them.
+
+    Only young objects are looked through here, which takes a few milliseconds.
+    """
+    gc.collect(1)
+    gc.freeze()
 
 
 def warm_up(settings: Settings) -> None:
