@@ -79,6 +79,27 @@ FAULTS = (
         "tests/unit/service/test_picks_job.py -k 'while_picks'",
     ),
     Fault(
+        "blocks, when picks are shown",
+        "service/meeting/published_picks.py",
+        "hidden = matched_or_blocked(reader, user) | {",
+        "hidden = {",
+        "tests/unit/service/test_picks_job.py -k moment_later",
+    ),
+    Fault(
+        "looking again for people who were paused since picks were made",
+        "service/meeting/published_picks.py",
+        "who_fits(reader, context, known, [pick.candidate for pick in picks if pick.candidate not in hidden], now)",
+        "{pick.candidate: reader.get(Person, pick.candidate) for pick in picks if pick.candidate not in hidden}",
+        "tests/unit/service/test_picks_job.py -k moment_later",
+    ),
+    Fault(
+        "that an erased person leaves everybody's picks",
+        "service/privacy/erasure.py",
+        '    (Pick, "candidate"),\n',
+        "",
+        "tests/unit/service/test_picks_job.py -k moment_later",
+    ),
+    Fault(
         "the idempotency check",
         "service/meeting/swipes.py",
         "        known = transaction.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"
