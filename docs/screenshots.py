@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from kaczmatch.app.asgi import create_app
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.settings.model import Settings
 
+SITE = Path(__file__).parents[1] / "site"
 PICTURES = Path(__file__).parent / "pictures"
 DESK = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
@@ -203,6 +205,13 @@ def looking(page: Page, demo: Demo) -> None:
     expect(page.locator("#entries tr").first).to_be_visible()
 
 
+def door(page: Page, _: Demo, name: str) -> None:
+    """A door of the documentation: `make docs` builds the site first."""
+    page.goto((SITE / name).as_uri())
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(300)
+
+
 def busy(demo: Demo) -> None:
     """Some swipes, so that there is something to see."""
     with httpx.Client(base_url=f"{demo.address}/v1", headers={"Authorization": f"Bearer {demo.key}"}, timeout=30) as api:
@@ -213,7 +222,7 @@ def busy(demo: Demo) -> None:
             for place, card in enumerate(deck["cards"][:12]):
                 decision = "like" if (place + number) % 3 == 0 else "pass"
                 body = {"candidate": card["id"], "decision": decision, "deck": deck["id"]}
-                api.put(f"/people/{user}/swipes/{deck['deck']}-{place}", json=body)
+                api.put(f"/people/{user}/swipes/{deck['id']}-{place}", json=body)
 
 
 SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
@@ -229,6 +238,9 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
+    "door-app": (partial(door, name="service.html"), DESK),
+    "door-log": (partial(door, name="evaluate.html"), DESK | {"color_scheme": "dark"}),
+    "door-study": (partial(door, name="paper.html"), DESK),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
 
