@@ -12,7 +12,7 @@ from kaczmatch.api.responses import summary
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.matches import Match, MatchOutcomes, MatchPage, OutcomeRequest
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
 
 router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 
