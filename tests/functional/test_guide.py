@@ -25,6 +25,7 @@ DOCS = Path(__file__).parents[2] / "docs"
             6,
             ("Data analyst Example Ltd like", "match: Data analyst https://jobs.example/1 no age", "['Data analyst']"),
         ),
+        ("tutorial.md", 7, ("60 users", "26 swipes")),
     ],
 )
 def test_the_page_works_as_it_stands_from_an_empty_folder(tmp_path: Path, page: str, blocks: int, said: tuple[str, ...]) -> None:
