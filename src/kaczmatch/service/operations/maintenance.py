@@ -25,13 +25,16 @@ from kaczmatch.service.domain.records import (
     LastDroppedChange,
     OutboxMessage,
     PersonCounters,
+    RequestMinute,
+    ServiceStart,
     ServingProcess,
     StoredDeck,
 )
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.swipes import Swipes
+from kaczmatch.service.operations.request_log import KEPT
 
-Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck)
+Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck, RequestMinute, ServiceStart)
 
 _AT_ONCE = 250
 _SESSIONS = 50  # each is a work of its own
@@ -64,6 +67,8 @@ class Maintenance:
                 "audit lines dropped": self._drop_before(AuditEntry, now - rules.keep_audit),
                 "cards dropped": self._drop_before(Impression, now - rules.keep_impressions),
                 "decks dropped": self._drop_before(StoredDeck, now - rules.keep_impressions),
+                "minutes dropped": self._drop_before(RequestMinute, now - KEPT),
+                "starts dropped": self._drop_before(ServiceStart, now - KEPT),
             }
         finally:
             self._lease.let_go()

@@ -47,6 +47,8 @@ from kaczmatch.service.domain.records.running import (
     LastDroppedChange,
     LastRefit,
     PendingScrub,
+    RequestMinute,
+    ServiceStart,
     ServingProcess,
     StoredLease,
 )
@@ -95,6 +97,8 @@ RECORDS: tuple[type[Record], ...] = (
     ImportProgress,
     LastRefit,
     DemoStart,
+    RequestMinute,
+    ServiceStart,
 )
 
 __all__ = [
@@ -139,8 +143,10 @@ __all__ = [
     "Pick",
     "PublishedPicks",
     "Record",
+    "RequestMinute",
     "SeenTraits",
     "ServiceKey",
+    "ServiceStart",
     "ServingProcess",
     "SingletonRecord",
     "StoredConsoleSession",
