@@ -16,7 +16,7 @@ _COLOURS = {
     "k-nonorm": "#CC79A7",
     "ogd": "#56B4E9",
     "probit": "#000000",
-    "probit-diag": "#7F7F7F",
+    "probit-diag": "#E5007D",
     "all-ones": "#8C564B",
     "nk-unit": "#BCBD22",
     "logistic": "#17BECF",
