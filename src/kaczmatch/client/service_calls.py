@@ -139,7 +139,7 @@ def remove_block(user: str, other: str) -> Call[None]:
 
 
 def get_service_health(hours: int = 1) -> Call[ServiceHealth]:
-    """How requests fared over the last 1, 6, 24 or 168 hours, what waits, and how large the store is."""
+    """How requests fared over the last hours, up to 168, what waits, and how large the store is."""
     return Call("GET", "/operator/health", model(ServiceHealth), query={"hours": hours})
 
 

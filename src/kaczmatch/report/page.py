@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from kaczmatch.report.results import ReportPart, Table
+from kaczmatch.report.typeface import typeface
 
 ROWS_SHOWN: Final = 10  # of a table, until the reader asks for all
 _STATIC: Final = resources.files("kaczmatch") / "web" / "static"  # files, no code: reports look like the pages
@@ -42,6 +44,7 @@ class ResultsPage:
         page = template.render(
             page=self,
             brand={name: Markup((_STATIC / path).read_text(encoding="utf-8")) for name, path in _BRAND.items()},  # noqa: S704
+            typeface=base64.b64encode(typeface()).decode(),
             rows_shown=ROWS_SHOWN,
             parts=[
                 {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,7 +34,7 @@ def test_a_finished_bar_stays_full_while_the_next_one_grows() -> None:
         for _ in range(steps - (what == "two")):  # a stage may end before its last step
             progress.advance()
             seen.append([task.percentage for task in progress.bars.tasks])
-    for before, after in zip(seen, seen[1:], strict=False):
+    for before, after in itertools.pairwise(seen):
         assert all(now >= then for then, now in zip(before, after, strict=False))  # nothing shown ever shrinks
     assert seen[-1] == [100.0, 100.0, 100.0]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
@@ -104,7 +104,7 @@ def get_service_health(
     cases: Cases,
     operator: Operator,
     process: Annotated[ProcessState, Depends(process_state)],
-    hours: Annotated[Literal[1, 6, 24, 168], Query(description="How far to look back.")] = 1,
+    hours: Annotated[int, Query(ge=1, le=168, description="How far to look back.")] = 1,
 ) -> ServiceHealth:
     """How requests fared over time, what waits, and how large the store is."""
     del operator

@@ -20,12 +20,7 @@ from kaczmatch.service.domain.store import Reader
 BOUNDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)  # seconds; requests are counted up to each
 KEPT: Final = timedelta(days=8)
 MINUTE: Final = timedelta(minutes=1)
-STEPS: Final[Mapping[int, timedelta]] = {
-    1: MINUTE,
-    6: 5 * MINUTE,
-    24: 20 * MINUTE,
-    168: 120 * MINUTE,
-}  # by the hours looked back
+STEPS: Final = {1: MINUTE, 6: 5 * MINUTE, 24: 20 * MINUTE, 168: 120 * MINUTE}  # of a look back over so many hours at most
 
 Counts = Mapping[
     tuple[str, int], Sequence[int]
@@ -69,7 +64,7 @@ class RequestHistory:
     """What all processes wrote down since a moment."""
 
     def __init__(self, reader: Reader, now: datetime, hours: int) -> None:
-        self.step = STEPS[hours]
+        self.step = next(step for most, step in STEPS.items() if hours <= most)
         spans = timedelta(hours=hours) // self.step
         self.begin = _floor(now, self.step) - (spans - 1) * self.step
         sums: list[defaultdict[tuple[str, int], Sequence[int]]] = [

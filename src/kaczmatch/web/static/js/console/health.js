@@ -54,8 +54,7 @@ function figures({ total, webhooks, ...found }) {
     [whole(total.errors), "errors", rate, total.errors && "alarm"],
     [whole(total.turned_away), "turned away", "503: come back later", total.turned_away && "alarm"],
     [found.writes_waiting === null ? "–" : whole(found.writes_waiting), "writes in the queue", `memory ${found.seconds_behind.toFixed(1)} s behind`],
-    [whole(webhooks.waiting), "webhooks to send again", `${whole(webhooks.failed)} given up`, (webhooks.waiting || webhooks.failed) && "alarm"],
-    [whole(found.kept_messages), "messages kept", "in the outbox"],
+    [whole(webhooks.waiting), "webhooks to send again", `${whole(webhooks.failed)} given up; ${whole(found.kept_messages)} messages kept`, (webhooks.waiting || webhooks.failed) && "alarm"],
     [found.store_bytes === null ? "–" : bytes(found.store_bytes), "store", `${bytes(found.disk_free_bytes)} left on the disk`, found.disk_free_bytes < GIGABYTE && "alarm"],
   ]);
 }
@@ -71,6 +70,8 @@ function curves(found) {
   charts.requests.draw([line("", "second-line", (one) => one.requests / minutes)], more);
   byId("told-latency").textContent = found.total.requests ? `p50 ${lasting(found.total.p50)}, p95 ${lasting(found.total.p95)}, p99 ${lasting(found.total.p99)} over ${whole(found.total.requests)} requests.` : "No app has asked for anything in this time.";
   byId("told-errors").textContent = `${whole(found.total.errors)} errors, ${whole(found.total.turned_away)} turned away, ${whole(found.total.refused)} refused.`;
+  const { last_error, last_error_at } = found.webhooks;
+  byId("last-webhook-error").textContent = last_error_at === null ? "No webhook has failed." : `The last webhook that failed: ${last_error}, ${new Date(last_error_at).toLocaleString()}.`;
   byId("told-requests").textContent = `${whole(found.total.requests)} in all.`;
   const lines = [...found.marks].reverse().map((mark) => make("li", {}, make("span", { class: `mark-key ${KINDS[mark.kind]}`, "aria-hidden": "true" }, "▼"), ` ${new Date(mark.at).toLocaleString()} · ${markWords(mark)}`));
   byId("marks").replaceChildren(...(lines.length ? lines : [make("li", { class: "muted" }, "Nothing in this time.")]));
