@@ -66,8 +66,8 @@ def line_chart(
     x_title: str,
     y_title: str,
     x_log: bool = False,
-    width: int = 520,
-    height: int = 300,
+    width: int = 660,
+    height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
     """One line per learner over `x`; where rows have `low` and `high`, a band from one to the other."""
     base = alt.Chart({"values": list(rows)}).encode(

@@ -29,12 +29,23 @@ export async function removeBlock({ user, other }, act) {
   return act(() => operator.delete(`${path(user)}/blocks/${encodeURIComponent(other)}`), "The block stays");
 }
 
+/** Work that a row's button starts: until it is over, the row takes no other click. */
+export async function once(row, work) {
+  if (row.inert) return false;
+  row.inert = true;
+  try {
+    return await work();
+  } finally {
+    row.inert = false;
+  }
+}
+
 /** A row that stays where it is: what was done takes the place of its words, and an undo that of its first words. */
 export function settled(row, words, undo) {
   const before = [...row.childNodes];
   row.style.minHeight = `${row.offsetHeight}px`; // nothing below may slide under the cursor
   const back = async () => {
-    if (!(await undo())) return;
+    if (!(await once(row, undo))) return;
     row.replaceChildren(...before);
     row.classList.remove("settled");
     row.focus();

@@ -1,7 +1,7 @@
 // Finding people, those who are held, and one person's timeline.
 
 import { announce, byId, make } from "../dom.js";
-import { erase, hold, release, removeBlock, settled, timeline } from "./acts.js";
+import { erase, hold, once, release, removeBlock, settled, timeline } from "./acts.js";
 import { operator } from "./session.js";
 
 const WAIT = 250; // milliseconds after the last letter
@@ -77,7 +77,7 @@ export class People {
   }
 
   async #release(row, one) {
-    if (await this.act(() => release(one.id), "Could not release")) settled(row, `${one.name} is released, and stays paused until they resume.`, () => this.act(() => hold(one.id), "Could not undo it"));
+    if (await once(row, () => this.act(() => release(one.id), "Could not release"))) settled(row, `${one.name} is released, and stays paused until they resume.`, () => this.act(() => hold(one.id), "Could not undo it"));
   }
 
   async #look(user) {

@@ -1,7 +1,7 @@
 // Reports that nobody has closed, the oldest first.
 
 import { byId, make } from "../dom.js";
-import { close, erase, hold, release, reopen, settled } from "./acts.js";
+import { close, erase, hold, once, release, reopen, settled } from "./acts.js";
 import { operator } from "./session.js";
 
 export class Reports {
@@ -53,10 +53,11 @@ export class Reports {
   }
 
   async #decide(row, report, held) {
-    const done = await this.act(async () => {
+    const work = async () => {
       if (held) await hold(report.other);
       await close(report.id, held ? "held" : "no action");
-    }, "The report is still open");
+    };
+    const done = await once(row, () => this.act(work, "The report is still open"));
     if (!done) return;
     settled(row, held ? `${report.other} is held. Report closed.` : `Report about ${report.other} closed: no action.`, () =>
       this.act(async () => {

@@ -131,6 +131,7 @@ byId("conditions").addEventListener("change", again);
 for (const box of document.querySelectorAll("[name=learner]")) {
   box.addEventListener("change", () => {
     if (!chosen().length) box.checked = true; // one is left at least
+    for (const chart of Object.values(charts)) chart.forget();
     remember();
     safely(() => show(shown));
   });
