@@ -3,11 +3,13 @@
     python docs/record.py peeking -- python benchmarks/peeking.py
     python docs/record.py market --table market-archetypes -- kaczmatch market --seeds 10 --policy default --policy paper
     python docs/record.py faults -- pytest tests/faults/test_kills.py
+    python docs/record.py picks-cuda --measured FOLDER --machine "NVIDIA H200" -- python benchmarks/picks_cuda.py
 
 Benchmarks and `kaczmatch` commands write their tables into the folder that `--out` names. Tests give what they found to
 pytest's `record_property` under the name `found`. Settings of the environment may stand before the command
-(`OPENBLAS_NUM_THREADS=1 kaczmatch …`). Code that is not committed is refused, because the file names the commit. `make
-results` then writes the tables into the pages.
+(`OPENBLAS_NUM_THREADS=1 kaczmatch …`). Code that is not committed is refused, because the file names the commit. Where the
+command has to run on another machine, run it there at the same commit with `--out FOLDER`, and name the folder and the machine.
+`make results` then writes the tables into the pages.
 """
 
 from __future__ import annotations
@@ -45,7 +47,10 @@ def measured(words: Sequence[str], wanted: Sequence[str]) -> Tables:
             rest += ["--out", str(folder)]
         there = {"PYTHONPATH": str(ROOT / "src")} | dict(word.split("=", 1) for word in settings)
         subprocess.run([_program(program), *rest], cwd=ROOT, env=os.environ | there, check=True)  # noqa: S603
-        found = _of_tests(folder / "tests.xml") if program == "pytest" else _of_files(folder)
+        return chosen(_of_tests(folder / "tests.xml") if program == "pytest" else _of_files(folder), wanted)
+
+
+def chosen(found: Tables, wanted: Sequence[str]) -> Tables:
     if missing := [one for one in wanted if one not in found]:
         raise SystemExit(f"the command wrote no {', '.join(missing)}; it wrote {', '.join(found)}")
     if not found:
@@ -112,16 +117,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the file in docs/results")
     parser.add_argument("--table", action="append", default=[], help="keep only this one; repeatable")
+    parser.add_argument("--measured", type=Path, help="a folder that the command has filled on another machine")
+    parser.add_argument("--machine", help="that other machine, in words")
     parser.add_argument("command", nargs="+", help="after --: what to run")
     asked = parser.parse_args()
+    if (asked.measured is None) != (asked.machine is None):
+        parser.error("--measured and --machine go together")
+    at = commit()
+    if asked.measured is None:
+        load, tables = round(os.getloadavg()[0], 1), measured(asked.command, asked.table)
+    else:
+        load, tables = None, chosen(_of_files(asked.measured), asked.table)
     result = {
         "name": asked.name,
         "command": shlex.join(asked.command),
-        "commit": commit(),
+        "commit": at,
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": machine(),
-        "load": round(os.getloadavg()[0], 1),  # of the minute before; figures of speed want a quiet machine
-        "tables": measured(asked.command, asked.table),
+        "machine": asked.machine or machine(),
+        "load": load,  # of the minute before; figures of speed want a quiet machine
+        "tables": tables,
     }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{asked.name}.json").write_text(text_of(result), encoding="utf-8")

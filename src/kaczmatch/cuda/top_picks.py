@@ -27,7 +27,6 @@ import triton
 from kaczmatch.cuda.pick_kernels import keep_best, propose, score
 
 TILE = 64
-LONGEST_LIST = 512
 UNIT = 2.0**-30  # scores are compared in whole numbers of this
 _SHIFT = 2.0**-10
 _PHI_ERROR = 2.0e-4
@@ -99,12 +98,17 @@ def _blocks(dimensions: int) -> tuple[int, int]:
     return (first, 0) if rest == 0 else (first, max(16, triton.next_power_of_2(rest)))
 
 
+def longest_list(k: int) -> int:
+    """How many proposals a person has room for. An eighth of all people bounds the k-th best, so about 7k of the rest pass."""
+    return max(512, 1 << (16 * k - 1).bit_length())
+
+
 def picks_on_card(
     m: Tensors, k: int, *, seed: int = 0, progress: Callable[[float], None] = lambda _: None
 ) -> tuple[torch.Tensor, dict[str, Any]]:
     """From states on the card to picks on the card, and how it went."""
     device, (n, d) = m["weights"].device, m["weights"].shape
-    first, rest = _blocks(d)
+    (first, rest), longest = _blocks(d), longest_list(k)
     half_weights, half_profiles, places = m["weights"].half(), m["profiles"].half(), _places(m)
     slack = _slack(m)
     tile_slack = slack.view(-1, TILE).amax(1).contiguous()
@@ -112,8 +116,8 @@ def picks_on_card(
     tile_youngest = m["age"].view(-1, TILE).amin(1).contiguous()
     tile_oldest = m["greatest_age"].view(-1, TILE).amax(1).contiguous()
     counts = torch.zeros(n, dtype=torch.int32, device=device)
-    lists = torch.empty(n, LONGEST_LIST, dtype=torch.int32, device=device)
-    keys = torch.empty(n, LONGEST_LIST, dtype=torch.int64, device=device)
+    lists = torch.empty(n, longest, dtype=torch.int32, device=device)
+    keys = torch.empty(n, longest, dtype=torch.int64, device=device)
     best = torch.zeros(n, k, dtype=torch.int64, device=device)
     threshold = torch.zeros(n, device=device)
     too_long = torch.zeros(n, dtype=torch.bool, device=device)
@@ -124,15 +128,17 @@ def picks_on_card(
             propose[(len(segments),)](
                 segments, others, half_weights, half_profiles, places, m["half"], (threshold - slack).contiguous(), tile_slack,
                 near, m["youngest"], m["oldest"], tile_youngest, tile_oldest, counts, lists,
-                TILE=TILE, D=d, A=first, B=rest, LONGEST=LONGEST_LIST, SHIFT=_SHIFT, num_warps=4,
+                TILE=TILE, D=d, A=first, B=rest, LONGEST=longest, SHIFT=_SHIFT, num_warps=4,
             )  # fmt: skip
         if number >= 2:  # the tiles of the first two rounds meet again
-            too_long |= counts > LONGEST_LIST
+            too_long |= counts > longest
         score[(n,)](
             m["row"], m["weights"], m["profiles"], m["half"], *filters, m["excluded"], m["excluded_from"], counts, lists, keys,
-            WIDE=triton.next_power_of_2(d), D=d, LONGEST=LONGEST_LIST, BLOCK=16, num_warps=4,
+            WIDE=triton.next_power_of_2(d), D=d, LONGEST=longest, BLOCK=16, num_warps=4,
         )  # fmt: skip
-        keep_best[(n,)](counts, keys, best, threshold, LONGEST=LONGEST_LIST, K=k, WIDE=triton.next_power_of_2(k), num_warps=2)
+        keep_best[(n,)](
+            counts, keys, best, threshold, LONGEST=longest, K=k, WIDE=triton.next_power_of_2(k), num_warps=longest // 256
+        )
         progress((number + 1) / (len(rounds) + 1))
     again = too_long.nonzero()[:, 0]
     for start in range(0, len(again), _DENSE_ROWS):

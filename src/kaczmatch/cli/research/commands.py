@@ -28,6 +28,7 @@ class ExperimentName(StrEnum):
     BLOCKS = "blocks"
     BEYOND = "beyond"
     LINEAGE = "lineage"
+    STABILITY = "stability"
     CLAIMS = "claims"
     ALL = "all"
 

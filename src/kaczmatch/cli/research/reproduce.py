@@ -23,6 +23,7 @@ from kaczmatch.laboratory.desiderata import desiderata_part
 from kaczmatch.laboratory.drift import drift_part
 from kaczmatch.laboratory.lineage import lineage_part
 from kaczmatch.laboratory.metrics_table import metrics_part
+from kaczmatch.laboratory.stability import stability_part
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
 
@@ -39,8 +40,9 @@ _PLAIN: dict[str, Make] = {
     "convergence": convergence_part,
     "ceiling": ceiling_part,
 }
-_BEHIND: dict[str, Make] = {
+_ALONE: dict[str, Make] = {
     "lineage": lineage_part,
+    "stability": stability_part,
 }
 _BEYOND: dict[str, Make] = {
     "drift": drift_part,
@@ -60,7 +62,7 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
         return [("table-alpha", lambda _: alpha_part())]
     if experiment == "beyond":
         return list(_BEYOND.items())
-    single = _PLAIN | _BEYOND | _BEHIND
+    single = _PLAIN | _BEYOND | _ALONE
     if experiment in single:
         return [(experiment, single[experiment])]
     claims: list[tuple[str, Make]] = [("claims", claims_part), ("desiderata", desiderata_part)]

@@ -1,0 +1,168 @@
+"""Is a matching on learned preferences stable for what people truly like?
+
+People of two sides swipe on others. Deferred acceptance then gives everybody one partner by what was learned (Gale and Shapley
+1962). By the truth, no two people would both rather have each other. This counts how far estimates are from that, and whether it
+helps to use what a learner knows of its uncertainty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.charts.lines import line_chart
+from kaczmatch.core.vectors import Integers, unit_rows
+from kaczmatch.laboratory.study import Laboratory
+from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.registry import learner
+from kaczmatch.learners.state import State
+from kaczmatch.recommend.assignments.candidate_lists import CandidateLists
+from kaczmatch.recommend.assignments.proposals import propose
+from kaczmatch.report.results import Figure, ReportPart, Table
+from kaczmatch.simulation.condition import HONEST
+from kaczmatch.simulation.trace import priors_of, trace
+from kaczmatch.simulation.world import UNSEEN, World, world
+
+SIDE: Final = 5  # people on each side of a market
+TIMES: Final = (10, 20, 50, 100, 200, 500)  # and 0
+DRAWS: Final = 100  # of everybody's taste
+PERFECT, IGNORED = "perfect knowledge", "probit, uncertainty ignored"
+EXPECTED, LIKELIEST = "probit, stable in expectation", "probit, most likely stable"
+NAMES: Final = (PERFECT, "block-nk", IGNORED, EXPECTED, LIKELIEST)
+MEASURES: Final = {
+    "stable": "Share of matchings that are stable for the truth",
+    "blocking_pairs": f"Blocking pairs of a matching, of {SIDE * SIDE} pairs",
+    "lost_welfare": "Welfare lost beside perfect knowledge",
+}
+
+Liking = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchingMarket:
+    """How much people of each side like those of the other. The last two axes are owner and other; there may be one of draws."""
+
+    first: Liking
+    second: Liking
+
+    def matching(self) -> Integers:
+        """Whom each of the first side gets if that side proposes."""
+        n = self.first.shape[-1]
+        at, one, none = np.arange(n), np.ones(n, np.int32), np.zeros(n, np.int32)
+        across = (at * n + at[:, None]).ravel()
+        lists = CandidateLists(
+            begin=np.arange(2 * n + 1) * n,
+            other=np.concatenate([np.tile(at + n, n), np.tile(at, n)]).astype(np.int32),
+            forward=np.concatenate([self.first.ravel(), self.second.ravel()]).astype(np.float32),
+            back=np.concatenate([n * n + across, across]),
+        )
+        pairs = propose(lists, lists.forward, lists.forward[lists.back], np.append(one, none), np.append(none, one))
+        return np.asarray(lists.other[pairs] - n, np.int64)
+
+    def blocking(self, partner: Integers) -> NDArray[np.int64]:
+        """How many pairs would both rather have each other than whom they get; one number per draw."""
+        rows = np.arange(len(partner))
+        rather = self.first > self.first[..., rows, partner][..., None]
+        back = self.second > self.second[..., rows, np.argsort(partner)][..., None]
+        return np.asarray((rather & back.swapaxes(-1, -2)).sum(axis=(-1, -2)))
+
+    def welfare(self, partner: Integers) -> float:
+        """The share of the other side whom somebody likes less than whom they get, as a mean over everybody."""
+        rows = np.arange(len(partner))
+        first = self.first < self.first[rows, partner][:, None]
+        second = self.second < self.second[rows, np.argsort(partner)][:, None]
+        return float((first.mean() + second.mean()) / 2.0)
+
+
+def most_likely_stable(drawn: MatchingMarket) -> Integers:
+    """Of the matchings for single draws, the one that is stable for most draws; of equals, the one with fewest blocking pairs."""
+    every = [MatchingMarket(*both).matching() for both in zip(drawn.first, drawn.second, strict=True)]
+    blocking = [drawn.blocking(partner) for partner in every]
+    return every[max(range(len(every)), key=lambda place: (np.mean(blocking[place] == 0), -np.mean(blocking[place])))]
+
+
+def stability_part(laboratory: Laboratory) -> ReportPart:
+    """Everybody learned from 0 to 500 swipes on people whom they are not matched with."""
+    sized = laboratory.plan.sized(replace(HONEST, deck=10, sessions=50))
+    markets = max(min(sized.users, UNSEEN) // (2 * SIDE), 1)
+    sized = replace(sized, users=2 * SIDE * markets)
+    found: dict[tuple[str, int], list[tuple[float, ...]]] = {}
+    for seed in range(laboratory.plan.seeds):
+        here = world(sized, seed)
+        truth = _markets(unit_rows(here.tastes[0]) @ unit_rows(_tags(here)).T)
+        best = [market.matching() for market in truth]
+        for name, t, matchings in [*_on_estimates(here, seed), *((PERFECT, t, best) for t in (0, *TIMES))]:
+            laboratory.tick(f"{name}, {t} swipes, seed {seed}")
+            for market, ideal, partner in zip(truth, best, matchings, strict=True):
+                pairs, lost = int(market.blocking(partner)), market.welfare(ideal) - market.welfare(partner)
+                found.setdefault((name, t), []).append((pairs == 0, pairs, lost))
+    means = {key: dict(zip(MEASURES, np.mean(values, axis=0).tolist(), strict=True)) for key, values in found.items()}
+    return _part(means, sorted({t for _, t in means}), markets * laboratory.plan.seeds)
+
+
+def _tags(here: World) -> Liking:
+    """Of the users, who are people on whom nobody swiped."""
+    return here.unseen[: here.condition.users]
+
+
+def _markets(liking: Liking) -> list[MatchingMarket]:
+    """From how much everybody likes everybody."""
+    starts = range(0, liking.shape[-1], 2 * SIDE)
+    sides = [(slice(at, at + SIDE), slice(at + SIDE, at + 2 * SIDE)) for at in starts]
+    return [MatchingMarket(liking[..., one, other], liking[..., other, one]) for one, other in sides]
+
+
+def _on_estimates(here: World, seed: int) -> Iterator[tuple[str, int, list[Integers]]]:
+    """The matching of each market by what was learned after so many swipes."""
+    tags, rng = _tags(here), np.random.default_rng([seed, 7])
+    paper, ours = learner("block-nk"), learner("probit")
+    x = ours.coordinates(tags)
+    for t, states in _states(paper, here):
+        yield "block-nk", t, [market.matching() for market in _markets(np.stack([paper.score(one, tags) for one in states]))]
+    for t, states in _states(ours, here):
+        for name, liking in (
+            (IGNORED, [x @ ours.mean(one) for one in states]),
+            (EXPECTED, [ours.probability(one, tags) for one in states]),
+        ):
+            yield name, t, [market.matching() for market in _markets(np.stack(liking))]
+        drawn = np.stack([ours.draws(one, DRAWS, rng) @ x.T for one in states], axis=1)
+        yield LIKELIEST, t, [most_likely_stable(market) for market in _markets(drawn)]
+
+
+def _states(one: Learner, here: World) -> Iterator[tuple[int, Sequence[State]]]:
+    priors = priors_of(one, here)
+    yield 0, [one.start(prior) for prior in priors]
+    found = trace(one, here, TIMES, followed=False)
+    for t in found.checkpoints:
+        yield t, found.states(t, priors)
+
+
+def _part(means: dict[tuple[str, int], dict[str, float]], times: Sequence[int], markets: int) -> ReportPart:
+    tables = [
+        Table(
+            f"stability-{measure.replace('_', '-')}",
+            title,
+            [{"learner": name} | {f"after_{t}": means[name, t][measure] for t in times} for name in NAMES],
+        )
+        for measure, title in MEASURES.items()
+    ]
+    points: list[dict[str, Any]] = [{"learner": name, "swipes": t, **values} for (name, t), values in means.items() if t in times]
+    chart = line_chart(
+        points, x="swipes", y="blocking_pairs", title="Stability of matchings on learned preferences", names=NAMES,
+        x_title="swipes", y_title="blocking pairs",
+    )  # fmt: skip
+    last = times[-1]
+    words = [
+        f"{markets} markets of {SIDE} people on each side, 60 tags, honest labels. Everybody has swiped on others than those in the "
+        f"market. Welfare is the share of the other side whom somebody likes less than whom they get. After {last} swipes a matching "
+        f"by Block-NK has {means['block-nk', last]['blocking_pairs']:.1f} blocking pairs, by probit {means[IGNORED, last]['blocking_pairs']:.1f} "
+        f"where uncertainty is ignored, {means[EXPECTED, last]['blocking_pairs']:.1f} if stable in expectation and "
+        f"{means[LIKELIEST, last]['blocking_pairs']:.1f} if most likely stable; with perfect knowledge it has none."
+    ]
+    figure = Figure("stability", chart, f"mean of {markets} markets of {SIDE} on each side")
+    return ReportPart("stability", "Stability of learned preferences", words, tables, [figure])
