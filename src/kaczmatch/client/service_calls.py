@@ -10,7 +10,7 @@ from kaczmatch.schemas.decks import DeckResults
 from kaczmatch.schemas.experiments import ExperimentReport
 from kaczmatch.schemas.feed import Acknowledgement, FeedPage
 from kaczmatch.schemas.health import Health
-from kaczmatch.schemas.operators import FoundPeople, GroupComparison, Overview, ServiceHealth, Timeline
+from kaczmatch.schemas.operators import FoundPeoplePage, GroupComparison, Overview, ServiceHealth, Timeline
 from kaczmatch.schemas.profiles import PeoplePage
 from kaczmatch.schemas.safety import Report, ReportPage
 from kaczmatch.schemas.tokens import UserToken
@@ -128,9 +128,9 @@ def reopen_report(report: str) -> Call[Report]:
     return Call("POST", path("/operator/reports/{report}/reopen", report=report), model(Report))
 
 
-def find_people(name: str = "", *, limit: int | None = None, cursor: str | None = None) -> Call[FoundPeople]:
+def find_people(name: str = "", *, limit: int | None = None, cursor: str | None = None) -> Call[FoundPeoplePage]:
     """People by name or id, as operators see them. Without a name: those whom operators hold."""
-    return Call("GET", "/operator/people", model(FoundPeople), given(name=name or None, limit=limit, cursor=cursor))
+    return Call("GET", "/operator/people", model(FoundPeoplePage), given(name=name or None, limit=limit, cursor=cursor))
 
 
 def remove_block(user: str, other: str) -> Call[None]:

@@ -53,7 +53,7 @@ class FoundPerson(ResponseModel):
 
 
 @final
-class FoundPeople(ResponseModel):
+class FoundPeoplePage(ResponseModel):
     """People whom an operator looked for. `next` is the cursor of the next page."""
 
     items: tuple[FoundPerson, ...]

@@ -88,7 +88,7 @@ def test_the_address_shows_the_view_again(visiting: Visiting, site: Site) -> Non
     first.goto(f"{site.address}/lab")
     expect(first.locator("#count")).to_have_text("0 of 640 swipes", timeout=60_000)
     first.get_by_label("Paper’s condition").check()
-    first.get_by_label("Who").select_option("20")
+    first.get_by_label("Who", exact=True).select_option("20")
     first.get_by_role("checkbox", name=re.compile("^tk")).uncheck()
     first.get_by_role("button", name="Step").click()
     expect(first.locator("#count")).to_have_text("32 of 640 swipes", timeout=60_000)
@@ -109,7 +109,9 @@ def test_nothing_is_clipped_and_names_stay_at_their_lines(visitor: Visitor, site
         low, high = page.locator(f"#{chart} .grid").evaluate_all(
             "lines => { const at = lines.map((line) => line.getBBox().y); return [Math.max(...at), Math.min(...at)]; }"
         )
-        boxes = page.locator(f"#{chart} .curve").evaluate_all("lines => lines.map((line) => line.getBBox())")
+        boxes = page.locator(f"#{chart} .curve").evaluate_all(
+            "lines => lines.map((line) => ({ y: line.getBBox().y, height: line.getBBox().height }))"
+        )
         assert len(boxes) == len(LEARNERS)
         assert all(box["y"] >= high - 1 and box["y"] + box["height"] <= low + 1 for box in boxes)
         names = page.locator(f"#{chart} .name").evaluate_all(

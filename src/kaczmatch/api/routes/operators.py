@@ -13,7 +13,7 @@ from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import operator_report
 from kaczmatch.schemas.base import Id
-from kaczmatch.schemas.operators import FoundPeople, GroupComparison, Overview, ServiceHealth, Timeline
+from kaczmatch.schemas.operators import FoundPeoplePage, GroupComparison, Overview, ServiceHealth, Timeline
 from kaczmatch.schemas.safety import CloseReportRequest, Report, ReportPage
 from kaczmatch.service.access.credentials import OPERATOR, Caller
 from kaczmatch.service.meeting.people_search import find_by_name
@@ -50,16 +50,16 @@ def find_people(
     name: Annotated[str, Query(max_length=200, description="How a word of their names begins, or somebody's whole id.")] = "",
     limit: Limit = 50,
     cursor: Cursor = "",
-) -> FoundPeople:
+) -> FoundPeoplePage:
     """Find people by name or id. Without a name: those whom operators hold."""
     del operator
     if not name:
         held = cases.operators.held_people(decode_cursor(cursor, str), limit)
-        return FoundPeople(items=cases.operators.found([one.user for one in held]), next=cursor_after(held, limit))
+        return FoundPeoplePage(items=cases.operators.found([one.user for one in held]), next=cursor_after(held, limit))
     people, place = find_by_name(cases.context, name, decode_cursor(cursor, str, str), limit)
     users = [person.id for person in people if person.id != name]
     following = None if place is None else encode_cursor(place)
-    return FoundPeople(items=cases.operators.found(users if cursor else [name, *users]), next=following)
+    return FoundPeoplePage(items=cases.operators.found(users if cursor else [name, *users]), next=following)
 
 
 @router.delete("/people/{user}/blocks/{other}", status_code=204)

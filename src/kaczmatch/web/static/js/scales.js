@@ -41,5 +41,5 @@ const two = (number) => String(number).padStart(2, "0");
 /** The hour, or the day where an axis is longer than a day and a half. */
 export function timeWords(at, span) {
   const day = new Date(at);
-  return span > 36 * 60 * MINUTE ? `${two(day.getDate())}.${two(day.getMonth() + 1)}.` : `${two(day.getHours())}:${two(day.getMinutes())}`;
+  return span > 36 * 60 * MINUTE ? day.toLocaleDateString([], { day: "numeric", month: "short" }) : `${two(day.getHours())}:${two(day.getMinutes())}`;
 }

@@ -48,11 +48,11 @@ export function settled(row, words, undo) {
     if (!(await once(row, undo))) return;
     row.replaceChildren(...before);
     row.classList.remove("settled");
-    row.focus();
+    row.focus({ preventScroll: true });
   };
   row.classList.add("settled");
   row.replaceChildren(make("p", {}, words), ...(undo ? [make("button", { type: "button", click: back }, "Undo")] : []));
   row.tabIndex = -1;
-  row.focus(); // not the undo: the key that was pressed may be pressed twice
+  row.focus({ preventScroll: true }); // not the undo: the key that was pressed may be pressed twice
   announce(words);
 }

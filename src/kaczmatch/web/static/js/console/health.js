@@ -42,6 +42,7 @@ function verdict(found) {
     webhooks.waiting && `${whole(webhooks.waiting)} webhooks wait for another try. Last: ${webhooks.last_error}.`,
     found.disk_free_bytes < GIGABYTE && `Only ${bytes(found.disk_free_bytes)} are left on the disk.`,
   ].filter(Boolean);
+  document.title = `${wrong.length ? `(${wrong.length}) ` : ""}Console · kaczmatch`; // seen from another tab
   byId("verdict").replaceChildren(...(wrong.length ? wrong : ["All is well."]).map((words) => make("li", { class: wrong.length ? "alarm" : "well" }, words)));
 }
 
