@@ -19,7 +19,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import SqlStore
 
 
-def options(file: Path) -> PicksOptions:
+def options(file: Path | None) -> PicksOptions:
     return PicksOptions(
         file=file,
         size=3,

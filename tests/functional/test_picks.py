@@ -10,28 +10,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from kaczmatch.cli.operate.picks import PicksOptions, run
+from kaczmatch.cli.operate.picks import run
 from kaczmatch.formats.writing import write_rows
 from kaczmatch.service.domain.records import Pick
 from kaczmatch.service.transfer.file_export import COLUMNS, export_batches
 from kaczmatch.settings.model import PREFIX, Settings
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate
+from picker import options
 from worlds.town import Town
 
-ASKED = PicksOptions(
-    file=None,
-    size=2,
-    assignment=None,
-    assignment_settings=None,
-    longest=20,
-    profiles=None,
-    swipes=None,
-    device="cpu",
-    workers=1,
-    publish=False,
-    force=False,
-)
+ASKED = replace(options(None), size=2, assignment=None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive
 from kaczmatch.api.address_shares import AddressShares
 
 DEEPEST: Final = 32
-_SMALL: Final = 4_096  # bytes: a login, a swipe, most profiles
+SMALL_BODY: Final = 4_096  # bytes: a login, a swipe, most profiles
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[\]{}]")
 
@@ -48,7 +48,7 @@ async def read_body(
             size += len(piece)
             if size > limit:
                 raise BodyTooLarge
-            if size > _SMALL and not known:
+            if size > SMALL_BODY and not known:
                 await authenticate()
                 known = True
             pieces.append(piece)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from kaczmatch.app.first_vocabulary import first_vocabulary
 from kaczmatch.app.own_process import in_own_process
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.learners.population.appeal import AppealModel
+from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.recommend.decks.policy import MutualPolicy, PaperPolicy, Policy
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.service.access.credentials import Credentials
@@ -31,6 +33,7 @@ from kaczmatch.service.domain.store import Store
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.messages.webhook_delivery import TryListener, WebhookDelivery
 from kaczmatch.service.operations.models import Models
+from kaczmatch.service.operations.picks_job import PicksJob
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 from kaczmatch.storage.erasure_ledger import ErasureLedger
@@ -91,6 +94,13 @@ def service_config_of(settings: Settings) -> ServiceConfig:
         keep_audit=timedelta(days=settings.keep_audit_days),
         keep_messages=timedelta(days=settings.keep_messages_days),
     )
+
+
+def picks_of(settings: Settings, context: Context) -> Callable[[], int | None] | None:
+    """Publishes picks, if it is past the hour for it and there are none of today. The demo has some from its start on."""
+    hour = 0 if settings.demo else settings.picks_hour
+    rule = assignment(settings.picks_assignment, **settings.picks_settings)
+    return None if hour is None else partial(PicksJob(context).run_if_due, hour, settings.picks_size, rule)
 
 
 def schema_of(settings: Settings) -> Schema:

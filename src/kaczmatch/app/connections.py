@@ -16,6 +16,7 @@ from kaczmatch.api.address_shares import address_key
 LINGER_SECONDS: Final = 2.0  # for a client to read a refusal; closing at once would take it away from a client that still sends
 SWEEP_SECONDS: Final = 1.0
 _AT_ONCE, _PAUSE_SECONDS = 100, 0.005  # connections that are looked at without a pause
+_CLOSED_AT_ONCE: Final = 4  # of them: each wakes up the request that waits for its body, which costs more than a look
 _LOOKS: Final = 128  # at connections, to find one that makes room
 
 log = structlog.stdlib.get_logger("kaczmatch")
@@ -136,17 +137,20 @@ class Connections:
         """Count something that is closed, for the log."""
         self._closed[why] += 1
 
-    def look_at(self, connection: Connection, now: float) -> None:
-        """Close it if it has kept us waiting for too long."""
+    def look_at(self, connection: Connection, now: float) -> bool:
+        """Close it if it has kept us waiting for too long; answers with whether it has."""
         if connection not in self._since:
-            return
+            return False
         before, since = self._since[connection]
         awaited = connection.awaits()
         waits = None if awaited is None else (awaited, connection.progress())
         if awaited is None or waits != before:
             self._since[connection] = (waits, now)
-        elif now - since >= self.limits.seconds(awaited):
-            connection.time_out()
+            return False
+        if now - since < self.limits.seconds(awaited):
+            return False
+        connection.time_out()
+        return True
 
     def _make_room(self, order: OrderedDict[Connection, None] | OrderedDict[Connection, tuple[object, float]]) -> bool:
         """Close one that waits for its client; preferably not one that has sent a request since the last sweep."""
@@ -171,8 +175,11 @@ class Connections:
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look at some of them. Requests get their turn in between, though all may have to be closed at once."""
         now, self._unseen = loop.time(), self._unseen or list(self._since)
+        closed = 0
         for _ in range(min(_AT_ONCE, len(self._unseen))):
-            self.look_at(self._unseen.pop(), now)
+            closed += self.look_at(self._unseen.pop(), now)
+            if closed == _CLOSED_AT_ONCE:
+                break
         if self._unseen:
             self._timer = loop.call_later(_PAUSE_SECONDS, self._tick, loop)
             return

@@ -8,9 +8,10 @@ from http import HTTPStatus
 from typing import Any, Final, final
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from kaczmatch.api.request_bodies import SMALL_BODY
 from kaczmatch.app.connections import Awaited, Connections
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 
@@ -25,7 +26,9 @@ class _HeadTooLarge(Exception):
 class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection. `connections` are all of this process.
 
-    What a connection waits for is worked out when somebody asks, once per second, so a request pays next to nothing.
+    What a connection waits for is worked out when somebody asks, once per second, so a request pays next to nothing. A request
+    begins when its body is there, or the first part of a large one: thousands that wait for theirs would cost a task each,
+    and the garbage collector looks through all that a task refers to.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._received = 0  # bytes of bodies
         self._drained = 0  # how often a full buffer of responses was read
         self._refused = False
+        self._not_begun: tuple[RequestResponseCycle, Any] | None = None  # and the application that it is for
 
     @property
     def peer(self) -> str:
@@ -74,10 +78,13 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._unparsed = 0
         self._received += len(body)
         super().on_body(body)
+        if self._not_begun is not None and len(self._not_begun[0].body) > SMALL_BODY:
+            self._begin()
 
     def on_message_complete(self) -> None:
         self._unparsed = 0
         super().on_message_complete()
+        self._begin()
 
     def resume_writing(self) -> None:
         self._drained += 1
@@ -90,6 +97,19 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._refuse(status, "too-large", detail)
         else:
             self._refuse(HTTPStatus.BAD_REQUEST, "http", msg or "this is not HTTP")
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._not_begun = cycle, app
+        if not cycle.more_body:
+            self._begin()
+        elif cycle.waiting_for_100_continue:
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            cycle.waiting_for_100_continue = False
+
+    def _begin(self) -> None:
+        if self._not_begun is not None:
+            begun, self._not_begun = self._not_begun, None
+            super()._start_asgi_task(*begun)
 
     def awaits(self) -> Awaited | None:
         cycle = self.cycle

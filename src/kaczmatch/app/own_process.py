@@ -7,7 +7,8 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, Final, cast
+from contextlib import suppress
+from typing import IO, Any, Final, cast
 
 _LEAST_URGENT: Final = 19
 
@@ -15,8 +16,17 @@ _LEAST_URGENT: Final = 19
 def in_own_process(work: Callable[[], Any]) -> Any:
     """What `work` returns. It and its answer have to be picklable."""
     command = [sys.executable, "-m", __name__]
-    done = subprocess.run(command, input=pickle.dumps(work), stdout=subprocess.PIPE, check=True)  # noqa: S603
-    return pickle.loads(done.stdout)  # noqa: S301, from our own child
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603
+        with (
+            suppress(BrokenPipeError),
+            cast("IO[bytes]", child.stdin) as pipe,
+        ):  # broken where the child has ended, and how it did is told below
+            # Piece by piece: pickling a large log into memory would stop all other threads for a quarter of a second.
+            pickle.dump(work, pipe)
+        answer = cast("IO[bytes]", child.stdout).read()
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return pickle.loads(answer)  # noqa: S301, from our own child
 
 
 def main() -> None:

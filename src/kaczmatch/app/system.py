@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import final
 
 import structlog
@@ -15,19 +14,26 @@ import structlog
 from kaczmatch.api.dependencies import ProcessState
 from kaczmatch.api.middleware import error_location
 from kaczmatch.app.background import Background
-from kaczmatch.app.composition import context_of, credentials_of, fresh_rng, ledger_of, now, scrubbing_of, webhook_delivery_of
+from kaczmatch.app.composition import (
+    context_of,
+    credentials_of,
+    fresh_rng,
+    ledger_of,
+    now,
+    picks_of,
+    scrubbing_of,
+    webhook_delivery_of,
+)
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
-from kaczmatch.app.warm_up import freeze_garbage, warm_up
+from kaczmatch.app.warm_up import freeze_garbage, freeze_loaded, warm_up
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import time_text
-from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Delivery, OutboxMessage
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
-from kaczmatch.service.operations.picks_job import PicksJob
 from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.service.use_cases import UseCases
@@ -113,9 +119,7 @@ class System:
         if self.settings.refit:
             refit = Refit(self.context)
             self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
-        if self.settings.picks_hour is not None:
-            rule = assignment(self.settings.picks_assignment, **self.settings.picks_settings)
-            publish = partial(PicksJob(self.context).run_if_due, self.settings.picks_hour, self.settings.picks_size, rule)
+        if publish := picks_of(self.settings, self.context):
             self.background.every(PICKS_SECONDS, "picks", publish)
         for seconds, name, job in self.jobs:
             self.background.every(seconds, name, job)
@@ -154,6 +158,7 @@ class System:
         health.set_followed()
         if rebuilding or index.rebuilds > before:
             health.rebuild_seconds += time.monotonic() - begun
+            freeze_loaded()
 
 
 def compose(

@@ -10,8 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from kaczmatch.app.composition import fresh_rng, new_id, service_config_of
-from kaczmatch.recommend.assignments.registry import assignment
+from kaczmatch.app.composition import fresh_rng, new_id, picks_of, service_config_of
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.config import QuotaLimit
@@ -25,23 +24,31 @@ from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.models import Models
-from kaczmatch.service.operations.picks_job import PicksJob
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
-_COLLECT_EVERY: Final = 50_000  # objects: a swipe makes hundreds, and next to none of them refer to each other in circles
+_COLLECT_EVERY: Final = (10_000, 5)  # objects: few circles among them, and requests wait while 50,000 are looked through
 
 
 def freeze_garbage() -> None:
     """Exempt everything that is loaded by now from garbage collection, and collect rarely from now on."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_COLLECT_EVERY)
+    gc.set_threshold(*_COLLECT_EVERY)
+
+
+def freeze_loaded() -> None:
+    """Exempt what was loaded since, beside requests: to look through it later would stop all of them.
+
+    Only young objects are looked through here, which takes a few milliseconds.
+    """
+    gc.collect(1)
+    gc.freeze()
 
 
 def warm_up(settings: Settings) -> None:
     """Everybody is compatible with everybody, so that all steps have something to do."""
-    moment = datetime(2020, 1, 1, 12, tzinfo=UTC)
+    moment = datetime(2020, 1, 1, 23, tzinfo=UTC)  # late enough for picks, whatever their hour
 
     def clock() -> datetime:
         nonlocal moment
@@ -89,7 +96,7 @@ def warm_up(settings: Settings) -> None:
         Preferences(context).growth(viewer)
         swiping.end_session(viewer).result()
         world.follow()
-    if settings.picks_hour is not None:
-        PicksJob(context).run_if_due(0, 2, assignment(settings.picks_assignment, **settings.picks_settings))
+    if publish := picks_of(settings, context):
+        publish()
     for number in range(2, 12 if rules.experiment is not None else 2):
         decks.deck(f"p{number}", 6)

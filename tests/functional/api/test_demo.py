@@ -50,6 +50,7 @@ def test_a_visitor_plays_as_an_invented_person(demo: Service) -> None:
     token = demo.client.post(f"/v1/demo/tokens/{one}", headers={"X-Kaczmatch-Demo": "1"}).json()["token"]
     deck = demo.ok("POST", f"/people/{one}/deck", by=token)
     assert deck["cards"]
+    assert demo.ok("GET", f"/people/{one}/picks", by=token)["cards"]
     assert demo.ok("GET", f"/demo/people/{one}/taste")["weights"]
 
 

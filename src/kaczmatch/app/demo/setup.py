@@ -10,6 +10,7 @@ import numpy as np
 import structlog
 from fastapi import APIRouter
 
+from kaczmatch.app.composition import picks_of
 from kaczmatch.app.demo.history import past_reports, past_swipes
 from kaczmatch.app.demo.key import demo_key
 from kaczmatch.app.demo.population import DemoPopulation, draw_population
@@ -38,6 +39,8 @@ def add_demo(system: System) -> tuple[APIRouter, ...]:
     world = WORLDS[settings.demo or "dating"]
     population = draw_population(settings.demo_people, settings.demo_seed, vocabulary, day, context.config.schema, world)
     system.before_ready.append(lambda: fill_store(context, system.use_cases.safety, population, settings.demo_seed))
+    if publish := picks_of(settings, context):
+        system.before_ready.append(publish)
     replies = DemoReplies(context, population, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((REPLY_SECONDS, "demo replies", replies.reply))
     credentials = system.use_cases.credentials

@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 from kaczmatch.recommend.decks.deck import Reason
-from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Impression, PublishedPicks, StoredDeck
-from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.meeting.decks import Decks
-from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
 from kaczmatch.service.meeting.published_picks import LIFE, current_picks
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
@@ -31,10 +29,8 @@ class DailyPicks:
         with self.context.store.read() as reader:
             now = self.context.clock()
             known = load_viewer_state(reader, self.context, user)
-            if known.person.paused:
-                raise Conflict("a paused person sees nobody; resume first")
-            if is_full(reader, known.person, self.context.config.schema):
-                return FULL
+            if nobody := deck_of_nobody(reader, self.context, known):
+                return nobody
             current = current_picks(reader, self.context, known, now)
             edition, picks, people = current.edition, current.picks, current.people
             if edition is None or not picks:

@@ -16,13 +16,12 @@ from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain import catalogue
-from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Snapshot, Transaction
-from kaczmatch.service.meeting.open_deck import FULL, OpenDeck, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
 from kaczmatch.service.meeting.published_picks import current_picks
@@ -89,10 +88,8 @@ class Decks:
         with self.context.store.read() as reader:
             now = self.context.clock()
             known = load_viewer_state(reader, self.context, user, versions)
-            if known.person.paused:
-                raise Conflict("a paused person sees nobody; resume first")
-            if is_full(reader, known.person, self.context.config.schema):
-                return known.person, FULL
+            if nobody := deck_of_nobody(reader, self.context, known):
+                return known.person, nobody
             last = counters_of(reader, user).last_deck
             still_open = self._still_open(reader, known, last, now)
             if still_open is not None:
@@ -135,10 +132,8 @@ class Decks:
         with self.context.store.read() as reader:
             now = self.context.clock()
             known = load_viewer_state(reader, self.context, user)
-            if known.person.paused:
-                raise Conflict("a paused person sees nobody; resume first")
-            if is_full(reader, known.person, self.context.config.schema):
-                return FULL
+            if nobody := deck_of_nobody(reader, self.context, known):
+                return nobody
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
         deck = self.undrawn_deck(known, now, len(best))

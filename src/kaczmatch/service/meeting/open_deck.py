@@ -9,7 +9,11 @@ from typing import Final, final
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
+from kaczmatch.service.domain.capacity import is_full
+from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Impression, Person, StoredDeck
+from kaczmatch.service.domain.refusals import Conflict
+from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
 from kaczmatch.service.meeting.profiles import tags_of
 from kaczmatch.service.meeting.viewer_context import ViewerState
@@ -47,9 +51,16 @@ class OpenDeck:
     empty_code: str = ""
 
 
-FULL: Final = OpenDeck(
+_FULL: Final = OpenDeck(
     None, (), "you have as many open matches as you take; when one ends, you see people again", empty_code="full"
 )
+
+
+def deck_of_nobody(reader: Reader, context: Context, known: ViewerState) -> OpenDeck | None:
+    """What somebody gets who has as many open matches as they take; None for others. A paused person is refused."""
+    if known.person.paused:
+        raise Conflict("a paused person sees nobody; resume first")
+    return _FULL if is_full(reader, known.person, context.config.schema) else None
 
 
 def impression(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -44,6 +45,42 @@ _ENOUGH_PEOPLE = 20  # with fewer a population says little that the neutral star
 _MOST_FITTED = 2_000  # people; a mean over more is hardly better
 _MOST_SWIPES = 200  # of each: that says what they like
 _MOST_EVENTS = 3 * _MOST_SWIPES  # among which they are looked for
+
+
+@final
+class _FittedSwipe(NamedTuple):
+    """What a fit needs of a swipe. A hundred thousand are sent to the process that fits, which makes a log of them."""
+
+    user: str
+    candidate: str
+    features: bytes
+    label: int
+    at: datetime
+    appeal: float
+
+    @classmethod
+    def of(cls, event: Event) -> _FittedSwipe:
+        return cls(event.user, event.candidate or "", seen_features(event), label_of(event), event.at, event.appeal)
+
+
+def _log_of(swipes: Sequence[_FittedSwipe], dimensions: int) -> SwipeLog:
+    """Candidates as they were last seen."""
+    return SwipeLog(
+        user=np.array([swipe.user for swipe in swipes]),
+        label=[swipe.label for swipe in swipes],
+        candidate=np.array([swipe.candidate for swipe in swipes]),
+        candidates={swipe.candidate: unpacked(swipe.features, dimensions) for swipe in swipes},
+        at=np.array([swipe.at for swipe in swipes], object),
+        appeal=[swipe.appeal for swipe in swipes],
+    )
+
+
+def _fitted_prior(swipes: Sequence[_FittedSwipe], rule: Learner, neutral: Prior) -> Prior:
+    return fit_prior(rule, _log_of(swipes, neutral.dimensions), neutral=neutral)
+
+
+def _fitted_population(swipes: Sequence[_FittedSwipe], dimensions: int, choices: Sequence[int], full: bool) -> FittedPopulation:
+    return fit_population(_log_of(swipes, dimensions), choices=choices, full=full)
 
 
 def _sites(found: FittedPopulation, candidates: Sequence[str]) -> list[FittedSite]:
@@ -120,36 +157,21 @@ class Models:
             current = self.context.catalogue.current(reader)
             dimensions = self.context.catalogue.vocabulary(reader, current.vocabulary).dimensions
         rule = model_learner(slug, settings)
-        log, judged = self._log(current.model, dimensions, once=bool(settings.get(FIRST_ANSWERS_ONLY, True)))
-        if log is None:
+        histories = list(self._histories(current.model, bool(settings.get(FIRST_ANSWERS_ONLY, True))))
+        if len(histories) < _ENOUGH_PEOPLE:
             return None
+        swipes = [swipe for some in histories for swipe in some]
         if not isinstance(rule, ProbitTraits):
-            neutral = neutral_prior(rule, dimensions)
-            return FittedModel(slug, settings, self.context.compute(partial(fit_prior, rule, log, neutral=neutral)))
-        found: FittedPopulation = self.context.compute(partial(fit_population, log, choices=choices, full=rule.full))
+            prior: Prior = self.context.compute(partial(_fitted_prior, swipes, rule, neutral_prior(rule, dimensions)))
+            return FittedModel(slug, settings, prior)
+        found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, choices, rule.full))
         tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
         if not found.traits:
             return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
-        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, _sites(found, judged))
+        sites = _sites(found, list(dict.fromkeys(swipe.candidate for swipe in swipes)))
+        return FittedModel(slug, {**settings, "traits": found.traits}, found.prior, tried, sites)
 
-    def _log(self, model: int, dimensions: int, *, once: bool) -> tuple[SwipeLog | None, list[str]]:
-        """The last swipes of people who have swiped, and the candidates, each as last seen; None: they are too few."""
-        histories = list(self._histories(model, once))
-        swipes = [event for events in histories for event in events]
-        seen = {event.candidate or "": unpacked(seen_features(event), dimensions) for event in swipes}
-        if len(histories) < _ENOUGH_PEOPLE:
-            return None, []
-        log = SwipeLog(
-            user=np.array([event.user for event in swipes]),
-            label=[label_of(event) for event in swipes],
-            candidate=np.array([event.candidate for event in swipes]),
-            candidates=seen,
-            at=np.array([event.at for event in swipes], object),
-            appeal=[event.appeal for event in swipes],
-        )
-        return log, list(seen)
-
-    def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[Event]]:
+    def _histories(self, model: int, first_answers_only: bool) -> Iterator[list[_FittedSwipe]]:
         """The last swipes of people who have swiped, spread over all of them. It rests after every few."""
         with self.context.store.read() as reader:
             apart = max(1, -(-reader.count(StoredState, model=model) // _MOST_FITTED))
@@ -164,7 +186,7 @@ class Models:
                     last, skip = found[0].user, apart - 1
                     events = reader.find(Event, user=last, newest=True, limit=_MOST_EVENTS)[::-1]
                     swipes = swipes_learned_from(events, first_answers_only=first_answers_only)
-                    some.append(with_features(reader, swipes[-_MOST_SWIPES:]))
+                    some.append([_FittedSwipe.of(event) for event in with_features(reader, swipes[-_MOST_SWIPES:])])
             yield from (swipes for swipes in some if swipes)  # of somebody who has started anew, nothing is left
             if len(some) < _AT_ONCE:
                 return
