@@ -119,7 +119,7 @@ def test_health_tells_latency_errors_queues_and_marks_over_a_range(visitor: Visi
     for what in ("p50", "p95", "p99", "errors", "turned away", "writes in the queue", "webhooks", "messages kept", "store"):
         expect(tiles).to_contain_text(what)
     expect(page.locator("#marks")).not_to_contain_text("9.9")
-    page.get_by_text("6 hours").click()
+    page.get_by_role("radio", name="6 hours").check()
     expect(page.locator("#marks")).to_contain_text("version 9.9 started")
     expect(page.locator("#verdict")).to_contain_text("requests failed, most in POST /v1/people/{user}/deck")
     expect(page.locator("#routes tr.alarm").first).to_contain_text("POST /v1/people/{user}/deck")

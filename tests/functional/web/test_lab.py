@@ -85,14 +85,14 @@ def test_values_are_read_with_the_pointer_and_by_keyboard_and_saved(visitor: Vis
 
 def test_the_address_shows_the_view_again(visiting: Visiting, site: Site) -> None:
     first, second = visiting().page, visiting().page
-    first.goto(f"{site.address}/lab")
+    first.goto(f"{site.address}/lab?learner=tk,rocchio,all-ones")
     expect(first.locator("#count")).to_have_text("0 of 640 swipes", timeout=60_000)
     first.get_by_label("Paper’s condition").check()
     first.get_by_label("Who", exact=True).select_option("20")
     first.get_by_role("checkbox", name=re.compile("^tk")).uncheck()
     first.get_by_role("button", name="Step").click()
     expect(first.locator("#count")).to_have_text("32 of 640 swipes", timeout=60_000)
-    expect(first.locator("#alignment .band")).to_have_count(4)  # a mean of many has an interval
+    expect(first.locator("#alignment .band")).to_have_count(2)  # a mean of many has an interval
     second.goto(first.url)
     expect(second.locator("#count")).to_have_text("32 of 640 swipes", timeout=60_000)
     assert second.locator("#numbers").inner_text() == first.locator("#numbers").inner_text()
@@ -121,7 +121,7 @@ def test_nothing_is_clipped_and_names_stay_at_their_lines(visitor: Visitor, site
         threads = page.locator(f"#{chart} .thread").evaluate_all("lines => lines.map((line) => line.getAttribute('d'))")
         ends = page.locator(f"#{chart} .end").evaluate_all("dots => dots.map((dot) => Number(dot.getAttribute('cy')))")
         assert sorted(float(d.split("L")[0].split()[1]) for d in threads) == pytest.approx(sorted(ends), abs=0.1)
-        ticks = page.locator(f"#{chart} text[text-anchor=middle]").all_inner_texts()
+        ticks = page.locator(f"#{chart} text[text-anchor=middle]").all_text_contents()
         assert all(int(tick.split()[0]) % 50 == 0 for tick in ticks)
 
 
@@ -224,6 +224,8 @@ def test_the_report_is_linked_once_it_was_made(visiting: Visiting, site: Site, c
         page.reload()
         page.get_by_role("link", name=re.compile("the report")).click()
         expect(page.get_by_role("heading", level=1)).to_have_text("The paper, reproduced")
+        page.goto("about:blank")  # nothing may run in the report, and so neither may what follows
+        page.set_content(file.read_text(encoding="utf-8"))
         expect(page.locator("tbody tr:visible")).to_have_count(10)
         page.get_by_label("Show all 14 rows").check()
         expect(page.locator("tbody tr:visible")).to_have_count(14)

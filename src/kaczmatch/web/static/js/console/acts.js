@@ -43,7 +43,7 @@ export async function once(row, work) {
 /** A row that stays where it is: what was done takes the place of its words, and an undo that of its first words. */
 export function settled(row, words, undo) {
   const before = [...row.childNodes];
-  row.style.minHeight = `${row.offsetHeight}px`; // nothing below may slide under the cursor
+  row.style.minHeight = `${row.getBoundingClientRect().height}px`; // nothing below may slide under the cursor
   const back = async () => {
     if (!(await once(row, undo))) return;
     row.replaceChildren(...before);
