@@ -52,7 +52,7 @@ docs: $(ENVIRONMENT) # the site in site/, without any other host; the same commi
 	$(BIN)/python docs/site_pages.py
 	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/mkdocs build --strict --clean
 
-pictures: $(ENVIRONMENT) # the pictures of the pages
+pictures: docs # the pictures of the pages, and of the site
 	$(BIN)/python docs/figures.py
 	$(BIN)/python docs/screenshots.py
 
@@ -77,7 +77,7 @@ typescript: $(SERVICE) # types and a small client in clients/typescript/build; n
 
 versions: # the quick tests on every Python that is installed, 3.11 to 3.14, each in an environment of its own
 	@for version in 3.11 3.12 3.13 3.14; do \
-	  command -v python$$version >/dev/null || { echo "no python$$version here"; continue; }; \
+	  python$$version -c pass 2>/dev/null || { echo "no python$$version here"; continue; }; \
 	  python$$version -m venv build/python$$version && \
 	  build/python$$version/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' && \
 	  build/python$$version/bin/pytest -q -m "not (server or browser or faults or slow)" tests/unit tests/contract || exit 1; \
@@ -90,7 +90,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 $(SERVICE): pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Installing the service into .venv, once: about 0.8 GB"
+	@echo "Installing the service into .venv, once: about 0.6 GB"
 	@$(INSTALL) '.[service]' | $(SHOWN)
 	@touch $@
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +34,8 @@ from pydantic import BaseModel
 from kaczmatch.app.composition import context_of, credentials_of
 from kaczmatch.report.results import Table
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
-from kaczmatch.service.domain.records import Event, Impression, PersonCounters, Record
+from kaczmatch.service.domain.impressions import Impression, with_cards
+from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredDeck
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.people_search import suffixes_of
 from kaczmatch.service.meeting.profiles import new_person, snapshot_of
@@ -128,16 +130,42 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
             store.write(enter).result()
 
         def deal(transaction: Transaction) -> None:
-            for card in range(cards):
-                user, other = card_of(card, people)
-                transaction.put(
-                    Impression(
-                        user=user, deck="bench", candidate=other, at=now, position=0, propensity=0.5, score=0.5, reason="sampled"
-                    )
-                )
+            put_cards(transaction, "bench", [card_of(card, people) for card in range(cards)], now)
 
         store.write(deal).result()
         return credentials_of(settings, context).create("bench", ["app"])[1]
+
+
+def put_cards(transaction: Transaction, deck: str, cards: Sequence[tuple[str, str]], at: datetime) -> None:
+    """A deck for each user who is to see somebody."""
+    numbers, hands = transaction.numbers_of({other for _, other in cards}), defaultdict[str, list[Impression]](list)
+    for user, other in cards:
+        hands[user].append(
+            Impression(
+                user=user,
+                deck=deck,
+                candidate=other,
+                at=at,
+                position=len(hands[user]),
+                propensity=0.5,
+                score=0.5,
+                reason="sampled",
+            )
+        )
+    for user, hand in hands.items():
+        dealt = StoredDeck(
+            user=user,
+            id=deck,
+            at=at,
+            expires=at,
+            policy="mutual",
+            sampler="mutual",
+            reason="",
+            model=1,
+            eligible=len(hand),
+            min_propensity=0.5,
+        )
+        transaction.put(with_cards(dealt, hand, numbers))
 
 
 def card_of(card: int, people: int) -> tuple[str, str]:

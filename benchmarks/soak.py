@@ -29,10 +29,9 @@ import altair as alt
 import numpy as np
 
 from kaczmatch.report.results import Table
-from kaczmatch.service.domain.records import Impression
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.storage import SqlStore
-from service import CONNECTIONS, TAGS, deck_requests, drive, free_port, prepare, serving
+from service import CONNECTIONS, TAGS, deck_requests, drive, free_port, prepare, put_cards, serving
 from tables import add_out, tell
 
 INTERVALS, PEAK_SWIPES, MIB = 30, 4_000, 2**20
@@ -64,19 +63,7 @@ def deal(url: str, first: int, cards: int, people: int) -> None:
 
             def work(transaction: Transaction, start: int = start) -> None:
                 for card in range(start, min(start + 20_000, first + cards)):
-                    user, other = pair(card, people)
-                    transaction.put(
-                        Impression(
-                            user=user,
-                            deck="soak",
-                            candidate=other,
-                            at=now,
-                            position=0,
-                            propensity=0.5,
-                            score=0.5,
-                            reason="sampled",
-                        )
-                    )
+                    put_cards(transaction, f"soak{card // people}", [pair(card, people)], now)
 
             store.write(work).result()
 
@@ -85,7 +72,7 @@ def swipes(first: int, number: int, people: int, key: str) -> list[bytes]:
     requests = []
     for card in range(first, first + number):
         user, other = pair(card, people)
-        body = json.dumps({"candidate": other, "decision": "like" if card % 5 < 2 else "pass", "deck": "soak"})
+        body = json.dumps({"candidate": other, "decision": "like" if card % 5 < 2 else "pass", "deck": f"soak{card // people}"})
         requests.append(
             f"PUT /v1/people/{user}/swipes/s{card} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()

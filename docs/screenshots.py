@@ -27,6 +27,7 @@ from kaczmatch.app.asgi import create_app
 from kaczmatch.app.logs import set_up_logs
 from kaczmatch.settings.model import Settings
 
+SITE = Path(__file__).parents[1] / "site"
 PICTURES = Path(__file__).parent / "pictures"
 DESK = {"viewport": {"width": 1180, "height": 820}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
@@ -161,6 +162,13 @@ def trading(page: Page, demo: Demo) -> None:
     expect(page.locator("#market-numbers tr")).to_have_count(4, timeout=120_000)
 
 
+def door(page: Page, _: Demo, name: str) -> None:
+    """A door of the documentation: `make docs` builds the site first."""
+    page.goto((SITE / name).as_uri())
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(300)
+
+
 def busy(demo: Demo) -> None:
     """Some swipes, so that there is something to see."""
     if demo.address in _BUSY:
@@ -190,6 +198,9 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "lab-market": (trading, {"viewport": {"width": 1180, "height": 1010}, "reduced_motion": "reduce"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
+    "door-app": (partial(door, name="service.html"), DESK),
+    "door-log": (partial(door, name="evaluate.html"), DESK | {"color_scheme": "dark"}),
+    "door-study": (partial(door, name="paper.html"), DESK),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
 

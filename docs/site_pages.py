@@ -13,8 +13,10 @@ from typing import Any
 import typer.main
 
 import kaczmatch
+from kaczmatch import river, sklearn
 from kaczmatch.cli.app import app
-from kaczmatch.web.api_reference import ApiField, operations, schemas
+from kaczmatch.client import AsyncClient, Client
+from kaczmatch.web.api_reference import ApiField, linked, operations, schemas
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "build" / "pages"
@@ -75,25 +77,38 @@ def _option(parameter: Any) -> str:
 
 
 def python_names() -> str:
-    parts = ["# Python\n\nGenerated from the code: every name of `kaczmatch`. `help(name)` says the same.\n"]
-    for name in sorted((each for each in kaczmatch.__all__ if not each.startswith("__")), key=str.lower):
-        public = getattr(kaczmatch, name)
-        if not (inspect.isclass(public) or inspect.isfunction(public)):
-            parts.append(
-                f"## {name}\n\nOne of: {', '.join(f'`{each}`' for each in public)}\n" if isinstance(public, dict) else ""
-            )
-            continue
-        shown = "" if inspect.isclass(public) and issubclass(public, BaseException) else str(inspect.signature(public))
-        parts.append(f"## {name}\n\n```python\n{name}{_shorter(shown)}\n```\n\n{inspect.getdoc(public)}\n")
-        if inspect.isclass(public):
-            methods = [(n, m) for n, m in inspect.getmembers(public, inspect.isfunction) if not n.startswith("_") and m.__doc__]
-            offered = dir(public)
-            rows = [(f"`{n}{_shorter(str(inspect.signature(m)))}`", _first(m)) for n, m in methods if n in offered]
-            parts.append(_table(("method", "what it does"), rows))
+    """Every public name: of the package, of the client, and of the adapters."""
+    parts = ["# Python\n\nGenerated from the code. `help(name)` says the same.\n"]
+    names = sorted((each for each in kaczmatch.__all__ if not each.startswith("__")), key=str.lower)
+    parts += [_described(name, getattr(kaczmatch, name)) for name in names]
+    for module, public in (
+        ("client", Client),
+        ("client", AsyncClient),
+        ("sklearn", sklearn.SwipeClassifier),
+        ("river", river.SwipeClassifier),
+    ):
+        parts.append(_described(f"{module}.{public.__name__}", public))
     return "\n".join(part for part in parts if part)
 
 
+def _described(name: str, public: Any) -> str:
+    heading = f"## kaczmatch.{name}\n\n"
+    if isinstance(public, dict):
+        return f"{heading}One of: {', '.join(f'`{each}`' for each in public)}\n"
+    if not (inspect.isclass(public) or inspect.isfunction(public)):
+        return f"{heading}`{public!r}`\n"
+    shown = "" if inspect.isclass(public) and issubclass(public, BaseException) else str(inspect.signature(public))
+    text = f"{heading}```python\n{name.rpartition('.')[2]}{_shorter(shown)}\n```\n\n{inspect.getdoc(public)}\n"
+    if inspect.isclass(public):
+        methods = [(n, m) for n, m in inspect.getmembers(public, inspect.isfunction) if not n.startswith("_") and m.__doc__]
+        offered = dir(public)
+        rows = [(f"`{n}{_shorter(str(inspect.signature(m)))}`", _first(m)) for n, m in methods if n in offered]
+        text += "\n" + _table(("method", "what it does"), rows)
+    return text
+
+
 def _shorter(signature: str) -> str:
+    signature = signature.replace("'", "")  # annotations that were not evaluated
     return re.sub(r"(?:kaczmatch|numpy|collections|typing)(?:\.\w+)*\.(\w+)", r"\1", signature).replace("|", "or")
 
 
@@ -103,24 +118,26 @@ def _first(public: Any) -> str:
 
 def http_reference() -> str:
     document = json.loads((ROOT / "docs" / "openapi.json").read_text(encoding="utf-8"))
+    named = schemas(document)
+    names = {each.name for each in named}
+
+    def link(words: str) -> str:
+        return linked(words, names, "[{name}](#schema-{name})")
+
+    def rows(fields: tuple[ApiField, ...]) -> list[tuple[str, str, str]]:
+        return [(f"`{each.name}`{' (required)' if each.required else ''}", link(each.type), each.description) for each in fields]
+
     parts = ["# HTTP reference\n\nGenerated from the OpenAPI document. A running service shows it at `/docs`.\n"]
     for each in operations(document):
         parts.append(f"## {each.id}\n\n`{each.method} {each.path}`\n\n{each.words}\n")
-        parts.append(_table(("parameter", "type", "meaning"), _rows(each.parameters)))
-        parts.append(
-            " ".join(
-                words for words in (each.takes and f"Takes {each.takes}.", each.returns and f"Returns {each.returns}.") if words
-            )
-        )
+        parts.append(_table(("parameter", "type", "meaning"), rows(each.parameters)))
+        bodies = (each.takes and f"Takes {link(each.takes)}.", each.returns and f"Returns {link(each.returns)}.")
+        parts.append(" ".join(words for words in bodies if words))
     parts.append("\n# Schemas\n")
-    for schema in schemas(document):
-        parts.append(f"## {schema.name}\n\n{schema.words}\n")
-        parts.append(_table(("member", "type", "meaning"), _rows(schema.members)))
+    for schema in named:
+        parts.append(f"## {schema.name} {{#schema-{schema.name}}}\n\n{schema.words}\n")
+        parts.append(_table(("member", "type", "meaning"), rows(schema.members)))
     return "\n".join(parts)
-
-
-def _rows(fields: tuple[ApiField, ...]) -> list[tuple[str, str, str]]:
-    return [(f"`{each.name}`{' (required)' if each.required else ''}", each.type, each.description) for each in fields]
 
 
 def _table(head: tuple[str, ...], rows: list[Any]) -> str:

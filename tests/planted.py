@@ -138,9 +138,23 @@ FAULTS = (
     Fault(
         "that only shown people can be swiped on",
         "service/meeting/swipes.py",
-        "was_shown = card is not None or not swipe.deck",
-        "was_shown = True",
+        "or (swipe.deck and (deck is None or not shows(deck, number)))",
+        "or False",
         "tests/unit/service/test_swiping.py",
+    ),
+    Fault(
+        "taking an erased person's card out of the decks of others",
+        "service/privacy/erasure.py",
+        "        self._take_cards(user)\n",
+        "",
+        "tests/unit/service/test_appearances.py -k 'memory and erasure'",
+    ),
+    Fault(
+        "that a group whose decks were filed before is not counted again",
+        "service/domain/appearances.py",
+        'entries = entries[entries["at"] > _microseconds(before.until)]',
+        "pass",
+        "tests/unit/service/test_appearances.py -k 'memory and interrupted'",
     ),
     Fault(
         "that nobody has more open matches than they take",

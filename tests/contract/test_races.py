@@ -26,7 +26,6 @@ from kaczmatch.service.domain.records import (
     Change,
     ErasedId,
     Event,
-    Impression,
     MatchSide,
     OutboxMessage,
     PersonCounters,
@@ -44,6 +43,7 @@ from kaczmatch.service.meeting.safety import Safety
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
+from worlds.cards import put_deck
 from worlds.clock import NOON
 from worlds.town import TAGS, Town, about
 
@@ -68,15 +68,19 @@ def settle(town: Town, number: int) -> None:
 
     def work(transaction: Transaction) -> None:
         for place in range(number):
-            for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
+            for me in (f"w{place}", f"m{place}"):
                 said = about(me, man=me.startswith("m"))
                 person = new_person(me, said, words, town.context.config.schema, NOON, None)
                 for record in (person, *suffixes_of(person), snapshot_of(person), PersonCounters(user=me)):
                     transaction.put(record)
-                card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
-                transaction.put(Impression(user=me, deck="d", candidate=other, at=NOON, position=0, **card))
+
+    def deal(transaction: Transaction) -> None:
+        for place in range(number):
+            for me, other in ((f"w{place}", f"m{place}"), (f"m{place}", f"w{place}")):
+                put_deck(transaction, me, "d", [other], NOON)
 
     town.context.store.write(work).result()
+    town.context.store.write(deal).result()
 
 
 def other_process(town: Town, store: Store) -> Context:
@@ -129,9 +133,7 @@ def test_concurrent_swipes_of_one_person_are_ordered_and_none_is_lost(stores: tu
     settle(town, number)
 
     def cards(transaction: Transaction) -> None:
-        for place in range(number):
-            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
-            transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
+        put_deck(transaction, "w0", "e", [f"m{place}" for place in range(number)], NOON)
 
     town.context.store.write(cards).result()
     sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
@@ -164,9 +166,7 @@ def test_a_quota_of_k_lets_exactly_k_through(stores: tuple[Store, Store]) -> Non
     settle(town, 20)
 
     def cards(transaction: Transaction) -> None:
-        for place in range(20):
-            card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
-            transaction.put(Impression(user="w0", deck="e", candidate=f"m{place}", at=NOON, position=place, **card))
+        put_deck(transaction, "w0", "e", [f"m{place}" for place in range(20)], NOON)
 
     town.context.store.write(cards).result()
     sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
@@ -185,12 +185,11 @@ def test_a_capacity_of_k_lets_exactly_k_matches_through(stores: tuple[Store, Sto
     town = Town(stores[0], schema=replace(DATING, capacity={"woman": 3}))
     number = 16
     settle(town, number)
-    for place in range(number):
-        card = {"propensity": 1.0, "score": 1.0, "reason": "sampled"}
-        for me, other in (("w0", f"m{place}"), (f"m{place}", "w0")):
-            shown = Impression(user=me, deck="e", candidate=other, at=NOON, position=place, **card)
-            town.context.store.write(lambda tx, shown=shown: tx.put(shown)).result()
-        town.swipe("w0", f"m{place}", deck="e")
+    men = [f"m{place}" for place in range(number)]
+    town.context.store.write(lambda tx: put_deck(tx, "w0", "e", men, NOON)).result()
+    for man in men:
+        town.context.store.write(lambda tx, man=man: put_deck(tx, man, "e", ["w0"], NOON)).result()
+        town.swipe("w0", man, deck="e")
     sides = Swipes(town.context), Swipes(other_process(town, stores[1]))
 
     def like(place: int) -> RecordedSwipe:
@@ -236,9 +235,8 @@ def test_erasing_somebody_while_they_are_swiped_on_brings_nothing_back(stores: t
         return swiping.swipe(Swipe(user=user, id="s", candidate="m0", decision="like", deck=decks[user])).result()
 
     at_once(8, act)
-    assert not [
-        record for kind in (Event, MatchSide, PersonCounters, Impression) for record in town.find(kind) if "'m0'" in repr(record)
-    ]
+    assert not [record for kind in (Event, MatchSide, PersonCounters) for record in town.find(kind) if "'m0'" in repr(record)]
+    assert "m0" not in {card.candidate for card in town.cards()}
     assert verify(town.context).problems == ()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kaczmatch.service.domain.records import Event, Impression, LatestDecision, MatchSide, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.records import Event, LatestDecision, MatchSide, PersonCounters, Record, StoredDeck, StoredState
 from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.service.operations.verification import verify
 from worlds.stores import open_store
@@ -70,20 +70,15 @@ CORRUPTIONS: dict[str, tuple[Callable[[Town], Callable[[Any], None]], str]] = {
     "a match nobody made": (lambda t: put(MatchSide(user="w3", other="m2", id="x", at=t.now)), "match 'x' of 'w3'"),
     "a match of another time": (lambda t: put(replace(one(t, MatchSide, user="w0"), at=t.now)), "of 'w0'"),
     "half a match": (lambda t: drop(one(t, MatchSide, user="w0")), "of 'm0' has no other side"),
-    "an answer on a card": (lambda t: put(replace(answered(t, "w3"), swipe=None, decision=None)), "the card of 'm1'"),
-    "an answer nobody gave": (lambda t: put(replace(answered(t, "w3"), swipe="x")), "the card of 'm1'"),
+    "a card that was answered": (lambda t: put(replace(one(t, StoredDeck, user="w3"), cards=b"")), "who is not in deck"),
     "an event of nobody": (lambda t: lambda tx: tx.append(replace(t.events("w3")[0], user="ghost")), "belong to nobody"),
 }
-
-
-def answered(town: Town, user: str) -> Impression:
-    return next(card for card in town.find(Impression, user=user) if card.swipe is not None)
 
 
 def test_what_the_service_wrote_is_in_order_and_every_corruption_is_found(town: Town) -> None:
     lived(town)
     assert verify(town.context).problems == ()
-    kinds = (StoredState, LatestDecision, PersonCounters, MatchSide, Impression)
+    kinds = (StoredState, LatestDecision, PersonCounters, MatchSide, StoredDeck)
     before = {kind: town.find(kind) for kind in kinds}
     for name, (corrupt, words) in CORRUPTIONS.items():
         town.context.store.write(corrupt(town)).result()

@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 
-from kaczmatch.service.domain.records import RECORDS, Change, Event, Impression, OutboxMessage, Person
+from kaczmatch.service.domain.records import RECORDS, Change, Event, OutboxMessage, Person
 from kaczmatch.service.domain.records.people import ErasedId, PersonNumber
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate, pending
 from victim import PEOPLE
+from worlds.cards import put_deck
 from worlds.clock import NOON
 from worlds.town import Town, about
 
-CARD = {"at": NOON, "position": 0, "propensity": 1.0, "score": 1.0, "reason": "sampled"}
 TOLD = {OutboxMessage, Change, ErasedId, PersonNumber}  # the app and other processes still have to hear of an erasure
 
 
@@ -42,10 +42,9 @@ def deal(town: Town, cycle: int) -> None:
     """Everybody has everybody's card, in a deck of this cycle."""
 
     def work(transaction: Transaction) -> None:
-        for woman in range(PEOPLE):
-            for man in range(PEOPLE):
-                for me, other in ((f"w{woman}", f"m{man}"), (f"m{man}", f"w{woman}")):
-                    transaction.put(Impression(user=me, deck=f"d{cycle}", candidate=other, **CARD))  # type: ignore[arg-type]
+        for mine, theirs in ("wm", "mw"):
+            for place in range(PEOPLE):
+                put_deck(transaction, f"{mine}{place}", f"d{cycle}", [f"{theirs}{other}" for other in range(PEOPLE)], NOON)
 
     town.context.store.write(work).result()
 

@@ -90,6 +90,28 @@ def test_the_thin_client_works_where_there_is_nothing_else(packages: dict[str, P
     assert said == "kaczmatch: typer is missing; install it with: pip install 'kaczmatch[lab]'\n"
 
 
+def test_the_service_alone_needs_no_polars_but_for_parquet(tmp_path: Path) -> None:
+    assert {"polars", "pandas"} & needed_by("service") == set()
+    (tmp_path / "people.csv").write_text("id,name,born,i_am,i_look_for\nann,Ann,1990-05-17,woman,man\n")
+    code = (
+        "import sys; sys.modules['polars'] = None\n"
+        "import kaczmatch.app.server, kaczmatch.app.asgi, kaczmatch.app.demo.setup, typer.testing\n"
+        "from kaczmatch.cli.app import app\n"
+        "for words in sys.stdin.read().splitlines():\n"
+        "    done = typer.testing.CliRunner().invoke(app, words.split())\n"
+        "    print(done.exit_code, type(done.exception).__name__, done.output)"
+    )
+    words = "import profiles people.csv\nexport profiles out.csv\nexport profiles out.parquet\npicks picks.csv\npicks --publish"
+    known = os.environ | {"KACZMATCH_DATA": "data", "COLUMNS": "300"}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], cwd=tmp_path, env=known, input=words, capture_output=True, text=True, check=False
+    )
+    assert (tmp_path / "out.csv").read_text().startswith("id,name,"), done.stderr
+    assert "Parquet cannot be used here: polars is missing; install it with: pip install" in done.stdout
+    assert "1 ModuleNotFoundError" in done.stdout  # main says which command installs it
+    assert "edition 1 is shown" in done.stdout
+
+
 def test_a_missing_package_is_named_with_the_command_for_a_checkout() -> None:
     said = str(missing_extra(ModuleNotFoundError(name="uvicorn.config")))
     assert said == f"uvicorn is missing; install it with: pip install -e '{ROOT}[service]'"
@@ -110,12 +132,33 @@ def test_every_dependency_has_a_version_and_a_licence_on_the_page() -> None:
     assert pinned - listed == set()
 
 
-def test_the_files_for_deployment_are_well_formed() -> None:
-    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
-    assert set(compose["services"]) == {"database", "service"}
+def linted(*words: str | Path) -> None:
+    program = Path(sys.executable).with_name(str(words[0]))
+    if not program.exists():
+        pytest.skip(f"{program.name} is missing; make test installs it where it can be had")
+    done = subprocess.run([str(program), *map(str, words[1:])], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_containerfile_pleases_its_linter() -> None:
+    linted("hadolint", ROOT / "deploy" / "Containerfile")
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("compose-spec", ["deploy/compose.yaml"]),
+        ("github-issue-forms", [".github/ISSUE_TEMPLATE/bug.yml", ".github/ISSUE_TEMPLATE/idea.yml"]),
+        ("github-issue-config", [".github/ISSUE_TEMPLATE/config.yml"]),
+    ],
+)
+def test_files_for_other_programs_follow_their_schemas(schema: str, files: list[str]) -> None:
+    linted("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *(ROOT / file for file in files))
+
+
+def test_the_systemd_unit_starts_the_service_as_nobody_in_particular() -> None:
     unit = ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment]
     unit.read(ROOT / "deploy" / "kaczmatch.service")
     assert unit["Service"]["ExecStart"].split()[:2] == ["/opt/kaczmatch/bin/kaczmatch", "serve"]
-    words = {line.split()[0] for line in (ROOT / "deploy" / "Containerfile").read_text().splitlines() if line[:1].isupper()}
-    assert words <= {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "CMD"}
+    assert unit["Service"]["DynamicUser"] == "yes"

@@ -18,7 +18,8 @@ import kaczmatch
 from kaczmatch.cli.app import app
 from kaczmatch.evaluation.tune import TuningResult
 from kaczmatch.formats.configuration import Configuration, read_configuration
-from kaczmatch.formats.tables import ENDINGS, write_table
+from kaczmatch.formats.rows import ENDINGS
+from kaczmatch.formats.tables import write_table
 
 FEW = ["--learner", "tk", "--learner", "probit-diag"]
 

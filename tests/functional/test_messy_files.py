@@ -15,7 +15,7 @@ from kaczmatch.app.composition import context_of, open_store
 from kaczmatch.cli.app import app
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
 from kaczmatch.settings.model import Settings
 
 Command = Callable[..., Result]

@@ -26,7 +26,8 @@ from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Event, OutboxMessage, Person
 from kaczmatch.service.domain.store import Store
-from kaczmatch.service.meeting.profiles import Profiles, tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
+from kaczmatch.service.meeting.profiles import Profiles
 from kaczmatch.service.meeting.undo import Undo
 from kaczmatch.service.operations.timeline import OperatorActions
 from kaczmatch.service.operations.verification import verify

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 from datetime import date
 from html.parser import HTMLParser
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import kaczmatch
+from kaczmatch.client import AsyncClient, Client
 from kaczmatch.core.html import table
 from kaczmatch.recommend.people.profile import Profile
 
@@ -96,3 +98,9 @@ def test_every_public_function_says_what_it_returns() -> None:
             assert inspect.signature(public).return_annotation is not inspect.Signature.empty, name
         if inspect.isfunction(public) or inspect.isclass(public):
             assert inspect.getdoc(public), name
+
+
+def test_help_of_a_client_says_what_a_call_returns() -> None:
+    assert str(inspect.signature(Client.create_deck).return_annotation) == "Deck"
+    assert str(inspect.signature(AsyncClient.create_deck).return_annotation) == "Awaitable[Deck]"
+    assert "-> 'dict[str, Any]'" in pydoc.render_doc(Client.export_personal_data)

@@ -15,8 +15,9 @@ from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
+from kaczmatch.service.domain.impressions import Impression, answered_cards, impressions
 from kaczmatch.service.domain.outbox import announce
-from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredState
+from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredDeck, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.meeting.decks import Decks
@@ -151,6 +152,16 @@ class Town:
     def find(self, kind: type[R], **equal: Any) -> list[R]:
         with self.context.store.read() as reader:
             return list(reader.find(kind, **equal))
+
+    def cards(self, **equal: Any) -> list[Impression]:
+        """The cards of decks."""
+        with self.context.store.read() as reader:
+            return impressions(reader, reader.find(StoredDeck, **equal))
+
+    def answers(self, **equal: Any) -> dict[str, Event | None]:
+        """The swipes that answered the cards of decks, by candidate."""
+        with self.context.store.read() as reader:
+            return {card.candidate: swipe for card, swipe in answered_cards(reader, reader.find(StoredDeck, **equal))}
 
     def learned(self, user: str) -> StoredState | None:
         with self.context.store.read() as reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from kaczmatch.api.address_shares import AddressShares
 from kaczmatch.api.authentication import CallerCache, authenticate
 from kaczmatch.api.concurrency_limit import ANSWER_THREADS, ANSWERS, DECK_THREADS, TRANSFER_THREADS, ConcurrencyLimit
 from kaczmatch.api.dependencies import ProcessState
-from kaczmatch.api.fast_path import SwipeFastPath
+from kaczmatch.api.fast_path import FastPath, FastRoute
 from kaczmatch.api.head_requests import HeadRequests
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.api.middleware import RequestMiddleware
@@ -38,6 +39,7 @@ from kaczmatch.api.routes import (
     vocabulary,
 )
 from kaczmatch.api.wrong_credentials import WrongCredentials
+from kaczmatch.schemas.base import ID_PATTERN
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE, Problem
 from kaczmatch.schemas.swipes import SwipeRequest
 from kaczmatch.service.use_cases import UseCases
@@ -59,6 +61,20 @@ ROUTERS: Final = (
     operators.router,
     experiments.router,
     health.router,
+)
+_FAST: Final = (
+    FastRoute(
+        "PUT",
+        f"{PREFIX}/people/{{user}}/swipes/{{swipe}}",
+        re.compile(rf"{PREFIX}/people/(?P<user>[^/]+)/swipes/(?P<swipe>[^/]+)"),
+        swipes.swipe_response,
+    ),
+    FastRoute(
+        "POST",
+        f"{PREFIX}/people/{{user}}/deck",
+        re.compile(rf"{PREFIX}/people/(?P<user>{ID_PATTERN.strip('^$')})/deck"),
+        decks.deck_response,
+    ),
 )
 _UNFINISHED_BODIES: Final = 64  # of the largest size, in memory at once
 _PROBLEM: Final = {"$ref": f"#/components/schemas/{Problem.__name__}"}
@@ -150,7 +166,7 @@ def application(
     for router in pages:
         app.include_router(router)
     problems.install(app)
-    inner: ASGIApp = SwipeFastPath(HeadRequests(app.route), swipes.swipe_response, app.exception_handlers)
+    inner: ASGIApp = FastPath(HeadRequests(app.route), _FAST, app.exception_handlers)
     if limits.origins:
         inner = CORSMiddleware(
             inner,

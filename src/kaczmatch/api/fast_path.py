@@ -1,59 +1,79 @@
-"""Swipes bypass the framework's routing, which costs more than everything else that a swipe does in the API.
+"""Swipes and decks bypass the framework's routing, which costs more than everything else that they do in the API.
 
-The OpenAPI document has the route like any other, and it answers the same when it is called through the framework.
+The OpenAPI document has their routes like any others, and they answer the same when they are called through the framework.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, final
+from typing import Any, final
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kaczmatch.api.problems import ErrorHandlers, response_to
 
-Endpoint = Callable[[Request, bytes], Awaitable[bytes]]
-
-_SWIPE: Final = re.compile(r"/v1/people/(?P<user>[^/]+)/swipes/(?P<swipe>[^/]+)")
+Endpoint = Callable[[Request, bytes], Awaitable[bytes | None]]
 
 
-class _Route(NamedTuple):
-    path: str
+@final
+@dataclass(frozen=True, slots=True)
+class FastRoute:
+    """A method and a path, and who answers it: with a body, or with None, and then the framework answers."""
 
-
-_ROUTE: Final = _Route("/v1/people/{user}/swipes/{swipe}")
+    method: str
+    path: str  # as in the OpenAPI document
+    pattern: re.Pattern[str]
+    endpoint: Endpoint
 
 
 @final
 @dataclass(slots=True)
-class SwipeFastPath:
+class FastPath:
     """Stands in front of the routes. `handlers` turn refusals into problems, as they do behind it.
 
     The middleware has read the body, so it comes in one piece.
     """
 
     app: ASGIApp
-    endpoint: Endpoint
+    routes: Sequence[FastRoute]
     handlers: ErrorHandlers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _SWIPE.fullmatch(scope["path"]) if scope["method"] == "PUT" else None
-        if found is None:
-            await self.app(scope, receive, send)
-            return
-        scope["path_params"], scope["route"] = found.groupdict(), _ROUTE
+        for route in self.routes:
+            found = route.pattern.fullmatch(scope["path"]) if scope["method"] == route.method else None
+            if found is not None:
+                await self._answer(route, found.groupdict(), scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    async def _answer(self, route: FastRoute, values: dict[str, Any], scope: Scope, receive: Receive, send: Send) -> None:
+        message = await receive()
+        scope["path_params"], scope["route"] = values, route
         request = Request(scope, receive)
         try:
-            body = await self.endpoint(request, (await receive())["body"])
+            body = await route.endpoint(request, message["body"])
         except Exception as error:
             refusal = await response_to(error, request, self.handlers)
             if refusal is None:
                 raise
             await refusal(scope, receive, send)
             return
+        if body is None:
+            await self.app(scope, _again(message, receive), send)
+            return
         headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+
+def _again(message: Any, receive: Receive) -> Receive:
+    """The body that was read, and then whatever comes."""
+    waiting = [message]
+
+    async def next_message() -> Any:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message

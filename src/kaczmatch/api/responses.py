@@ -11,7 +11,8 @@ from kaczmatch.schemas import preferences, profiles
 from kaczmatch.schemas.profiles import Coordinates, PersonSummary
 from kaczmatch.schemas.safety import Report
 from kaczmatch.service.domain.records import AbuseReport, Event, Person
-from kaczmatch.service.meeting.profiles import data_of, tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
+from kaczmatch.service.meeting.profiles import data_of
 
 
 def own_profile(person: Person, vocabulary: Vocabulary, now: datetime) -> profiles.Profile:

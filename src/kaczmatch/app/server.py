@@ -56,6 +56,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         threading.Thread(target=announce_start, args=(settings, announce, app.state.system.health), daemon=True).start()
         uvicorn.run(app, **options)
         return
+    announce(f"Starting {settings.workers} processes; the first start of an installation compiles kernels for half a minute …")
     threading.Thread(target=announce_start, args=(settings, announce), daemon=True).start()
     # What was chosen on the command line; the rest every process reads from the environment and the file itself.
     for name, value in settings.model_dump(mode="json", include={"data", "demo", "host", "log", "port", "workers"}).items():

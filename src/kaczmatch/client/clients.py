@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from inspect import Signature, signature
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, final
 
@@ -20,18 +21,27 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def _signature(make: Callable[..., Call[Any]], returned: str) -> Signature:
+    """That of the method: a call of Deck returns a Deck."""
+    described = signature(make)
+    answer = str(described.return_annotation).removeprefix("Call[").removesuffix("]")
+    return described.replace(return_annotation=returned.format(answer))
+
+
 @final
 class _SyncMethod(Generic[P, T]):
     """A call as a method that waits for the response."""
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make
+        self._signature = _signature(make, "{}")
 
     def __get__(self, client: Client, owner: type) -> Callable[P, T]:
         @wraps(self._make)
         def method(*values: P.args, **named: P.kwargs) -> T:
             return client.send(self._make(*values, **named))
 
+        method.__signature__ = self._signature  # type: ignore[attr-defined]  # what help() says
         return method
 
 
@@ -41,12 +51,14 @@ class _AsyncMethod(Generic[P, T]):
 
     def __init__(self, make: Callable[P, Call[T]]) -> None:
         self._make = make
+        self._signature = _signature(make, "Awaitable[{}]")
 
     def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[T]]:
         @wraps(self._make)
         def method(*values: P.args, **named: P.kwargs) -> Awaitable[T]:
             return client.send(self._make(*values, **named))
 
+        method.__signature__ = self._signature  # type: ignore[attr-defined]
         return method
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.tags import named_matrix, tags_in
 from kaczmatch.core.vectors import Column, Matrix
 
 LIKE, PASS, SKIP = "like", "pass", "skip"
@@ -19,6 +21,12 @@ DECISIONS: Final[Mapping[str, str]] = {
     "pass": PASS, "0": PASS, "-1": PASS, "false": PASS, "left": PASS,
     "skip": SKIP,
 }  # fmt: skip
+
+# What a table of profiles has beside one column per tag or feature.
+PROFILE_COLUMNS: Final = (
+    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "capacity",
+    "tags", "features", "data", "paused",
+)  # fmt: skip
 
 _LIBRARIES: Final = ("polars", "pandas")
 _OF_SWIPES: Final = ("user", "candidate", "decision", "at", "session", "seq", "id", "appeal")  # every other column is a tag
@@ -60,8 +68,8 @@ def log_columns(swipes: Frame, candidates: Frame | None) -> dict[str, Any]:
         return {**columns, "candidate": number, "candidates": matrix, "tags": tags}
     for frame, name, which in ((swipes, "candidate", "swipes"), (candidates, "id", "candidates")):
         _required(frame, name, which)
-    tags = [name for name in candidates.columns if name != "id"]
-    matrix, ids = _numbers(candidates, tags, "candidates"), _values(candidates, "id").tolist()
+    tags, matrix = _tagged(candidates)
+    ids = _values(candidates, "id").tolist()
     if len(set(ids)) < len(ids):
         raise InvalidInput("id", "stands more than once among the candidates")
     return {
@@ -73,7 +81,36 @@ def log_columns(swipes: Frame, candidates: Frame | None) -> dict[str, Any]:
 
 
 def _values(frame: Frame, name: str) -> Column:
-    return np.asarray(frame[name].to_numpy())
+    column = np.asarray(frame[name].to_numpy())
+    return column if name != "at" or column.dtype.kind not in "OU" else _times(column)
+
+
+def _times(column: Column) -> Column:
+    """Texts of ISO 8601 as datetimes, in UTC where they name no zone: as files have them."""
+    found = np.empty(len(column), object)
+    for row, value in enumerate(column.tolist()):
+        try:
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError:
+            raise InvalidInput("at", f"row {row}: must be a time such as 2026-01-31T12:00:00Z, got {value!r}") from None
+        found[row] = moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else moment
+    return found
+
+
+def _tagged(candidates: Frame) -> tuple[list[str], Matrix]:
+    """From a column per tag or feature, and from `tags`: lists, or texts with | between tags."""
+    columns = [name for name in candidates.columns if name not in PROFILE_COLUMNS]
+    if "tags" not in candidates.columns:
+        return columns, _numbers(candidates, columns, "candidates")
+    cells = _values(candidates, "tags").tolist()
+    lists = [
+        each.split("|") if isinstance(each, str) else [] if each is None or isinstance(each, float) else list(each)
+        for each in cells
+    ]
+    rows = [{tag.strip(): 1.0 for tag in each if tag.strip()} for each in lists]
+    names = sorted(tags_in(rows))
+    listed = named_matrix(rows, tuple(names), "tags")
+    return [*columns, *names], np.hstack([_numbers(candidates, columns, "candidates"), listed]) if columns else listed
 
 
 def _required(frame: Frame, name: str, which: str) -> None:

@@ -37,23 +37,27 @@ def _as_appeal(values: ArrayLike, rows: int) -> Vector | Matrix:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class ShownCandidate:
-    """A candidate at the moment of a swipe: values of tags and features, and what others said.
+    """A candidate at the moment of a swipe: values of tags and features, by position or by name, and what others said.
 
     That is ``appeal`` (log-odds of being liked by others) or, for learners of traits, the K traits followed by their K doubts.
     """
 
-    features: Vector
-    appeal: float | Vector = 0.0
+    features: Vector  # empty where they go by name
+    appeal: float | Vector
+    named: Mapping[str, float] | None  # until a state says which coordinate each name has
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "features", as_vector(self.features, "features"))
-        if isinstance(self.appeal, np.ndarray):
-            object.__setattr__(self, "appeal", as_vector(self.appeal, "appeal"))
-            check_appeal(self.appeal)
+    def __init__(self, features: ArrayLike | Mapping[str, float], appeal: float | Vector = 0.0) -> None:
+        named = features if isinstance(features, Mapping) else None
+        object.__setattr__(self, "named", named)
+        vector = np.empty(0) if isinstance(features, Mapping) else as_vector(features, "features")
+        object.__setattr__(self, "features", vector)
+        if isinstance(appeal, np.ndarray):
+            object.__setattr__(self, "appeal", as_vector(appeal, "appeal"))
+            check_appeal(appeal)
         else:
-            object.__setattr__(self, "appeal", check_number("appeal", self.appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
+            object.__setattr__(self, "appeal", check_number("appeal", appeal, low=-MAX_APPEAL, high=MAX_APPEAL))
 
 
 @final

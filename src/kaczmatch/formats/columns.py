@@ -14,14 +14,11 @@ from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.frames import DECISIONS as DECISIONS
 from kaczmatch.core.frames import LIKE as LIKE
 from kaczmatch.core.frames import PASS as PASS
+from kaczmatch.core.frames import PROFILE_COLUMNS as PROFILE_COLUMNS
 from kaczmatch.core.frames import SKIP as SKIP
 
 # `at` is written as ISO 8601 in UTC, with microseconds and a Z. It is read as ISO 8601, seconds since 1970, or a Parquet time.
 SWIPE_COLUMNS: Final = ("user", "candidate", "decision", "at", "id")
-PROFILE_COLUMNS: Final = (
-    "id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "capacity",
-    "tags", "features", "data", "paused",
-)  # fmt: skip
 
 
 @final

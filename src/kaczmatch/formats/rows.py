@@ -10,15 +10,18 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NoReturn, final
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.extras import missing_extra
 from kaczmatch.formats.cells import lively
 from kaczmatch.formats.text_form import TextForm, not_in_encoding, refuse_spreadsheet, text_form
 
 KINDS: Final = ("csv", "jsonl", "parquet")
+ENDINGS: Final = tuple(f".{kind}" for kind in KINDS)
 LONGEST_LINE: Final = 1 << 20
 _AT_ONCE = 10_000
 _PEEKED = 500  # lines of JSON that say which columns there are
@@ -44,10 +47,23 @@ class TableFile:
     rows: Iterator[Row]
 
 
-def open_table(path: Path, kind: str, encoding: str | None = None, delimiter: str | None = None) -> TableFile:
-    """Raises where the file as a whole cannot be read."""
+def check_ending(path: Path, field: str = "path") -> str:
+    if path.suffix not in ENDINGS:
+        raise InvalidInput(field, f"{path.name!r} must end in one of {', '.join(ENDINGS)}")
+    return path.suffix
+
+
+def check_kind(kind: str) -> None:
+    """Refuses a format that there is not, and Parquet where polars is not: the service alone needs it for nothing else."""
     if kind not in KINDS:
         raise InvalidInput("format", f"must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind == "parquet" and find_spec("polars") is None:
+        raise InvalidInput("format", f"Parquet cannot be used here: {missing_extra(ModuleNotFoundError(name='polars'))}")
+
+
+def open_table(path: Path, kind: str, encoding: str | None = None, delimiter: str | None = None) -> TableFile:
+    """Raises where the file as a whole cannot be read."""
+    check_kind(kind)
     if not path.is_file():
         raise InvalidInput("path", f"there is no file {path}")
     refuse_spreadsheet(path)
@@ -176,7 +192,7 @@ def _no_number(name: str) -> NoReturn:
 
 
 def _parquet_columns(path: Path) -> tuple[str, ...]:
-    import polars as pl  # the service starts without it: few need Parquet
+    import polars as pl
 
     try:
         return tuple(pl.read_parquet_schema(path))
@@ -185,7 +201,7 @@ def _parquet_columns(path: Path) -> tuple[str, ...]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    import polars as pl  # the service starts without it: few need Parquet
+    import polars as pl
 
     try:
         frame = pl.scan_parquet(path, glob=False)

@@ -8,18 +8,11 @@ import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.cells import FORMULA, MARK
+from kaczmatch.formats.rows import check_ending
 from kaczmatch.formats.text_form import refuse_spreadsheet, text_form
-
-ENDINGS = (".csv", ".jsonl", ".parquet")
 
 # Marks on texts that a spreadsheet would take for formulas, as in `cells.inert` and `cells.lively`.
 _FORMULA, _MARKED = f"^({FORMULA})", f"^{MARK}({FORMULA})"
-
-
-def check_ending(path: Path, field: str = "path") -> str:
-    if path.suffix not in ENDINGS:
-        raise InvalidInput(field, f"{path.name!r} must end in one of {', '.join(ENDINGS)}")
-    return path.suffix
 
 
 def write_table(frame: pl.DataFrame, path: Path) -> None:

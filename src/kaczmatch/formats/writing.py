@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.cells import inert, joined
-from kaczmatch.formats.rows import KINDS
+from kaczmatch.formats.rows import check_kind
 
 Batches = Iterable[Sequence[Mapping[str, Any]]]
 
@@ -22,8 +21,7 @@ _PIECE = 1 << 18
 
 def pieces(batches: Batches, columns: Sequence[str], kind: str) -> Iterator[bytes]:
     """The bytes of a CSV, JSON Lines or Parquet file."""
-    if kind not in KINDS:
-        raise InvalidInput("format", f"must be one of {', '.join(KINDS)}, got {kind!r}")
+    check_kind(kind)
     return {"csv": _csv, "jsonl": _lines, "parquet": _parquet}[kind](batches, columns)
 
 
@@ -79,7 +77,7 @@ def _lines(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
 
 def _parquet(batches: Batches, columns: Sequence[str]) -> Iterator[bytes]:
     """By way of a JSON Lines file, translated in a stream. Mappings become JSON texts: their names differ from row to row."""
-    import polars as pl  # the service starts without it: few need Parquet
+    import polars as pl
 
     kinds = {list: pl.List(pl.String), int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
     with tempfile.TemporaryDirectory() as folder:

@@ -108,9 +108,10 @@ class Learner(NotebookDisplay, ABC):
         """Learn from one swipe: features, tags by name or a :class:`ShownCandidate`, and ``"like"``/``"pass"`` or True/False."""
         appeal: float | Vector = 0.0
         if type(candidate) is ShownCandidate:
-            features, appeal = candidate.features, candidate.appeal
+            appeal = candidate.appeal
+            features = candidate.features if candidate.named is None else self._by_name(state, candidate.named)
         elif isinstance(candidate, Mapping):
-            features = self._checked_state(state).prior.features(candidate, state.dimensions)
+            features = self._by_name(state, candidate)
         else:
             features = as_vector(candidate, "features")
         y = sign(label)
@@ -124,6 +125,9 @@ class Learner(NotebookDisplay, ABC):
         if answer == TASTE_CHANGED:
             self.kernels.forget(work, self._start_working_cells(state), 0.0)
         return self.state(self.compact(work, d), d, state.prior)
+
+    def _by_name(self, state: State, named: Mapping[str, float]) -> Vector:
+        return self._checked_state(state).prior.features(named, state.dimensions)
 
     @final
     def end_session(self, state: State) -> State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -33,7 +33,7 @@ class Explanation:
 
 def explain(
     viewer: Viewer,
-    features: ArrayLike,
+    features: ArrayLike | Mapping[str, float],
     vocabulary: Vocabulary,
     swipes: AnyLog | None = None,
     *,
@@ -46,7 +46,7 @@ def explain(
     A term contributes its learned weight times its share of the candidate's profile. A swipe contributes what the score loses
     when the viewer's log is folded without it.
     """
-    shown = as_vector(features, "features")
+    shown = vocabulary.named(features) if isinstance(features, Mapping) else as_vector(features, "features")
     state = viewer.state
     if not len(shown) == vocabulary.dimensions == state.dimensions:
         sizes = f"{len(shown)} values, {vocabulary.dimensions} names and a state of {state.dimensions}"

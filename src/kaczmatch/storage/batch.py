@@ -106,6 +106,12 @@ class CommitBatch:
         self.flush()
         return self._guarded(count, self._people, kind, equal)
 
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        return self._guarded(self._people.numbers_of, people)
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        return self._guarded(self._people.people_with, numbers)
+
     def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
         self._known[kind][key] = record
         self._puts.setdefault(kind, {})[key] = row
@@ -211,6 +217,12 @@ class SqlTransaction:
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()
         return self._batch.count(kind, equal)
+
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        return self._batch.numbers_of(people)
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        return self._batch.people_with(numbers)
 
     def _before_a_search(self) -> None:
         if self._writes:

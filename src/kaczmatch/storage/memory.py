@@ -104,6 +104,14 @@ class MemoryReader:
     def count(self, kind: type[R], **equal: Any) -> int:
         return len(self.find(kind, **equal))
 
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        keys = [(part_of(person), person) for person in people]
+        return {one.id: one.number for one in self.many(PersonNumber, keys).values()}
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        known = {one.number: one.id for one in cast("Iterable[PersonNumber]", self._tables[PersonNumber].values())}
+        return {number: known[number] for number in numbers if number in known}
+
 
 def _beyond(place: tuple[Any, ...], start: tuple[Any, ...], newest: bool, inclusive: bool) -> bool:
     here = place[: len(start)]
@@ -147,6 +155,12 @@ class MemoryTransaction:
     def count(self, kind: type[R], **equal: Any) -> int:
         self._before_a_search()
         return self._reader.count(kind, **equal)
+
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        return self._reader.numbers_of(people)
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        return self._reader.people_with(numbers)
 
     def _before_a_search(self) -> None:
         if self._written:

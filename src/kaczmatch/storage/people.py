@@ -5,7 +5,7 @@ Nothing is remembered beyond a transaction: an id may get another number, and me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar, final
 
 from sqlalchemy import Connection
@@ -45,6 +45,16 @@ class PeopleByNumber:
                 self.numbers[person], self.ids[number] = number, person
         return self.numbers
 
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        """`Reader.numbers_of`."""
+        numbers = self.look_up(people)
+        return {person: numbers[person] for person in people if numbers[person] > 0}
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        """`Reader.people_with`."""
+        self._identify(numbers)
+        return {number: self.ids[number] for number in numbers if self.ids[number] != f"~{number}"}
+
     def keys(self, code: Codec[Any], keys: Sequence[Row]) -> list[Row]:
         """Keys as the database has them."""
         if code.renumber_key is None:
@@ -60,14 +70,17 @@ class PeopleByNumber:
     def records(self, code: Codec[R], rows: Sequence[Sequence[Any]]) -> list[R]:
         """Rows of the database as records. Where a number has lost its person, it stands for them itself."""
         known = self.ids
-        unknown = {row[place] for place in code.people for row in rows if row[place] not in known}
+        self._identify({row[place] for place in code.people for row in rows})
+        decode = code.record
+        return [decode(row, known) for row in rows]
+
+    def _identify(self, numbers: Collection[int]) -> None:
+        unknown = {number for number in numbers if number not in self.ids}
         if unknown:
             self.ids.update((number, f"~{number}") for number in unknown)
             keys = [(number % PARTS, number) for number in unknown]
             for _, person, number in self.database.fetch(self.connection, PersonNumber, keys, _BY_NUMBER):
                 self.numbers[person], self.ids[number] = number, person
-        decode = code.record
-        return [decode(row, known) for row in rows]
 
     def give_numbers(self, people: Iterable[str | None]) -> None:
         """People about whom something is written for the first time get a number, in their order."""

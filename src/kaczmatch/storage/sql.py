@@ -76,6 +76,13 @@ class SqlReader:
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)
 
+    def numbers_of(self, people: Collection[str]) -> dict[str, int]:
+        return self._people.numbers_of(people)
+
+    def people_with(self, numbers: Collection[int]) -> dict[int, str]:
+        self._people.next_question()
+        return self._people.people_with(numbers)
+
     def distinct(self, kind: type[Record], *names: str) -> list[tuple[Any, ...]]:
         """The different values that fields have together, none of which names a person. It reads the whole table."""
         forms = [codec(kind).column(name).form.decode or (lambda value: value) for name in names]

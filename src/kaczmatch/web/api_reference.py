@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup, escape
 
 from kaczmatch.web.pages import Site, SitePage, headers_of
 
@@ -101,6 +103,11 @@ def _body(message: Mapping[str, Any]) -> str:
     return _either(type_words(each.get("schema", {})) for each in message.get("content", {}).values())
 
 
+def linked(words: str, names: Collection[str], link: str) -> str:
+    """A type in which each name of a schema leads to it: `link` is how, with {name}."""
+    return re.sub(r"\w+", lambda found: link.format(name=found[0]) if found[0] in names else found[0], words)
+
+
 def reference_router(site: Site) -> APIRouter:
     """The page, rendered at the first request: the document is that of the running service."""
     router = APIRouter(include_in_schema=False)
@@ -109,11 +116,14 @@ def reference_router(site: Site) -> APIRouter:
     async def respond(request: Request) -> Response:
         if not rendered:
             document = request.app.openapi()
-            rendered.append(
-                site.render(
-                    REFERENCE, operations=operations(document), schemas=schemas(document), version=document["info"]["version"]
-                )
-            )
+            named = schemas(document)
+            names = {each.name for each in named}
+
+            def link(words: str) -> Markup:
+                return Markup(linked(str(escape(words)), names, '<a href="#schema-{name}">{name}</a>'))  # noqa: S704 - escaped
+
+            version = document["info"]["version"]
+            rendered.append(site.render(REFERENCE, operations=operations(document), schemas=named, version=version, link=link))
         return Response(rendered[0], media_type="text/html; charset=utf-8", headers=headers_of(REFERENCE))
 
     router.add_api_route(REFERENCE.path, respond, methods=["GET", "HEAD"], response_class=Response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import sys
 from urllib.parse import urlsplit
 
 import pytest
@@ -159,3 +160,13 @@ def test_every_time_ends_in_z(one_service: Service) -> None:
     moments = [found for answer in answers for found in MOMENT.findall(answer.text)]
     assert len(moments) > 20
     assert {zone for _, zone in moments} == {"Z"}
+
+
+def test_parquet_is_refused_in_words_where_polars_is_missing(one_service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for answer in (
+        one_service.call("GET", "/export/profiles?format=parquet"),
+        one_service.call("POST", "/import/profiles", content=b"PAR1", headers={"Content-Type": "application/vnd.apache.parquet"}),
+    ):
+        assert (answer.status_code, answer.headers["Content-Type"]) == (422, PROBLEM_MEDIA_TYPE)
+        assert "polars is missing; install it with: pip install" in answer.text

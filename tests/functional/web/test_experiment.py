@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
-from kaczmatch.service.domain.records import Event, Impression, StoredDeck
+from kaczmatch.service.domain.records import Event, StoredDeck
 from kaczmatch.service.domain.store import Transaction
+from worlds.cards import put_deck
 
 from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check
@@ -32,49 +33,25 @@ def running(site: Site) -> Iterator[Context]:
         for place in range(80):
             user, at = f"past-{place}", before + timedelta(minutes=place)
             arm = TRIAL.arm(user).name
-            transaction.put(
-                StoredDeck(
-                    user=user,
-                    id="d",
-                    at=at,
-                    expires=at,
-                    policy="mutual",
-                    sampler="mutual",
-                    reason="",
-                    model=1,
-                    eligible=9,
-                    min_propensity=0.1,
-                    experiment=TRIAL.name,
-                    arm=arm,
-                )
-            )
             for card in range(10):
                 liked = card < (6 + place % 3 if arm == "bold" else 2 + place % 3)
                 decision = "like" if liked else "pass"
-                transaction.append(Event(user=user, id=f"s{card}", kind="swiped", at=at, candidate=f"{card}", decision=decision))
-                transaction.put(
-                    Impression(
-                        user=user,
-                        deck="d",
-                        candidate=f"{card}",
-                        at=at,
-                        position=card,
-                        propensity=0.5,
-                        score=0.0,
-                        reason="",
-                        swipe=f"s{card}",
-                        decision=decision,
-                    )
-                )
+                said = {"candidate": f"{card}", "decision": decision, "deck": "d"}
+                transaction.append(Event(user=user, id=f"s{card}", kind="swiped", at=at, **said))
+
+    def deal(transaction: Transaction) -> None:
+        for place in range(80):
+            user, at, cards = f"past-{place}", before + timedelta(minutes=place), [f"{card}" for card in range(10)]
+            put_deck(transaction, user, "d", cards, at, experiment=TRIAL.name, arm=TRIAL.arm(user).name)
 
     def clear(transaction: Transaction) -> None:
         for place in range(80):
             transaction.drop(StoredDeck, f"past-{place}", "d")
             for card in range(10):
                 transaction.drop(Event, f"past-{place}", f"s{card}")
-                transaction.drop(Impression, f"past-{place}", "d", f"{card}")
 
     context.store.write(work).result()
+    context.store.write(deal).result()
     object.__setattr__(context, "config", rules)
     yield context
     object.__setattr__(context, "config", replace(rules, experiment=None))

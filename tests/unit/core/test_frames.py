@@ -50,6 +50,22 @@ def test_two_frames_are_a_log_as_two_files_are(frame: Any) -> None:
 
 
 @both
+def test_frames_as_files_have_them_with_texts_for_times_and_lists_of_tags(frame: Any) -> None:
+    texts = SWIPES | {"at": [moment.isoformat() for moment in SWIPES["at"]]}
+    about = {"id": ["x", "y", "z"], "name": ["X", "Y", "Z"], "tags": ["climbing", "jazz", None], "height": [0.1, 0.2, 0.3]}
+    found = SwipeLog.of((frame(texts), frame(about)))
+    assert found.tags == ("height", "climbing", "jazz")  # as files are read
+    assert found.features.tolist() == [[0.1, 1, 0], [0.2, 0, 1], [0.3, 0, 0]]
+    assert found.at is not None
+    assert BY_HAND.at is not None
+    assert found.at.tolist() == BY_HAND.at.tolist()
+    listed = SwipeLog.of((frame(texts), frame(about | {"tags": [["climbing"], ["jazz"], []]})))
+    assert listed.features.tolist() == found.features.tolist()
+    with pytest.raises(InvalidInput, match="row 0: must be a time such as"):
+        SwipeLog.of((frame(SWIPES | {"at": ["yesterday"] * 5}), frame(PEOPLE)))
+
+
+@both
 def test_one_frame_has_a_column_per_tag(frame: Any) -> None:
     place = [PEOPLE["id"].index(each) for each in SWIPES["candidate"]]
     tags = {name: [PEOPLE[name][row] for row in place] for name in ("climbing", "jazz")}

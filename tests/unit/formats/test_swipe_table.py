@@ -11,8 +11,9 @@ import pytest
 
 from kaczmatch import InvalidInput
 from kaczmatch.formats.columns import ColumnNames
+from kaczmatch.formats.rows import ENDINGS
 from kaczmatch.formats.swipe_table import read_swipes
-from kaczmatch.formats.tables import ENDINGS, write_table
+from kaczmatch.formats.tables import write_table
 
 PEOPLE: dict[str, list[Any]] = {"id": ["a", "b"], "jazz": [0.0, 0.5], "night owl": [1, 0]}
 SWIPES: dict[str, list[Any]] = {

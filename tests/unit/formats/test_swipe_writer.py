@@ -9,9 +9,10 @@ import pytest
 import kaczmatch
 from kaczmatch import InvalidInput
 from kaczmatch.core.swipes import SwipeLog
+from kaczmatch.formats.rows import ENDINGS
 from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.formats.swipe_writer import write_candidates, write_swipes
-from kaczmatch.formats.tables import ENDINGS, read_table, write_table
+from kaczmatch.formats.tables import read_table, write_table
 
 SHOWN = np.array([[2, 0, 1, 2], [1, 1, 0, 2]])
 LABELS = np.array([[1, -1, -1, 1], [-1, 1, 1, -1]], np.int8)

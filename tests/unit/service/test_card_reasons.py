@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.meeting.card_reasons import CardReasons
-from kaczmatch.service.meeting.viewer_context import load_viewer_state
+from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons
+from kaczmatch.service.meeting.profile_features import feature_rows
+from kaczmatch.service.meeting.viewer_context import ViewerState, load_viewer_state
 from kaczmatch.storage import MemoryStore
 from worlds.town import Town
 
 
-def told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:
+def tags_told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:
     with town.context.store.read() as reader:
         person, known = reader.get(Person, shown), load_viewer_state(reader, town.context, viewer)
     assert person is not None
-    return CardReasons(known).reason("sampled", person).tags
+    return reason(known, "sampled", person).tags
+
+
+def reason(known: ViewerState, logged: str, person: Person) -> CardReason:
+    [found] = CardReasons(known).reasons([logged], feature_rows([person], known.vocabulary), [None])
+    return found
 
 
 def test_a_guess_is_not_told_as_somebodys_taste() -> None:
@@ -23,14 +29,14 @@ def test_a_guess_is_not_told_as_somebodys_taste() -> None:
     town.move_in("blank", man=True, tags=())
     town.move_in("bob", "carl", "dan", man=True, tags=("jazz", "chess"))
     town.move_in("ed", man=True, tags=("theatre",))
-    assert told(town, "ann", "bob") == ()
+    assert tags_told(town, "ann", "bob") == ()
     town.swipe("ann", "blank", "pass")  # says nothing of any tag
-    assert told(town, "ann", "bob") == ()
+    assert tags_told(town, "ann", "bob") == ()
     for man in ("bob", "carl", "dan"):
         town.swipe("ann", man)
     town.swipe("ann", "ed", "pass")
-    assert set(told(town, "ann", "bob")) == {"jazz", "chess"}
-    assert told(town, "ann", "ed") == ()
+    assert set(tags_told(town, "ann", "bob")) == {"jazz", "chess"}
+    assert tags_told(town, "ann", "ed") == ()
 
 
 def test_every_reason_has_a_code_so_that_an_app_can_write_it_in_its_own_language() -> None:
@@ -40,8 +46,8 @@ def test_every_reason_has_a_code_so_that_an_app_can_write_it_in_its_own_language
     with town.context.store.read() as reader:
         person, known = reader.get(Person, "bob"), load_viewer_state(reader, town.context, "ann")
     assert person is not None
-    reasons = {str(logged): CardReasons(known).reason(logged, person) for logged in Reason}
-    codes = {logged: reason.code for logged, reason in reasons.items()}
+    reasons = {str(logged): reason(known, logged, person) for logged in Reason}
+    codes = {logged: found.code for logged, found in reasons.items()}
     assert codes["sampled"] == codes["explored"] == "early"  # the difference would tell who has not liked the viewer
     assert (codes["repeat"], codes["relaxed"]) == ("passed-before", "met-before")
     for _ in range(3):
@@ -49,5 +55,5 @@ def test_every_reason_has_a_code_so_that_an_app_can_write_it_in_its_own_language
         town.wait(minutes=1)
     with town.context.store.read() as reader:
         known = load_viewer_state(reader, town.context, "ann")
-    reason = CardReasons(known).reason("sampled", person)
-    assert (reason.code, set(reason.tags)) == ("liked-tags", {"jazz", "chess"})
+    told = reason(known, "sampled", person)
+    assert (told.code, set(told.tags)) == ("liked-tags", {"jazz", "chess"})

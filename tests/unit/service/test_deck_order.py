@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from kaczmatch.recommend.decks.policy import PaperPolicy
-from kaczmatch.service.domain.records import Impression
 from kaczmatch.storage.memory import MemoryStore
 from worlds.town import Town
 
@@ -46,7 +45,7 @@ def test_people_who_were_passed_come_back_the_longest_ago_first_and_marked(repea
     hand = repeating.deck("w0", 3)
     assert {card.person.id for card in hand.cards} == set(order[:3])
     assert {card.how_dealt for card in hand.cards} == {"repeat"}
-    logged = repeating.find(Impression, user="w0", deck=hand.deck.id if hand.deck else "")
+    logged = repeating.cards(user="w0", id=hand.deck.id if hand.deck else "")
     assert {(card.propensity, card.reason) for card in logged} == {(1.0, "repeat")}
 
 
@@ -76,7 +75,7 @@ def test_an_empty_deck_says_when_somebody_comes_again_and_what_to_widen(repeatin
     repeating.move_in("ann", youngest=20, oldest=40)
     answer_all(repeating, "ann", "pass")
     answer_all(repeating, "ann", "pass")
-    first = min(pair.at for pair in repeating.find(Impression, user="ann")) + timedelta(seconds=1)
+    first = min(pair.at for pair in repeating.cards(user="ann")) + timedelta(seconds=1)
     hand = repeating.deck("ann")
     assert hand.empty == "everybody who fits has been answered; widening 'age' would help most"
     assert [(hint.filter, hint.people) for hint in hand.hints] == [("age", 1)]

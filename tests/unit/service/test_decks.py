@@ -12,7 +12,7 @@ import pytest
 from kaczmatch import InvalidInput
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.domain.records import Impression, StoredDeck
+from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.decks import Decks
@@ -42,7 +42,7 @@ def test_a_deck_is_logged_card_by_card_with_its_probability(town: Town) -> None:
     town.couples(8)
     hand = town.deck("w0")
     assert hand.deck is not None
-    logged = sorted(town.find(Impression, user="w0"), key=lambda card: card.position)
+    logged = town.cards(user="w0")
     assert [card.candidate for card in logged] == [card.person.id for card in hand.cards]
     assert all(0.0 < card.propensity <= 1.0 for card in logged)
     [deck] = town.find(StoredDeck)
@@ -106,7 +106,7 @@ def test_who_is_erased_while_a_deck_is_stored_is_neither_in_the_log_nor_in_the_d
     town.couples(3)
     hand = overtaken(town, lambda: town.erasing.erase("m0")).deck("w0", 3)
     assert {card.person.id for card in hand.cards} == {"m1", "m2"}
-    assert {card.candidate for card in town.find(Impression, user="w0")} == {"m1", "m2"}
+    assert {card.candidate for card in town.cards(user="w0")} == {"m1", "m2"}
 
 
 def test_a_deck_in_which_everybody_was_erased_costs_no_quota() -> None:

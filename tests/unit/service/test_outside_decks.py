@@ -11,7 +11,7 @@ import pytest
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.config import QuotaLimit
 from kaczmatch.service.domain.experiment import Arm, Experiment
-from kaczmatch.service.domain.records import Impression, StoredDeck
+from kaczmatch.service.domain.records import StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
@@ -89,7 +89,7 @@ def test_ranked_people_become_a_deck_whose_cards_were_not_drawn(town: Town) -> N
     assert {card.how_dealt for card in hand.cards} == {"ranked"}
     [deck] = [one for one in town.find(StoredDeck) if one.id == hand.deck.id]
     assert (deck.policy, deck.min_propensity) == ("ranked", None)
-    assert {card.propensity for card in town.find(Impression, deck=deck.id)} == {None}
+    assert {card.propensity for card in town.cards(id=deck.id)} == {None}
     town.swipe("w0", "m0", "like", deck=deck.id)
     assert town.events("w0")[-1].deck == deck.id
     again = town.deck("w0")  # the deck that was drawn stays open beside it

@@ -17,7 +17,6 @@ from kaczmatch.service.domain.records import (
     Block,
     Event,
     FeatureSnapshot,
-    Impression,
     MatchSide,
     OutboxMessage,
     Record,
@@ -25,7 +24,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Stale, TooMany
 from kaczmatch.service.domain.scrubbing import Scrubbing
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.service.privacy.erasure import Erasure
@@ -161,15 +160,15 @@ def test_upkeep_ends_silent_sessions_and_drops_what_is_old(town: Town) -> None:
     assert [event.kind for event in town.events("w0")] == ["swiped", "session-ended"]
     town.wait(days=181)
     done = Maintenance(town.context).run()
-    assert done["cards dropped"] > 0
-    assert town.find(Impression) == []
+    assert done["decks dropped"] > 0
+    assert town.find(StoredDeck) == []
     assert Maintenance(town.context).run() == dict.fromkeys(done, 0)
 
 
 @pytest.mark.parametrize(
     ("setting", "kinds"),
     [
-        ("keep_impressions_days", (Impression, StoredDeck)),
+        ("keep_impressions_days", (StoredDeck,)),
         ("keep_audit_days", (AuditEntry,)),
         ("keep_messages_days", (OutboxMessage,)),
     ],
@@ -185,10 +184,10 @@ def test_how_long_things_are_kept_are_settings(setting: str, kinds: tuple[type[R
     town.safety.report("w0", "m0", "rude").result()
     town.wait(days=2.9)
     Maintenance(town.context).run()
-    assert all(town.find(kind) for kind in (Impression, StoredDeck, AuditEntry, OutboxMessage))
+    assert all(town.find(kind) for kind in (StoredDeck, AuditEntry, OutboxMessage))
     town.wait(days=0.2)
     Maintenance(town.context).run()
-    gone = {kind for kind in (Impression, StoredDeck, AuditEntry, OutboxMessage) if not town.find(kind)}
+    gone = {kind for kind in (StoredDeck, AuditEntry, OutboxMessage) if not town.find(kind)}
     assert gone == set(kinds)
 
 

@@ -12,7 +12,7 @@ from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.runner.local import LocalRunner
-from kaczmatch.service.domain.records import Impression, MatchSide, OutboxMessage, Person, Pick, PublishedPicks, StoredDeck
+from kaczmatch.service.domain.records import MatchSide, OutboxMessage, Person, Pick, PublishedPicks, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from kaczmatch.service.meeting.daily_picks import DailyPicks
@@ -87,7 +87,7 @@ def test_picks_are_shown_with_reasons_by_the_viewers_own_liking_and_without_prob
     with town.context.store.read() as reader:
         stored = sorted(reader.find(Pick, user="w0"), key=lambda pick: pick.place)
     assert [card.person.id for card in cards] == [pick.candidate for pick in stored]
-    logged = town.find(Impression, user="w0", deck=deck_of(town, "w0"))
+    logged = town.cards(user="w0", id=deck_of(town, "w0"))
     assert [card.propensity for card in logged] == [None] * 4
     assert shown(town, "w0") == [card.person.id for card in cards]  # a reload opens no second deck
     assert len([deck for deck in town.find(StoredDeck) if deck.policy == "picked"]) == 1

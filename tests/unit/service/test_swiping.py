@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kaczmatch import InvalidInput
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.domain.records import Event, EventKind, Impression, LatestDecision, MatchSide, OutboxMessage
+from kaczmatch.service.domain.records import Event, EventKind, LatestDecision, MatchSide, OutboxMessage
 from kaczmatch.service.domain.refusals import Conflict, NotFound, Reused, TooMany
 from kaczmatch.service.domain.sparse_features import packed, unpacked
 from kaczmatch.service.meeting.swipes import Swipe
@@ -157,8 +157,9 @@ def test_a_card_is_answered_once(town: Town) -> None:
     town.swipe("w0", "m0", "pass", deck=deck)
     with pytest.raises(Conflict, match="answered"):
         town.swipe("w0", "m0", "like", deck=deck)
-    [card] = [one for one in town.find(Impression) if one.candidate == "m0" and one.user == "w0"]
-    assert card.decision == "pass"
+    answer = town.answers(user="w0")["m0"]
+    assert answer is not None
+    assert answer.decision == "pass"
 
 
 def test_after_a_match_there_is_nothing_to_decide(town: Town) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kaczmatch.service.domain.config import QuotaLimit
-from kaczmatch.service.domain.records import Event, Impression, LatestDecision, PersonCounters
+from kaczmatch.service.domain.records import Event, LatestDecision, PersonCounters
 from kaczmatch.service.domain.refusals import Conflict, NotFound, TooMany
 from kaczmatch.service.domain.store import Transaction
 from kaczmatch.service.meeting.undo import Undo
@@ -36,7 +36,7 @@ def everything(town: Town) -> tuple[object, ...]:
         known,
         sorted(pairs),
         sorted(standings),
-        {one.candidate: one.decision for one in town.find(Impression) if one.user == "w0"},
+        {candidate: swipe and swipe.decision for candidate, swipe in town.answers(user="w0").items()},
     )
 
 
@@ -80,7 +80,9 @@ def test_an_undone_swipe_costs_no_quota_and_undoing_has_a_quota_of_its_own() -> 
         town.swipe("w0", "m2", deck=deck)
     with pytest.raises(TooMany, match="2 undos"):
         town.undoing.undo("w0", "last").result()
-    assert [card.swipe for card in town.find(Impression) if card.candidate == "m1"] == ["last"]
+    answer = town.answers()["m1"]
+    assert answer is not None
+    assert answer.id == "last"
 
 
 def test_an_undo_gives_nothing_back_for_a_window_that_is_over() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import ValidationError
 
-from kaczmatch.api.authentication import ActingUser, Cases, UserPath, scoped
+from kaczmatch.api.authentication import ActingUser, Cases, UserPath, allowed_user, authenticate, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
+from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.problems import refusal_problem
 from kaczmatch.api.responses import shown_age
 from kaczmatch.schemas.decks import (
@@ -34,11 +36,27 @@ router = APIRouter(tags=["decks"])
 _USUAL_SIZE = DeckRequest(size=None)
 
 
-@router.post("/people/{user}/deck")
-async def create_deck(request: Request, user: ActingUser, cases: Cases, body: DeckRequest = _USUAL_SIZE) -> Deck:
+@router.post("/people/{user}/deck", response_model=Deck)
+async def create_deck(request: Request, user: ActingUser, cases: Cases, body: DeckRequest = _USUAL_SIZE) -> Response:
     """Return the open deck until it is answered or expires, then a new one."""
+    return Response(await _deck_json(request, cases, user, body.size), media_type="application/json")
+
+
+async def deck_response(request: Request, body: bytes) -> bytes | None:
+    """The JSON of a `Deck`. None: the framework has to say what is wrong with the body."""
+    user = allowed_user(await authenticate(request), request.path_params["user"])
+    if body and "json" not in request.headers.get("content-type", ""):
+        return None
+    try:
+        size = DeckRequest.model_validate_json(body).size if body else None
+    except ValidationError:
+        return None
+    return await _deck_json(request, use_cases(request), user, size)
+
+
+async def _deck_json(request: Request, cases: UseCases, user: str, size: int | None) -> bytes:
     limit: ConcurrencyLimit = request.app.state.deck_limit
-    return await limit.run(_deck, cases, user, body.size)
+    return await limit.run(lambda: _deck(cases, user, size).model_dump_json().encode())
 
 
 @router.post("/decks")

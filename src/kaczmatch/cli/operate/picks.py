@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import polars as pl
-
 from kaczmatch.app.composition import context_of
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.tables import check_ending, write_table
+from kaczmatch.formats.rows import check_ending
 from kaczmatch.recommend.assignments.measures import AssignmentMeasures, measure
 from kaczmatch.recommend.assignments.picks import picks
 from kaczmatch.recommend.assignments.registry import assignment
@@ -101,6 +99,7 @@ def _check(asked: PicksOptions) -> None:
         check_ending(asked.file, "file")
         if asked.file.exists() and not asked.force:
             raise InvalidInput("file", f"{asked.file} is there already; choose another name, or --force to replace it")
+        import polars  # noqa: F401 - where it is missing, that is said now and not after the work
 
 
 def _source(settings: Settings, asked: PicksOptions) -> list[Any]:
@@ -132,6 +131,10 @@ def _refuse_bad(result: ImportResult, file: Path) -> None:
 
 
 def _write(given: Given, file: Path) -> None:
+    import polars as pl
+
+    from kaczmatch.formats.tables import write_table
+
     rows = [(user, place, candidate, chance) for user, cards in given for place, (candidate, chance) in enumerate(cards)]
     columns = {"user": pl.String, "place": pl.Int32, "candidate": pl.String, "probability": pl.Float32}
     made = file.with_name(f".new-{file.name}")

@@ -12,8 +12,8 @@ from kaczmatch.cli.research.run_parts import run_parts
 from kaczmatch.cli.terminal.errors import plain_errors
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.formats.rows import check_ending
 from kaczmatch.formats.swipe_writer import write_candidates, write_swipes
-from kaczmatch.formats.tables import check_ending
 from kaczmatch.laboratory.simulated import simulated_part
 from kaczmatch.laboratory.study import Plan
 from kaczmatch.learners.registry import learner as make_learner

@@ -21,19 +21,21 @@ account louder than a new one. Sites are whole numbers in units of 2⁻²⁰. Th
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import microseconds
-from kaczmatch.core.vectors import Matrix, Vector, as_vector
+from kaczmatch.core.tags import Features
+from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
@@ -116,18 +118,21 @@ class TraitModel:
         """In microseconds."""
         return self.half_life_days * _DAY * 1e6
 
-    def expected(self, features: ArrayLike) -> Matrix:
+    def expected(self, features: Features) -> Matrix:
         """ζ of each row of features."""
-        rows = feature_rows(features)
+        rows = self._rows(features)
         if self.prior.trait_map is None:
             return np.zeros((len(rows), self.learner.traits))
         return self.prior.grown(rows.shape[1]).expected_traits(rows)[:, : self.learner.traits]
 
-    def site(self, state: State, features: ArrayLike, label: Label, at: datetime | float) -> Sites:
+    def _rows(self, features: Features) -> Matrix:
+        if isinstance(features, Mapping):
+            return feature_rows(self.prior.features(features, self.prior.dimensions))
+        return feature_rows(features)
+
+    def site(self, state: State, features: Features, label: Label, at: datetime | float) -> Sites:
         """What a rater's decision says of the candidate, from the rater's state before it."""
-        vector = as_vector(features, "features")
-        if len(vector) != state.dimensions:
-            raise InvalidInput("features", f"has {len(vector)} values, the state has {state.dimensions} tags")
+        vector = feature_rows(features, state)[0]
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(_moment(at) - self.reference, self.half_life)
         start = self.start_cells(state.dimensions)
@@ -138,9 +143,9 @@ class TraitModel:
         """Of an account without history."""
         return _start_cells(self.learner, self.prior, dimensions)
 
-    def shown(self, features: ArrayLike, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
+    def shown(self, features: Features, traits: CandidateTraits, at: datetime | float, *, own: Sites | None = None) -> Vector:
         """A candidate's traits and doubts at a moment, without what the viewer said (`own`): what `ShownCandidate` takes."""
-        rows = feature_rows(features)
+        rows = self._rows(features)
         return np.asarray(self.shown_many(rows, traits.sums[None], _moment(at), None if own is None else own[None])[0])
 
     def shown_many(self, features: Matrix, sums: Sums, at: int, own: Sites | None = None) -> Matrix:

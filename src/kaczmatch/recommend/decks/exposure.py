@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import final
 from weakref import WeakKeyDictionary
@@ -17,6 +17,7 @@ from kaczmatch.core.vectors import Vector, as_vector
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, to_bits
 
+HALF_LIFE_DAYS = 7.0
 _DAY = 86_400.0
 _UNKNOWN, _ABSENT = -2, -1
 
@@ -28,7 +29,7 @@ class Exposure:
     A person is over the cap with more than `cap` x (average + 1) cards. The 1 matters at the very start, when the average is 0.
     """
 
-    def __init__(self, *, cap: float = 2.0, half_life_days: float = 7.0) -> None:
+    def __init__(self, *, cap: float = 2.0, half_life_days: float = HALF_LIFE_DAYS) -> None:
         self.cap = check_number("cap", cap, low=1.0)
         self._rate = math.log(2.0) / (_DAY * check_number("half_life_days", half_life_days, low=0.0, open_low=True))
         self._lock = threading.Lock()
@@ -47,9 +48,13 @@ class Exposure:
 
     def record(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count one card per person."""
+        self.add(dict.fromkeys(ids, 1.0), at)
+
+    def add(self, cards: Mapping[Hashable, float], at: datetime) -> None:
+        """Count so many cards of each person, as of one moment."""
         with self._lock:
-            card = self._unit(at)
-            for identifier in ids:
+            unit = self._unit(at)
+            for identifier, number in cards.items():
                 slot = self._slots.get(identifier)
                 if slot is None:
                     slot = self._slots[identifier] = len(self._ids)
@@ -57,8 +62,8 @@ class Exposure:
                     if len(self._ids) > len(self._cards):
                         self._cards = np.append(self._cards, np.zeros(len(self._cards)))
                         self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
-                self._cards[slot] += card
-                self._total += card
+                self._cards[slot] += number * unit
+                self._total += number * unit
                 self._since.append(slot)
             if len(self._since) > len(self._cards):
                 self._invalidate()

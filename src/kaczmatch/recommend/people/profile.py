@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kaczmatch.core.errors import InvalidInput, check_integer, check_number
 from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Vector, as_vector, check_vector, read_only
 from kaczmatch.recommend.people.location import Location
 from kaczmatch.recommend.people.schema import DATING, Schema
+from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 MAX_AGE = 150
 
@@ -25,7 +27,7 @@ def age_on(born: date, day: date) -> int:
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, init=False)
 class Profile:
     """What a person is, whom the person looks for, and tags and features as a vector over the vocabulary."""
 
@@ -33,14 +35,47 @@ class Profile:
     i_am: frozenset[str]
     i_look_for: frozenset[str]
     features: Vector
-    born: date | None = None
-    ages: tuple[int, int] = (0, MAX_AGE)
-    location: Location | None = None
-    within_km: float = math.inf
-    schema: Schema = field(default=DATING, repr=False)
+    born: date | None
+    ages: tuple[int, int]
+    location: Location | None
+    within_km: float
+    schema: Schema = field(repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "features", read_only(check_vector(as_vector(self.features, "features"), "features").copy()))
+    def __init__(
+        self,
+        *,
+        id: Hashable,
+        i_am: Collection[str],
+        i_look_for: Collection[str],
+        features: ArrayLike | Mapping[str, float],
+        vocabulary: Vocabulary | None = None,
+        born: date | None = None,
+        ages: tuple[int, int] = (0, MAX_AGE),
+        location: Location | None = None,
+        within_km: float = math.inf,
+        schema: Schema = DATING,
+    ) -> None:
+        """`features` are values over the vocabulary, or a dictionary of tags and features with the `vocabulary` that has them."""
+        if isinstance(features, Mapping):
+            if vocabulary is None:
+                raise InvalidInput("features", "is a dictionary; say in which vocabulary too: vocabulary=Vocabulary.of([…])")
+            features = vocabulary.named(features)
+        given = {
+            "id": id,
+            "i_am": i_am,
+            "i_look_for": i_look_for,
+            "features": read_only(check_vector(as_vector(features, "features"), "features").copy()),
+            "born": born,
+            "ages": ages,
+            "location": location,
+            "within_km": within_km,
+            "schema": schema,
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         if self.id is None:
             raise InvalidInput("id", "must be given")
         for name in ("i_am", "i_look_for"):

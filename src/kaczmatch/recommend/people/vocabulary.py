@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, did_you_mean
+from kaczmatch.core.tags import named_vector
 from kaczmatch.core.vectors import Vector
 
 
@@ -89,6 +90,13 @@ class Vocabulary:
                 raise InvalidInput("features", f"{name!r} must be a finite number, got {value!r}")
             values[coordinate] = float(value)
         return values
+
+    def named(self, values: Mapping[str, float]) -> Vector:
+        """One dictionary of tags and features as a vector. A name that is left out has the value 0."""
+        active = [coordinate for coordinate, term in enumerate(self.terms) if not term.retired]
+        vector = np.zeros(self.dimensions)
+        vector[active] = named_vector(values, tuple(self.terms[coordinate].name for coordinate in active), "features")
+        return vector
 
     def _coordinate(self, name: str) -> int:
         for coordinate, known in enumerate(self.terms):

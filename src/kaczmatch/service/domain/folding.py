@@ -134,7 +134,9 @@ class AnsweredPeople:
 def without_undone(events: Iterable[Event]) -> list[Event]:
     """Events without the swipes that were undone, and without the undos."""
     known = list(events)
-    undone = {event.undoes for event in known if event.kind == EventKind.UNDONE}
+    undone = {(event.user, event.undoes) for event in known if event.kind == EventKind.UNDONE}
     return [
-        event for event in known if event.kind != EventKind.UNDONE and not (event.kind == EventKind.SWIPED and event.id in undone)
+        event
+        for event in known
+        if event.kind != EventKind.UNDONE and not (event.kind == EventKind.SWIPED and (event.user, event.id) in undone)
     ]

@@ -12,6 +12,7 @@ MODELS: Final = "~models"  # which model, vocabulary and prior are active
 REFIT: Final = "~refit"  # `LastRefit`: one process fits the prior
 CHANGES: Final = "~changes"  # `LastDroppedChange`, which only rises, and the `ServingProcess` records that hold it back
 FEED: Final = "~feed"  # the numbers of posted messages: they are in the order of their commits
+APPEARANCES: Final = "~appearances"  # what is filed about who was shown in which decks
 SCRUB: Final = "~scrub"  # `PendingScrub`: every work that calls `forget_number` names this lock
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Matrix, Vector
 
 _ENTRY = np.dtype([("place", "<u2"), ("value", "<f8")])
 MOST_NAMES = 1 << 16
@@ -18,14 +20,19 @@ def packed(values: Vector) -> bytes:
     return entries.tobytes()
 
 
-def unpacked(data: bytes, dimensions: int, *, later_ones: bool = False) -> Vector:
-    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks.
+def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:
+    """Vectors over so many terms, one row each. They may have terms beyond these, which are left out."""
+    entries = np.frombuffer(b"".join(data), _ENTRY)
+    row = np.repeat(np.arange(len(data)), [len(one) // _ENTRY.itemsize for one in data])
+    known = entries["place"] < dimensions
+    rows = np.zeros((len(data), dimensions))
+    rows[row[known], entries["place"][known]] = entries["value"][known]
+    return rows
 
-    With `later_ones`, the vector may have terms beyond these, which are left out.
-    """
+
+def unpacked(data: bytes, dimensions: int) -> Vector:
+    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
     entries = np.frombuffer(data, _ENTRY)
-    if later_ones:
-        entries = entries[entries["place"] < dimensions]
     if len(entries) and int(entries["place"].max()) >= dimensions:
         raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     values = np.zeros(dimensions)

@@ -11,7 +11,7 @@ lock may overlap with all others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
@@ -63,6 +63,12 @@ class Reader(Protocol):
 
     def count(self, kind: type[R], **equal: Any) -> int:
         """How many there are."""
+
+    def numbers_of(self, people: Collection[str]) -> Mapping[str, int]:
+        """The numbers of those who have one (see `PersonNumber`), for records that pack many people into one field."""
+
+    def people_with(self, numbers: Collection[int]) -> Mapping[int, str]:
+        """Who has these numbers; whoever was erased has none."""
 
 
 class Snapshot(Reader, Protocol):

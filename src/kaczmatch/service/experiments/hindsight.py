@@ -8,7 +8,7 @@ told by their swipes and decks, and by the decks that they were in.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import final
@@ -28,12 +28,12 @@ from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
 from kaczmatch.service.domain.folding import ModelFold, without_undone
+from kaczmatch.service.domain.impressions import Impression, impressions, swipes_on_cards
 from kaczmatch.service.domain.records import (
     Block,
     Decision,
     Event,
     EventKind,
-    Impression,
     MatchSide,
     Person,
     PersonCounters,
@@ -53,6 +53,7 @@ class PastDeck:
 
     deck: StoredDeck
     cards: tuple[Impression, ...]
+    decisions: Mapping[str, Decision]  # on those cards that were answered
     viewer: Viewer
     experience: Experience
     matched_or_blocked: frozenset[str]
@@ -98,27 +99,31 @@ class Hindsight:
     def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
         """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
         decks = self._reader.find(StoredDeck)
-        events = deque(with_features(self._reader, without_undone(self._reader.find(Event))))
+        log = without_undone(self._reader.find(Event))
+        swipes, events = swipes_on_cards(log), deque(with_features(self._reader, log))
         self.swipes_outside_decks = [event.at for event in events if event.outside_deck]
         for number, deck in enumerate(decks):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
             while events and events[0].at < deck.at:
                 self._apply(events.popleft())
-            cards = tuple(self._reader.find(Impression, user=deck.user, deck=deck.id))
+            cards = tuple(impressions(self._reader, [deck]))
             self._seen[deck.user] = deck.at
             if cards and deck.user in self._people:
-                yield self._past_deck(deck, cards)
+                answers = [(card.candidate, swipes.get((deck.user, deck.id, card.candidate))) for card in cards]
+                decisions = {who: swipe.decision for who, swipe in answers if swipe is not None and swipe.decision is not None}
+                yield self._past_deck(deck, cards, decisions)
             self._exposure.record([card.candidate for card in cards], deck.at)
             if watch is not None:
                 watch(number + 1, len(decks))
 
-    def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...]) -> PastDeck:
+    def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...], decisions: Mapping[str, Decision]) -> PastDeck:
         states, user, rules = self._states_at(deck, {card.candidate for card in cards}), deck.user, self._context.config
         profile = profile_of(self._people[user], self._vocabulary, rules.schema)
         tracked = states.tracked_state(user)
         return PastDeck(
             deck,
             cards,
+            decisions,
             Viewer(profile, states.fold.learner, states.state(user), self._appeal(states, user, deck.at)),
             Experience(tracked.swipes, tracked.stability),
             frozenset(other for at, other in self._matched_or_blocked[user] if at <= deck.at),

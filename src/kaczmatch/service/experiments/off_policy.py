@@ -60,7 +60,7 @@ class OffPolicyEvaluation:
         with self.context.store.read() as reader:
             hindsight = Hindsight(self.context, reader, target.policy, target.learner)
             for past in hindsight.past_decks(watch):
-                open_still = past.deck.expires > now and any(card.swipe is None for card in past.cards)
+                open_still = past.deck.expires > now and len(past.decisions) < len(past.cards)
                 if not open_still and (since is None or past.deck.at >= since):
                     rows.add(past, rng)
             rows.not_drawn += sum(since is None or at >= since for at in hindsight.swipes_outside_decks)
@@ -106,7 +106,7 @@ class _Rows:
         number = len(self._decks)
         self._decks.append((deck.user, len(cards), deck.min_propensity, foreseen))
         for card, propensity, chance, guess in zip(cards, propensities, chances.tolist(), guesses.tolist(), strict=True):
-            self._cards.append((number, card.decision == Decision.LIKE, chance / propensity, guess))
+            self._cards.append((number, past.decisions.get(card.candidate) == Decision.LIKE, chance / propensity, guess))
 
     def logged_cards(self) -> DealtDecks:
         decks, cards = _columns(self._decks, 4), _columns(self._cards, 4)

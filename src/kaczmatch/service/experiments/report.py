@@ -15,11 +15,12 @@ from kaczmatch.inference import clustered, sequential
 from kaczmatch.schemas.experiments import ArmReport, Contrast, CoursePoint, ExperimentReport, OutcomeEstimate, SequentialEstimate
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Experiment
-from kaczmatch.service.domain.records import Decision, Event, Impression, StoredDeck
+from kaczmatch.service.domain.impressions import answered_cards
+from kaczmatch.service.domain.records import Decision, Event, StoredDeck
 from kaczmatch.service.domain.store import Reader
 
 OUTCOMES = ("likes a card", "matches a card")
-_AT_ONCE = 1_000
+_AT_ONCE = 200  # decks, with all events of their viewers
 _POINTS = 100  # of a course, which is drawn
 
 
@@ -76,6 +77,9 @@ class ExperimentReports:
         units: dict[str, _Unit] = {}
         total, seen, strays, not_drawn = reader.count(StoredDeck, experiment=experiment.name), 0, 0, 0
         for decks in _pages(reader, experiment.name):
+            swipes: dict[tuple[str, str], list[Event | None]] = defaultdict(list)
+            for card, swipe in answered_cards(reader, decks):
+                swipes[card.user, card.deck].append(swipe)
             for deck in decks:
                 if deck.min_propensity is None:
                     not_drawn += deck.eligible
@@ -88,7 +92,7 @@ class ExperimentReports:
                 if unit is None:
                     unit = units[key] = _Unit(deck.at, experiment.over(deck.unit, deck.at), deck.arm)
                 if deck.at < unit.over:
-                    _count(reader, deck, unit, unit.over + self.context.config.deck_life)
+                    _count(swipes[deck.user, deck.id], unit, unit.over + self.context.config.deck_life)
             seen += len(decks)
             if watch is not None:
                 watch(seen, total)
@@ -112,15 +116,16 @@ class ExperimentReports:
         )
 
 
-def _count(reader: Reader, deck: StoredDeck, unit: _Unit, until: datetime) -> None:
-    """A deck's cards, the likes among them, and the likes that made a match; answers that come later would change the past."""
-    cards = reader.find(Impression, user=deck.user, deck=deck.id)
-    liked = [(card.user, card.swipe) for card in cards if card.decision == Decision.LIKE]
-    swipes = [swipe for swipe in reader.many(Event, liked).values() if swipe.at <= until] if liked else []
+def _count(swipes: Sequence[Event | None], unit: _Unit, until: datetime) -> None:
+    """A deck's cards by the swipes that answered them, the likes among them, and the likes that made a match.
+
+    Answers that come later would change the past.
+    """
+    liked = [swipe for swipe in swipes if swipe is not None and swipe.decision == Decision.LIKE and swipe.at <= until]
     unit.decks += 1
-    unit.cards += len(cards)
-    unit.hits[0] += len(swipes)
-    unit.hits[1] += sum(swipe.match is not None for swipe in swipes)
+    unit.cards += len(swipes)
+    unit.hits[0] += len(liked)
+    unit.hits[1] += sum(swipe.match is not None for swipe in liked)
 
 
 def _pages(reader: Reader, experiment: str) -> Iterator[list[StoredDeck]]:

@@ -11,12 +11,10 @@ from typing import Final, final
 
 import numpy as np
 
-from kaczmatch.core.vectors import Vector, unit
+from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
-from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.preferences import surely_liked
-from kaczmatch.service.meeting.profiles import features_of
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 _MOST_TAGS: Final = 3
@@ -58,31 +56,34 @@ class CardReasons:
         liked = surely_liked(learner, state)
         object.__setattr__(self, "_weights", np.where(liked, learner.weights(state.cells, state.dimensions), 0.0))
 
-    def reason(self, logged: str, person: Person, said: Vector | None = None) -> CardReason:
-        """Why somebody is shown, given how the log says that the card came into the deck, and what others `said` of them."""
+    def reasons(self, logged: Sequence[str], features: Matrix, said: Sequence[Vector | None]) -> list[CardReason]:
+        """Why people are shown, given how the log says that each card came into the deck, their features, and what others `said`
+        of them."""
         if not self.viewer.tracked.swipes:
-            return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
-        features = features_of(person, self.viewer.vocabulary)
-        parts = self._weights * unit(features)
-        if said is not None and self._told_by_others(features, said) > max(_TELLING, float(parts.sum())):
-            return CardReason(*_LIKED_BY_OTHERS, ())
-        tags = self._fitting_tags(parts)
+            return [CardReason(*_WITHOUT_TAGS[Reason(one)], ()) for one in logged]
+        parts = self._weights * unit_rows(features)
+        best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_TAGS]
+        liked = [[place for place in row.tolist() if parts[card, place] > 0.0] for card, row in enumerate(best)]
+        return [
+            CardReason(*_LIKED_BY_OTHERS, ())
+            if self._told_by_others(features[card], said[card]) > max(_TELLING, float(parts[card].sum()))
+            else self._by_tags(tuple(self.viewer.vocabulary.terms[place].name for place in liked[card]), logged[card])
+            for card in range(len(logged))
+        ]
+
+    def _by_tags(self, tags: tuple[str, ...], logged: str) -> CardReason:
         if tags:
             return CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
         return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
 
-    def _told_by_others(self, features: Vector, said: Vector) -> float:
+    def _told_by_others(self, features: Vector, said: Vector | None) -> float:
         """What others say of the person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
         model, learner, state = self.viewer.fold.traits, self.viewer.fold.learner, self.viewer.state
-        if model is None or not isinstance(learner, ProbitTraits):
+        if said is None or model is None or not isinstance(learner, ProbitTraits):
             return 0.0
         beyond = said[: learner.traits] - model.expected(features)[0]
         weights = learner.mean(state)[-learner.traits :]
         return float(np.sum(np.where(said[learner.traits :] <= _MOST_DOUBT, weights * beyond, 0.0)))
-
-    def _fitting_tags(self, parts: Vector) -> tuple[str, ...]:
-        best = np.argsort(-parts, kind="stable")[:_MOST_TAGS]
-        return tuple(self.viewer.vocabulary.terms[place].name for place in best.tolist() if parts[place] > 0.0)
 
 
 def disclosed_reason(logged: str) -> str:

@@ -7,7 +7,8 @@ from typing import Final, final
 
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Impression, PublishedPicks, StoredDeck
+from kaczmatch.service.domain.impressions import impressions
+from kaczmatch.service.domain.records import PublishedPicks, StoredDeck
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
 from kaczmatch.service.meeting.published_picks import LIFE, current_picks
@@ -35,10 +36,9 @@ class DailyPicks:
             edition, picks, people = current.edition, current.picks, current.people
             if edition is None or not picks:
                 return _NONE
+            numbers = reader.numbers_of(people)
             opened = reader.get(StoredDeck, user, _deck_id(edition))
-            shown = (
-                {} if opened is None else {card.candidate: card for card in reader.find(Impression, user=user, deck=opened.id)}
-            )
+            shown = {card.candidate: card for card in impressions(reader, [] if opened is None else [opened])}
         if opened is not None:
             cards = [shown[pick.candidate] for pick in picks if pick.candidate in shown]
             return OpenDeck(opened, with_reasons(known, cards, people)) if cards else _NONE
@@ -50,7 +50,7 @@ class DailyPicks:
             reason=f"the picks of {edition.at:%Y-%m-%d}, {edition.assignment}",
         )
         new = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picks)]
-        return self.decks.store(known, deck, new, people, instead_of=None) or _NONE
+        return self.decks.store(known, deck, new, people, numbers, instead_of=None) or _NONE
 
 
 def _deck_id(edition: PublishedPicks) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, final
 
 import numpy as np
@@ -15,12 +15,12 @@ from kaczmatch.recommend.decks.policy import Experience
 from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.schemas.decks import LARGEST_DECK
-from kaczmatch.service.domain import catalogue
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.impressions import Impression, impressions, with_cards
 from kaczmatch.service.domain.quotas import DECKS, spend
-from kaczmatch.service.domain.records import Decision, Impression, LatestDecision, Person, PersonCounters, Pick, StoredDeck
+from kaczmatch.service.domain.records import Decision, LatestDecision, PendingErasure, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
-from kaczmatch.service.domain.store import Snapshot, Transaction
+from kaczmatch.service.domain.store import RecordKey, Snapshot, Transaction
 from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
@@ -36,6 +36,7 @@ from kaczmatch.service.meeting.viewer_context import (
 )
 
 _TRIES: Final = 5
+_LATE: Final = timedelta(minutes=1)  # a deck that comes to the store later is drawn again: `appearances` does not wait for it
 _WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
 STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
 
@@ -100,6 +101,7 @@ class Decks:
                 recommender = replace(recommender, policy=assignment.arm.policy)
             try:
                 drawn, people, picked = self._draw(reader, recommender, known, size, now)
+                numbers = reader.numbers_of(people)
             except InvalidInput as problem:
                 if problem.field == "viewer":  # the vocabulary has grown since the viewer was read
                     return known.person, None
@@ -122,7 +124,7 @@ class Decks:
         ]
         dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
         cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
-        return known.person, self.store(known, deck, cards, people, instead_of=last)
+        return known.person, self.store(known, deck, cards, people, numbers, instead_of=last)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -135,10 +137,11 @@ class Decks:
             if nobody := deck_of_nobody(reader, self.context, known):
                 return nobody
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
+            numbers = reader.numbers_of(people)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
         deck = self.undrawn_deck(known, now, len(best))
         cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
-        opened = self.store(known, deck, cards, people, instead_of=None) if cards else None
+        opened = self.store(known, deck, cards, people, numbers, instead_of=None) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Snapshot, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
@@ -148,17 +151,13 @@ class Decks:
         deck = reader.get(StoredDeck, user, last) if last is not None else None
         if deck is None or deck.expires <= now:
             return None
-        unanswered = [card for card in reader.find(Impression, user=user, deck=deck.id) if card.swipe is None]
-        if not unanswered:
-            return None
-        decided = reader.many(LatestDecision, [(user, card.candidate) for card in unanswered]).values()
+        cards = impressions(reader, [deck])
+        decided = reader.many(LatestDecision, [(user, card.candidate) for card in cards]).values()
         hidden = matched_or_blocked(reader, user) | {
             pair.candidate for pair in decided if pair.decision == Decision.LIKE or pair.at >= deck.at
         }
-        people = who_fits(
-            reader, self.context, known, [card.candidate for card in unanswered if card.candidate not in hidden], now
-        )
-        cards = sorted((card for card in unanswered if card.candidate in people), key=lambda card: card.position)
+        people = who_fits(reader, self.context, known, [card.candidate for card in cards if card.candidate not in hidden], now)
+        cards = [card for card in cards if card.candidate in people]
         said = self.serving_index.traits_of(known.versions.model, people)
         return OpenDeck(deck, with_reasons(known, cards, people, said)) if cards else None
 
@@ -212,9 +211,19 @@ class Decks:
         )
 
     def store(
-        self, known: ViewerState, deck: StoredDeck, cards: list[Impression], people: dict[str, Person], *, instead_of: str | None
+        self,
+        known: ViewerState,
+        deck: StoredDeck,
+        cards: list[Impression],
+        people: dict[str, Person],
+        numbers: Mapping[str, int],
+        *,
+        instead_of: str | None,
     ) -> OpenDeck | None:
-        """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
+        """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
+
+        The people in it had these `numbers` when they were read. Whoever has another one by now, or is being erased, is gone.
+        """
         user, config = deck.user, self.context.config
         drawn = deck.min_propensity is not None
 
@@ -224,20 +233,25 @@ class Decks:
             if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
-            kept = [card for card in cards if transaction.get(Person, card.candidate) is not None]
-            if kept:
+            still = transaction.numbers_of(candidates)
+            there = {one for one in candidates if still.get(one) == numbers[one] and not transaction.get(PendingErasure, one)}
+            kept = [card for card in cards if card.candidate in there]
+            if kept and self.context.clock() - deck.at < _LATE:
                 spent = spend(counters, DECKS, config.decks, deck.at)
                 transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
-                transaction.put(deck)
-                for card in kept:
-                    transaction.put(card)
-            return kept
+                transaction.put(with_cards(deck, kept, numbers))
+                return kept
+            return []
 
         candidates = [card.candidate for card in cards]
-        prefetch = [*((Person, (one,)) for one in (user, *candidates)), (PersonCounters, (user,)), catalogue.ACTIVE_VERSIONS]
+        prefetch: list[RecordKey] = [
+            (Person, (user,)),
+            (PersonCounters, (user,)),
+            *((PendingErasure, (one,)) for one in candidates),
+        ]
         kept = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch).result()
         if not kept:
             return None
         self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
         said = self.serving_index.traits_of(known.versions.model, people)
-        return OpenDeck(deck, with_reasons(known, kept, people, said))
+        return OpenDeck(with_cards(deck, kept, numbers), with_reasons(known, kept, people, said))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
@@ -11,11 +11,12 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Impression, Person, StoredDeck
+from kaczmatch.service.domain.impressions import Impression
+from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.meeting.profile_features import feature_rows, tags_in
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 
@@ -79,16 +80,13 @@ def impression(
 
 
 def with_reasons(
-    known: ViewerState, cards: Iterable[Impression], people: dict[str, Person], said: Mapping[Hashable, Vector] | None = None
+    known: ViewerState, cards: Sequence[Impression], people: dict[str, Person], said: Mapping[Hashable, Vector] | None = None
 ) -> tuple[DeckCard, ...]:
     """Cards as their viewer may see them. `said` are the traits of people, where there are any."""
-    reasons, vocabulary, traits = CardReasons(known), known.vocabulary, said or {}
+    shown, traits = [people[card.candidate] for card in cards], said or {}
+    features = feature_rows(shown, known.vocabulary)
+    reasons = CardReasons(known).reasons([card.reason for card in cards], features, [traits.get(one.id) for one in shown])
     return tuple(
-        DeckCard(
-            card,
-            people[card.candidate],
-            tuple(tags_of(people[card.candidate], vocabulary)[0]),
-            reasons.reason(card.reason, people[card.candidate], traits.get(card.candidate)),
-        )
-        for card in cards
+        DeckCard(card, person, tuple(tags_in(row, known.vocabulary)[0]), reason)
+        for card, person, row, reason in zip(cards, shown, features, reasons, strict=True)
     )

@@ -15,7 +15,7 @@ from kaczmatch.service.domain.folding import ModelFold
 from kaczmatch.service.domain.records import Person, PersonCounters
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.domain.traits import people_traits
-from kaczmatch.service.meeting.profiles import features_of
+from kaczmatch.service.meeting.profile_features import features_of
 
 
 def others_said(

@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.people.filters import FilterColumns, date_number
 from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
 from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
@@ -40,6 +39,7 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import Conflict, Stale, nobody
 from kaczmatch.service.domain.store import Reader, RecordKey, Transaction
 from kaczmatch.service.meeting.people_search import save_name
+from kaczmatch.service.meeting.profile_features import features_of
 
 
 @final
@@ -249,13 +249,6 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
     )
 
 
-def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
-    """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
-    features = sparse.unpacked(person.features, vocabulary.dimensions, later_ones=True)
-    features[[place for place, name in enumerate(vocabulary.terms) if name.retired]] = 0.0
-    return features
-
-
 def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     points = [_point(person.row, person.column) for person in people]
@@ -286,13 +279,6 @@ def _ages(person: Person) -> tuple[int, int]:
 
 def _within(person: Person) -> float:
     return math.inf if person.within_km is None else person.within_km
-
-
-def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
-    """Names of the tags somebody has, and their real-valued features."""
-    values = features_of(person, vocabulary)
-    used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
-    return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}
 
 
 def data_of(person: Person) -> dict[str, Any]:

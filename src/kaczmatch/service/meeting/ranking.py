@@ -18,7 +18,8 @@ from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import swipes_learned_from
 from kaczmatch.service.domain.feature_snapshots import seen_features
-from kaczmatch.service.domain.records import Decision, Event, Impression, MatchSide, Person, StoredState
+from kaczmatch.service.domain.impressions import was_shown
+from kaczmatch.service.domain.records import Decision, Event, MatchSide, Person, StoredState
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.domain.traits import with_seen
@@ -93,11 +94,10 @@ class CandidateRanking:
             known = load_viewer_state(reader, self.context, user)
             around = load_viewer_context(reader, self.context, known, self.context.clock())
             candidate = reader.get(Person, other)
-            cards = reader.find(Impression, user=user, candidate=other, limit=1)
             match = reader.get(MatchSide, user, other)
             matched = match is not None and match.ended is None
             hidden = not matched and other in around.matched_or_blocked
-            if candidate is None or hidden or not (cards or matched):
+            if candidate is None or hidden or not (matched or was_shown(reader, user, other)):
                 raise nobody(other)
             once = known.fold.fold.first_answers_only
             swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]

@@ -16,6 +16,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.capacity import count_match
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.impressions import was_shown
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import BLOCKS, REPORTS, charge
@@ -23,7 +24,6 @@ from kaczmatch.service.domain.records import (
     AbuseReport,
     AuditEntry,
     Block,
-    Impression,
     LatestDecision,
     MatchSide,
     Person,
@@ -162,4 +162,4 @@ class Safety:
 def _can_have_met(transaction: Transaction, user: str, other: str) -> bool:
     """By what the user saw and did alone: the user can read the answer, and must not learn what the other side did."""
     decided = transaction.get(LatestDecision, user, other) is not None or transaction.get(MatchSide, user, other) is not None
-    return decided or bool(transaction.find(Impression, user=user, candidate=other))
+    return decided or was_shown(transaction, user, other)

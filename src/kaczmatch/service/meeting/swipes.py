@@ -14,6 +14,7 @@ from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rat
 from kaczmatch.service.domain.capacity import check_not_full, count_match
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import models_that_learn
+from kaczmatch.service.domain.impressions import shows
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.quotas import SWIPES, spend
@@ -24,11 +25,11 @@ from kaczmatch.service.domain.records import (
     Event,
     EventKind,
     HeldPerson,
-    Impression,
     LatestDecision,
     MatchSide,
     Person,
     PersonCounters,
+    StoredDeck,
     StoredState,
     StoredTraits,
 )
@@ -116,30 +117,29 @@ class Swipes:
         if known is not None:
             return _again(known, swipe)
         now, me = self.context.clock(), require_person(transaction, swipe.user)
-        card = transaction.get(Impression, swipe.user, swipe.deck, swipe.candidate)
-        them = transaction.get(Person, swipe.candidate)
-        was_shown = card is not None or not swipe.deck
+        deck = transaction.get(StoredDeck, swipe.user, swipe.deck) if swipe.deck else None
+        them, number = transaction.get(Person, swipe.candidate), transaction.numbers_of([swipe.candidate]).get(swipe.candidate)
         if (
-            not was_shown
-            or them is None
+            them is None
+            or (swipe.deck and (deck is None or not shows(deck, number)))
             or self._blocked(transaction, swipe)
-            or not self._compatible(transaction, me, them, card, now)
+            or not self._compatible(transaction, me, them, deck, now)
         ):
             # One answer for all of these: a block, an erasure and a person who never was look alike.
-            whom, deck = swipe.candidate, swipe.deck
-            raise NotFound(f"there is no card of {whom!r} in deck {deck!r}" if deck else f"there is nobody {whom!r} to meet")
+            whom, where = swipe.candidate, swipe.deck
+            raise NotFound(f"there is no card of {whom!r} in deck {where!r}" if where else f"there is nobody {whom!r} to meet")
         if me.paused:
             raise Conflict("a paused person cannot swipe; resume first")
         if self._matched(transaction, swipe):
             raise Conflict(f"{swipe.user!r} and {swipe.candidate!r} have matched")
-        if card is not None and card.swipe is not None:
-            raise Conflict(f"this card was answered by swipe {card.swipe!r}; undo that first")
+        last = transaction.get(LatestDecision, swipe.user, swipe.candidate)
+        answer = None if deck is None or last is None else transaction.get(Event, swipe.user, last.swipe)
+        if answer is not None and answer.deck == swipe.deck:
+            raise Conflict(f"this card was answered by swipe {answer.id!r}; undo that first")
         if swipe.decision == Decision.LIKE:
             check_not_full(transaction, me, them, self.context.config.schema)
         spent = spend(counters_of(transaction, swipe.user), SWIPES, self.context.config.swipes, now)
         note_presence(transaction, self.context, me)
-        if card is not None:
-            transaction.put(card.answered(swipe.id, Decision(swipe.decision)))
         return self._learn(transaction, swipe, them, spent, now, imported=False)
 
     def _learn(
@@ -245,14 +245,14 @@ class Swipes:
         user, other = swipe.user, swipe.candidate
         return transaction.get(Block, user, other) is not None or transaction.get(Block, other, user) is not None
 
-    def _compatible(self, transaction: Transaction, me: Person, them: Person, card: Impression | None, now: datetime) -> bool:
+    def _compatible(self, transaction: Transaction, me: Person, them: Person, deck: StoredDeck | None, now: datetime) -> bool:
         """Whether the two still pass the filters; they did when the card was dealt, so only changes are looked at.
 
         Whoever paused after they were shown may still be answered; whom an operator holds back not.
         """
-        if them.paused and (card is None or transaction.get(HeldPerson, them.id) is not None):
+        if them.paused and (deck is None or transaction.get(HeldPerson, them.id) is not None):
             return False
-        if card is not None and max(me.changed, them.changed) <= card.at and card.at.date() == now.date():
+        if deck is not None and max(me.changed, them.changed) <= deck.at and deck.at.date() == now.date():
             return True
         version = self.context.catalogue.current(transaction).vocabulary
         vocabulary, schema = self.context.catalogue.vocabulary(transaction, version), self.context.config.schema
@@ -269,7 +269,7 @@ class Swipes:
             (Event, (user, swipe.id)),
             (Person, (user,)),
             (Person, (other,)),
-            (Impression, (user, swipe.deck, other)),
+            *([(StoredDeck, (user, swipe.deck))] if swipe.deck else []),
             (Block, (user, other)),
             (Block, (other, user)),
             (PersonCounters, (user,)),

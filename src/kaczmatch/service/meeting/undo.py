@@ -18,7 +18,6 @@ from kaczmatch.service.domain.records import (
     Decision,
     Event,
     EventKind,
-    Impression,
     LatestDecision,
     MatchSide,
     PersonCounters,
@@ -135,9 +134,6 @@ class Undo:
         else:
             decision = earlier.decision or Decision.SKIP
             transaction.put(replace(pair, decision=decision, at=earlier.at, swipe=earlier.id, answered_after_resets=answered))
-        card = transaction.get(Impression, user, event.deck or "", other)
-        if card is not None:
-            transaction.put(replace(card, swipe=None, decision=None))
 
 
 def refold(transaction: Transaction, context: Context, current: ActiveVersions, user: str, events: list[Event]) -> None:

@@ -13,17 +13,18 @@ from kaczmatch.learners.population.traits import CandidateTraits
 from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted, resets_at_last_answers, standing_decisions
-from kaczmatch.service.domain.folding import ModelFold, without_undone
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.impressions import shows
 from kaczmatch.service.domain.records import (
     Decision,
     Event,
     EventKind,
-    Impression,
     LatestDecision,
     MatchSide,
     PersonCounters,
     Record,
     SeenTraits,
+    StoredDeck,
     StoredTraits,
 )
 from kaczmatch.service.domain.store import Snapshot
@@ -43,7 +44,7 @@ class RecordsOfPeople:
     decisions: Mapping[str, Sequence[LatestDecision]]
     raters: Mapping[str, Sequence[LatestDecision]]  # what others decided on them
     matches: Mapping[str, Sequence[MatchSide]]
-    cards: Mapping[str, Sequence[Impression]]
+    decks: Mapping[str, Sequence[StoredDeck]]
     seen_by_them: Mapping[str, Sequence[SeenTraits]]
     seen_of_them: Mapping[str, Sequence[SeenTraits]]
 
@@ -55,7 +56,7 @@ class RecordsOfPeople:
             decisions=reader.of_people(LatestDecision, "user", people),
             raters=reader.of_people(LatestDecision, "candidate", people),
             matches=reader.of_people(MatchSide, "user", people),
-            cards=reader.of_people(Impression, "user", people),
+            decks=reader.of_people(StoredDeck, "user", people),
             seen_by_them=reader.of_people(SeenTraits, "user", people),
             seen_of_them=reader.of_people(SeenTraits, "candidate", people),
         )
@@ -134,12 +135,13 @@ class ConsistencyCheck:
                 yield f"what {self.user!r} decided on {other!r} is not what its events say"
 
     def _cards(self) -> Iterator[str]:
-        answers = {
-            (one.deck, one.candidate): (one.id, one.decision) for one in without_undone(self.log) if one.kind == EventKind.SWIPED
-        }
-        for card in self.records.cards[self.user]:
-            if (card.swipe, card.decision) != answers.get((card.deck, card.candidate), (None, None)):
-                yield f"the card of {card.candidate!r} in deck {card.deck!r} of {self.user!r} has not the answer of its events"
+        """Whoever was swiped on in a deck that is still kept was shown in it."""
+        decks = {deck.id: deck for deck in self.records.decks[self.user]}
+        swipes = [one for one in self.log if one.kind == EventKind.SWIPED and one.deck in decks and one.candidate is not None]
+        numbers = self.reader.numbers_of({one.candidate or "" for one in swipes})
+        for one in swipes:
+            if one.candidate not in self.leaving and not shows(decks[one.deck or ""], numbers.get(one.candidate or "")):
+                yield f"swipe {one.id!r} of {self.user!r} is on {one.candidate!r}, who is not in deck {one.deck!r}"
 
     def _matches(self, matches: dict[str, MatchSide]) -> Iterator[str]:
         made = {event.candidate: event for event in self.log if event.match is not None}

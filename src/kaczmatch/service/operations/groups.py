@@ -8,10 +8,12 @@ from typing import Final
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.schemas.operators import GroupComparison, GroupFigures
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Decision, Impression, MatchSide, Person
-from kaczmatch.service.meeting.profiles import tags_of
+from kaczmatch.service.domain.impressions import Impression, answered_cards
+from kaczmatch.service.domain.records import Decision, Event, MatchSide, Person, StoredDeck
+from kaczmatch.service.meeting.profile_features import tags_of
 
-_MOST: Final = 20_000  # people, cards and sides of matches that are looked at
+_MOST: Final = 20_000  # people and sides of matches that are looked at
+_DECKS: Final = 600
 
 
 def compare_group(context: Context, name: str) -> GroupComparison:
@@ -19,7 +21,7 @@ def compare_group(context: Context, name: str) -> GroupComparison:
     with context.store.read() as reader:
         vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         people = reader.find(Person, limit=_MOST)
-        cards = reader.find(Impression, newest=True, limit=_MOST)
+        cards = answered_cards(reader, reader.find(StoredDeck, newest=True, limit=_DECKS))
         matches = reader.find(MatchSide, newest=True, limit=_MOST)
     kinds, tags = context.config.schema.kinds, [term.name for term in vocabulary.terms if term.is_tag and not term.retired]
     if name not in {*kinds, *tags}:
@@ -30,11 +32,11 @@ def compare_group(context: Context, name: str) -> GroupComparison:
     return GroupComparison(name=name, members=members, others=rest)
 
 
-def _figures(people: set[str], cards: Sequence[Impression], matches: Sequence[MatchSide]) -> GroupFigures:
-    shown = [card for card in cards if card.candidate in people]
+def _figures(people: set[str], cards: Sequence[tuple[Impression, Event | None]], matches: Sequence[MatchSide]) -> GroupFigures:
+    shown = [swipe for card, swipe in cards if card.candidate in people]
     return GroupFigures(
         people=len(people),
         cards=len(shown),
-        likes=sum(card.decision == Decision.LIKE for card in shown),
+        likes=sum(swipe is not None and swipe.decision == Decision.LIKE for swipe in shown),
         matches=sum(side.user in people for side in matches),
     )

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any, TypeVar, final
 
 from kaczmatch.service.access.erased_tokens import drop_expired
+from kaczmatch.service.domain.appearances import file_decks
 from kaczmatch.service.domain.changes import SILENCE, last_dropped_change, live_processes
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.leases import Lease
@@ -20,8 +21,8 @@ from kaczmatch.service.domain.locks import CHANGES
 from kaczmatch.service.domain.records import (
     AuditEntry,
     Change,
+    DeckAppearances,
     Delivery,
-    Impression,
     LastDroppedChange,
     OutboxMessage,
     PersonCounters,
@@ -34,7 +35,7 @@ from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.swipes import Swipes
 from kaczmatch.service.operations.request_log import KEPT
 
-Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, Impression, StoredDeck, RequestMinute, ServiceStart)
+Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, DeckAppearances, StoredDeck, RequestMinute, ServiceStart)
 
 _AT_ONCE = 250
 _SESSIONS = 50  # each is a work of its own
@@ -65,8 +66,9 @@ class Maintenance:
                 "sessions ended": self.end_silent_sessions(),
                 "messages dropped": self._drop_messages(now - rules.keep_messages),
                 "audit lines dropped": self._drop_before(AuditEntry, now - rules.keep_audit),
-                "cards dropped": self._drop_before(Impression, now - rules.keep_impressions),
+                "decks filed": file_decks(self.context),
                 "decks dropped": self._drop_before(StoredDeck, now - rules.keep_impressions),
+                "filed decks dropped": self._drop_before(DeckAppearances, now - rules.keep_impressions),
                 "minutes dropped": self._drop_before(RequestMinute, now - KEPT),
                 "starts dropped": self._drop_before(ServiceStart, now - KEPT),
             }
@@ -141,10 +143,14 @@ class Maintenance:
 def _oldest(reader: Reader, kind: type[Dated], limit: datetime) -> tuple[Dated | None, int]:
     """The last of the oldest records, a batch of them at most, that are older than a moment; and how many that are."""
     edge = reader.find(kind, skip=_AT_ONCE - 1, limit=1)
-    if edge and edge[0].at < limit:
+    if edge and _time(edge[0]) < limit:
         return edge[0], _AT_ONCE
-    old = list(takewhile(lambda one: one.at < limit, reader.find(kind, limit=_AT_ONCE)))
+    old = list(takewhile(lambda one: _time(one) < limit, reader.find(kind, limit=_AT_ONCE)))
     return (old[-1], len(old)) if old else (None, 0)
+
+
+def _time(record: Dated) -> datetime:
+    return record.until if isinstance(record, DeckAppearances) else record.at
 
 
 def _drop_all(messages: Sequence[OutboxMessage], transaction: Transaction) -> None:

@@ -25,6 +25,7 @@ from kaczmatch.schemas.operators import (
 )
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import seen_features, with_features
+from kaczmatch.service.domain.impressions import Impression, impressions
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     AbuseReport,
@@ -32,7 +33,6 @@ from kaczmatch.service.domain.records import (
     Delivery,
     Event,
     EventKind,
-    Impression,
     LastWebhookError,
     MatchSide,
     Model,
@@ -48,6 +48,7 @@ from kaczmatch.service.messages.webhook_delivery import FAILED, WAITING
 
 _WINDOW = timedelta(hours=1)
 _MOST = 20_000  # lines looked at for a figure: enough for a rate
+_DECKS = 600  # whose cards are looked at
 _SWIPERS = 300  # people whose Δs and κ are looked at: who swiped last
 _BLOCK = 32  # of their swipes, as many as a block of the paper has
 _MANY, _NEARLY_ALL = 100, 0.95  # swipes and the share of likes from which somebody seems to like everybody
@@ -62,7 +63,7 @@ def overview(context: Context) -> Overview:
         people = reader.count(Person)
         lines = reader.find(Event, newest=True, limit=_MOST)
         decks = [one for one in reader.find(StoredDeck, newest=True, limit=_MOST) if one.at > now - _WINDOW]
-        cards = reader.find(Impression, newest=True, limit=_MOST)
+        cards = impressions(reader, reader.find(StoredDeck, newest=True, limit=_DECKS))
         recent = _last_swipes(lines)
         learned = reader.many(StoredState, [(current.model, user) for user in recent])
         names = context.catalogue.vocabulary(reader, current.vocabulary).dimensions

@@ -36,7 +36,8 @@ from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks, today
-from kaczmatch.service.meeting.profiles import columns_of, features_of
+from kaczmatch.service.meeting.profile_features import features_of
+from kaczmatch.service.meeting.profiles import columns_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 Listed = TypeVar("Listed", bound=Record)

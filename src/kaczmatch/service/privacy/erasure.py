@@ -10,9 +10,10 @@ from typing import Any, final
 
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.appeal import without_evidence
+from kaczmatch.service.domain.appearances import decks_with, forget_appearances, remove_cards
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.counting import recounted
-from kaczmatch.service.domain.locks import SCRUB
+from kaczmatch.service.domain.locks import APPEARANCES, SCRUB
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.person_ids import checked_id
 from kaczmatch.service.domain.records import (
@@ -25,7 +26,6 @@ from kaczmatch.service.domain.records import (
     Event,
     FeatureSnapshot,
     HeldPerson,
-    Impression,
     LatestDecision,
     MatchSide,
     NameSuffix,
@@ -48,7 +48,7 @@ from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.meeting.undo import refold
 
 # Every field that names a person, but for `PendingErasure`, which goes when the erasure is finished. A test walks all records to
-# see that none is missing.
+# see that none is missing. Cards of decks name people too, many in one field: see `appearances`.
 TRACES: tuple[tuple[type[Record], str], ...] = (
     (Person, "id"),
     (NameSuffix, "user"),
@@ -61,8 +61,6 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (SeenTraits, "user"),
     (SeenTraits, "candidate"),
     (StoredDeck, "user"),
-    (Impression, "user"),
-    (Impression, "candidate"),
     (Pick, "user"),
     (Pick, "candidate"),
     (MatchSide, "user"),
@@ -81,6 +79,7 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
     (LatestDecision, "candidate"),
 )
 _AT_ONCE = 100
+_DECKS_AT_ONCE = 16
 _WITHOUT_REST = 2  # people whose logs are rewritten
 _LATER = {
     (FeatureSnapshot, "user"),  # which others' events name as long as they are there
@@ -151,6 +150,7 @@ class Erasure:
     def _clean(self, user: str) -> None:
         """Everybody who swiped on this person, or on whom they swiped, one at a time."""
         self.record(user, self.context.clock())  # before it is over: until then nobody can come under this id
+        self._take_cards(user)
         with self.context.store.read() as reader:
             others = {event.user for event in reader.find(Event, candidate=user)}
             others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
@@ -174,6 +174,17 @@ class Erasure:
             transaction.put(ErasedId(user=user))
 
         self.context.store.write(finished, locks=[user, SCRUB]).result()
+
+    def _take_cards(self, user: str) -> None:
+        """The person's cards, out of the decks of others and out of what is filed about decks."""
+        with self.context.store.read() as reader:
+            decks = [(deck.user, deck.id) for deck in decks_with(reader, user)]
+        for first in range(0, len(decks), _DECKS_AT_ONCE):
+            some = decks[first : first + _DECKS_AT_ONCE]
+            locks = [user, *{viewer for viewer, _ in some}]
+            self.context.store.write(partial(remove_cards, user=user, decks=some), locks=locks).result()
+            self.context.rest()
+        self.context.store.write(partial(forget_appearances, user=user), locks=[user, APPEARANCES]).result()
 
     def _drop_id(self, transaction: Transaction, user: str) -> None:
         """The id of an erased person, once nothing names it. If it is used again, it is not ours any more."""

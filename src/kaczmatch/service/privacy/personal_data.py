@@ -9,13 +9,13 @@ from pydantic_core import to_json
 
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.impressions import answered_cards
 from kaczmatch.service.domain.quotas import EXPORTS, quota_usage
 from kaczmatch.service.domain.records import (
     AbuseReport,
     Block,
     Event,
     FeatureSnapshot,
-    Impression,
     LatestDecision,
     MatchSide,
     OutboxMessage,
@@ -30,16 +30,16 @@ from kaczmatch.service.domain.records import (
 from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.preferences import Preferences, last_event
-from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of, tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
+from kaczmatch.service.meeting.profiles import charge_reading, counters_of, data_of
 
 # What others look like, how they were judged and what tells of others' tastes is theirs.
 HIDDEN_FIELDS: Final[dict[type[Record], tuple[str, ...]]] = {
     Person: ("features", "features_version"),
     FeatureSnapshot: ("features",),  # told in a readable form
     Event: ("features_version", "appeal", "number"),
-    Impression: ("propensity", "score", "reason"),  # somebody drawn at random has not liked the viewer
     Pick: ("score",),
-    StoredDeck: ("min_propensity",),
+    StoredDeck: ("min_propensity", "cards"),  # its cards are told in a readable form
     StoredState: ("state", "session_direction"),
     LatestDecision: ("excess", "information", "appeal_as_of", "first_answer"),
     PersonCounters: ("excess", "information", "appeal_as_of", "quota_use"),  # the last is told in a readable form
@@ -52,7 +52,6 @@ _LONG: Final[dict[str, type[Record]]] = {
     "events": Event,
     "decisions": LatestDecision,
     "decks": StoredDeck,
-    "cards_shown": Impression,
 }
 _SHORT: Final[dict[str, type[Record]]] = {
     "matches": MatchSide,
@@ -105,11 +104,27 @@ class PersonalData:
         if by_user:
             charge_reading(self.context, user, EXPORTS, self.context.config.exports)
         with self.context.store.read() as reader:
-            return to_json(_lists(reader, _LONG, user))
+            return to_json(_lists(reader, _LONG, user) | {"cards_shown": _cards_shown(reader, user)})
 
 
 def _lists(reader: Reader, kinds: dict[str, type[Record]], user: str) -> dict[str, list[dict[str, Any]]]:
     return {name: [_plain(record) for record in reader.find(kind, user=user)] for name, kind in kinds.items()}
+
+
+def _cards_shown(reader: Reader, user: str) -> list[dict[str, Any]]:
+    """Without propensity, score and reason: somebody drawn at random has not liked the viewer."""
+    return [
+        {
+            "user": card.user,
+            "deck": card.deck,
+            "candidate": card.candidate,
+            "at": card.at,
+            "position": card.position,
+            "swipe": None if swipe is None else swipe.id,
+            "decision": None if swipe is None else swipe.decision,
+        }
+        for card, swipe in answered_cards(reader, reader.find(StoredDeck, user=user))
+    ]
 
 
 def _plain(record: Record) -> dict[str, Any]:

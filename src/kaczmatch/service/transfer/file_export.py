@@ -11,7 +11,8 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person
-from kaczmatch.service.meeting.profiles import data_of, tags_of
+from kaczmatch.service.meeting.profile_features import tags_of
+from kaczmatch.service.meeting.profiles import data_of
 
 COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
 _AT_ONCE = 500

@@ -35,12 +35,13 @@ class LatestDecision(Record):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDeck(Record):
-    """A deck, and how it was drawn."""
+    """A deck with its cards, and how it was drawn. Nothing in it changes, unless somebody shown in it is erased."""
 
     table = "decks"
     key = ("user", "id")
     order = ("at", "id")
     indexes = (("at", "id"), ("experiment", "at", "id"))
+    bulky = True
 
     user: PersonId
     id: str
@@ -56,42 +57,47 @@ class StoredDeck(Record):
     experiment: str = ""
     arm: str = ""
     unit: str = ""  # what was assigned to the arm; empty: the user
+    cards: bytes = b""  # see `impressions`
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Impression(Record):
-    """One card of a deck, the probability it had of being there (None: it was not drawn), and the swipe that answered it."""
+class DeckAppearances(Record):
+    """In which decks people of one group were shown, over a stretch of time that ends with `until` (see `appearances`)."""
 
-    table = "impressions"
-    key = ("user", "deck", "candidate")
-    order = ("at", "user", "deck", "candidate")
-    indexes = (("candidate",), ("at", "user", "deck", "candidate"))
+    table = "deck_appearances"
+    key = ("group", "until")
+    order = ("until", "group")
+    indexes = (("until", "group"),)
+    bulky = True
 
-    user: PersonId
-    deck: str
-    candidate: PersonId
-    at: datetime
-    position: int
-    propensity: float | None
-    score: float
-    reason: str
-    swipe: str | None = None  # the id of the swipe
-    decision: Decision | None = None
+    group: int
+    until: datetime
+    entries: bytes  # people by number, and the times of decks
 
-    def answered(self, swipe: str, decision: Decision) -> Impression:
-        return Impression(
-            user=self.user,
-            deck=self.deck,
-            candidate=self.candidate,
-            at=self.at,
-            position=self.position,
-            propensity=self.propensity,
-            score=self.score,
-            reason=self.reason,
-            swipe=swipe,
-            decision=decision,
-        )
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExposure(Record):
+    """How often the people of one group were shown, as of `until`; old cards count less."""
+
+    table = "exposure"
+    key = ("group",)
+    bulky = True
+
+    group: int
+    until: datetime
+    cards: bytes  # people by number, and their cards
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecksFiled(SingletonRecord):
+    """Decks up to this moment are in `DeckAppearances` and `StoredExposure`."""
+
+    table = "decks_filed"
+
+    until: datetime
 
 
 @final

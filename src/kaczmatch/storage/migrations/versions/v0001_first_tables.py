@@ -96,6 +96,17 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "deck_appearances",
+        sa.Column("group", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("until", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("entries", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("group", "until"),
+        sqlite_with_rowid=True,
+    )
+    with op.batch_alter_table("deck_appearances", schema=None) as batch_op:
+        batch_op.create_index("deck_appearances_until_group", ["until", "group"], unique=False)
+
+    op.create_table(
         "decks",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
@@ -111,13 +122,21 @@ def upgrade() -> None:
         sa.Column("experiment", TEXT, nullable=False),
         sa.Column("arm", TEXT, nullable=False),
         sa.Column("unit", TEXT, nullable=False),
+        sa.Column("cards", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("user", "id"),
-        sqlite_with_rowid=False,
+        sqlite_with_rowid=True,
     )
     with op.batch_alter_table("decks", schema=None) as batch_op:
         batch_op.create_index("decks_at_id", ["at", "id"], unique=False)
         batch_op.create_index("decks_experiment_at_id", ["experiment", "at", "id"], unique=False)
 
+    op.create_table(
+        "decks_filed",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "deliveries",
         sa.Column("message", TEXT, autoincrement=False, nullable=False),
@@ -181,6 +200,14 @@ def upgrade() -> None:
         batch_op.create_index("events_user_number", ["user", "number"], unique=False)
 
     op.create_table(
+        "exposure",
+        sa.Column("group", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.Column("cards", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("group"),
+        sqlite_with_rowid=True,
+    )
+    op.create_table(
         "feature_snapshots",
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("version", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -211,25 +238,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("digest"),
         sqlite_with_rowid=False,
     )
-    op.create_table(
-        "impressions",
-        sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("deck", TEXT, autoincrement=False, nullable=False),
-        sa.Column("candidate", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("position", sa.BigInteger(), nullable=False),
-        sa.Column("propensity", sa.Double(), nullable=True),
-        sa.Column("score", sa.Double(), nullable=False),
-        sa.Column("reason", TEXT, nullable=False),
-        sa.Column("swipe", TEXT, nullable=True),
-        sa.Column("decision", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("user", "deck", "candidate"),
-        sqlite_with_rowid=False,
-    )
-    with op.batch_alter_table("impressions", schema=None) as batch_op:
-        batch_op.create_index("impressions_at_user_deck_candidate", ["at", "user", "deck", "candidate"], unique=False)
-        batch_op.create_index("impressions_candidate", ["candidate"], unique=False)
-
     op.create_table(
         "keys",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),
