@@ -1,6 +1,6 @@
 """Pictures of the pages, for the README and the documentation: `python docs/screenshots.py [folder [picture...]]`.
 
-`every` instead of pictures makes each scene of each page on a desk and on a phone, light and dark.
+With `--every folder`: each page, on a desk and on a phone, light and dark.
 
 A demo of its own is started on a free port and looked at with Debian's Chromium.
 """
@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,13 +32,15 @@ PICTURES = Path(__file__).parent / "pictures"
 DESK = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
 SWIPED = 45
+_BUSY: set[str] = set()  # demos that were made busy
 
 
 class Demo(NamedTuple):
-    """A running one, and a key with which anything may be asked of it."""
+    """A running one, a key with which anything may be asked of it, and a way not to wait for the next minute's figures."""
 
     address: str
     key: str
+    note: Callable[[], object]
 
 
 @contextmanager
@@ -52,9 +55,9 @@ def demo(people: int = 1_000) -> Iterator[Demo]:
             time.sleep(0.01)
         try:
             app.state.system.wait_ready()
-            yield Demo(
-                f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", (Path(folder) / "demo-key").read_text()
-            )
+            address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+            note = next(job for _, name, job in app.state.system.jobs if name == "requests")
+            yield Demo(address, (Path(folder) / "demo-key").read_text(), note)
         finally:
             server.should_exit = True
             thread.join()
@@ -188,21 +191,28 @@ def projecting(page: Page, demo: Demo) -> None:
     page.locator(".kaczmarz").evaluate("panel => scrollTo(0, panel.getBoundingClientRect().top + scrollY - 8)")
 
 
-def operating(page: Page, demo: Demo) -> None:
+def operating(page: Page, demo: Demo, tab: str = "health") -> None:
     """An operator's morning: people swipe, and some have complained."""
     busy(demo)
-    page.goto(f"{demo.address}/console")
+    page.goto(f"{demo.address}/console?tab={tab}")
     page.get_by_label("Service key").fill(demo.key)
     page.get_by_role("button", name="Log in").click()
-    expect(page.locator("#chart-lorenz svg")).to_be_visible(timeout=60_000)
-    expect(page.locator(".report").first).to_be_visible()
+    expect(page.locator("#fresh")).to_contain_text("As of", timeout=60_000)
+    page.goto(f"{demo.address}/console?tab={tab}")
+    expect(page.locator("#fresh")).to_contain_text("As of", timeout=60_000)
     page.wait_for_timeout(500)
 
 
 def looking(page: Page, demo: Demo) -> None:
-    operating(page, demo)
+    operating(page, demo, "reports-tab")
     page.get_by_role("button", name="Timeline").first.click()
     expect(page.locator("#entries tr").first).to_be_visible()
+
+
+def trading(page: Page, demo: Demo) -> None:
+    """Policies side by side in one town."""
+    page.goto(f"{demo.address}/lab?tab=market")
+    expect(page.locator("#market-numbers tr")).to_have_count(4, timeout=120_000)
 
 
 def door(page: Page, _: Demo, name: str) -> None:
@@ -214,6 +224,9 @@ def door(page: Page, _: Demo, name: str) -> None:
 
 def busy(demo: Demo) -> None:
     """Some swipes, so that there is something to see."""
+    if demo.address in _BUSY:
+        return
+    _BUSY.add(demo.address)
     with httpx.Client(base_url=f"{demo.address}/v1", headers={"Authorization": f"Bearer {demo.key}"}, timeout=30) as api:
         people = api.get("/demo/people?limit=40").json()["people"]
         for number, person in enumerate(people):
@@ -223,6 +236,7 @@ def busy(demo: Demo) -> None:
                 decision = "like" if (place + number) % 3 == 0 else "pass"
                 body = {"candidate": card["id"], "decision": decision, "deck": deck["id"]}
                 api.put(f"/people/{user}/swipes/{deck['id']}-{place}", json=body)
+    demo.note()
 
 
 SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
@@ -236,6 +250,7 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "why-phone": (asking, PHONE),
     "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
     "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
+    "lab-market": (trading, {"viewport": {"width": 1180, "height": 1010}, "reduced_motion": "reduce"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
     "door-app": (partial(door, name="service.html"), DESK),
@@ -245,7 +260,7 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
 }
 
 
-PAGES = {
+EVERY: dict[str, Callable[[Page, Demo], None]] = {
     "choose": choosing,
     "start": starting,
     "first": playing,
@@ -258,18 +273,25 @@ PAGES = {
     "empty": empty,
     "not-found": lost,
     "lab": racing,
-    "console": operating,
+    "lab-market": trading,
+    "login": lambda page, demo: page.goto(f"{demo.address}/console") and None,
+    **{f"console-{tab}": partial(operating, tab=tab) for tab in ("health", "reports-tab", "people", "matching", "research")},
 }
-EVERY = {
-    f"{name}-{where}-{colours}": (scene, options | {"color_scheme": colours})
-    for name, scene in PAGES.items()
-    for where, options in (("desk", DESK), ("phone", PHONE))
-    for colours in ("light", "dark")
-}
+
+
+def take_every(browser: Browser, demo: Demo, folder: Path) -> None:
+    """Each page as a whole: on a desk and on a phone, light and dark."""
+    sizes = {"desk": {"viewport": {"width": 1280, "height": 800}}, "phone": PHONE | {"device_scale_factor": 1}}
+    for (name, scene), (size, options), theme in product(EVERY.items(), sizes.items(), ("light", "dark")):
+        context = browser.new_context(**options, color_scheme=theme)
+        page = context.new_page()
+        scene(page, demo)
+        page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
+        context.close()
 
 
 def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
-    scene, options = (SCENES | EVERY)[name]
+    scene, options = SCENES[name]
     context = browser.new_context(**{"color_scheme": "light"} | options)
     context.set_default_timeout(60_000)
     page = context.new_page()
@@ -287,16 +309,19 @@ def chromium() -> str:
     return program
 
 
-def main(folder: Path = PICTURES, *names: str) -> None:
-    """All, or some by name."""
+def main(folder: Path = PICTURES, *names: str, every: bool = False) -> None:
+    """All, or some by name; or `every` page."""
     folder.mkdir(exist_ok=True)
     with demo() as running, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        for name in EVERY if names == ("every",) else names or SCENES:
+        if every:
+            take_every(browser, running, folder)
+        for name in () if every else names or SCENES:
             path = take(browser, running, folder, name)
             print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
         browser.close()
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]), *sys.argv[2:])
+    given = [argument for argument in sys.argv[1:] if argument != "--every"]
+    main(*map(Path, given[:1]), *given[1:], every="--every" in sys.argv)

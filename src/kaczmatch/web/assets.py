@@ -11,7 +11,7 @@ from typing import Final, Self, final
 from fastapi import APIRouter, HTTPException, Response
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.web import typeface
+from kaczmatch.report import typeface
 
 PREFIX: Final = "/static"
 FOLDER: Final = Path(__file__).parent / "static"

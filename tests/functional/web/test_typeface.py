@@ -7,9 +7,9 @@ import re
 
 from fontTools.ttLib import TTFont
 
+from kaczmatch.report.typeface import typeface
 from kaczmatch.web.assets import FOLDER
 from kaczmatch.web.pages import TEMPLATES
-from kaczmatch.web.typeface import typeface
 
 from .conftest import Visitor
 

@@ -26,7 +26,7 @@ def typeface() -> bytes:
     from fontTools.ttLib import TTFont
 
     with files("font_manrope").joinpath("files/Manrope-VariableFont_wght.ttf").open("rb") as source:
-        font = TTFont(source)
+        font = TTFont(source, recalcTimestamp=False)  # the same bytes each time
     options = subset.Options(hinting=False, layout_features=["kern", "tnum"])
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=_CHARACTERS)
