@@ -1,5 +1,7 @@
 """Pictures of the pages, for the README and the documentation: `python docs/screenshots.py [folder [picture...]]`.
 
+With `--every folder`: each page of lab and console, on a desk and on a phone, light and dark.
+
 A demo of its own is started on a free port and looked at with Debian's Chromium.
 """
 
@@ -13,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,13 +33,15 @@ DESK = {"viewport": {"width": 1180, "height": 820}}
 WIDE = {"viewport": {"width": 1280, "height": 820}}  # where a site shows its tabs
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
 SWIPED = 45
+_BUSY: set[str] = set()  # demos that were made busy
 
 
 class Demo(NamedTuple):
-    """A running one, and a key with which anything may be asked of it."""
+    """A running one, a key with which anything may be asked of it, and a way not to wait for the next minute's figures."""
 
     address: str
     key: str
+    note: Callable[[], object]
 
 
 @contextmanager
@@ -51,9 +56,9 @@ def demo() -> Iterator[Demo]:
             time.sleep(0.01)
         try:
             app.state.system.wait_ready()
-            yield Demo(
-                f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}", (Path(folder) / "demo-key").read_text()
-            )
+            address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+            note = next(job for _, name, job in app.state.system.jobs if name == "requests")
+            yield Demo(address, (Path(folder) / "demo-key").read_text(), note)
         finally:
             server.should_exit = True
             thread.join()
@@ -134,21 +139,28 @@ def projecting(page: Page, demo: Demo) -> None:
     page.locator(".kaczmarz").evaluate("panel => scrollTo(0, panel.getBoundingClientRect().top + scrollY - 8)")
 
 
-def operating(page: Page, demo: Demo) -> None:
+def operating(page: Page, demo: Demo, tab: str = "health") -> None:
     """An operator's morning: people swipe, and some have complained."""
     busy(demo)
-    page.goto(f"{demo.address}/console")
+    page.goto(f"{demo.address}/console?tab={tab}")
     page.get_by_label("Service key").fill(demo.key)
     page.get_by_role("button", name="Log in").click()
-    expect(page.locator("#chart-lorenz svg")).to_be_visible(timeout=60_000)
-    expect(page.locator(".report").first).to_be_visible()
+    expect(page.locator("#fresh")).to_contain_text("As of", timeout=60_000)
+    page.goto(f"{demo.address}/console?tab={tab}")
+    expect(page.locator("#fresh")).to_contain_text("As of", timeout=60_000)
     page.wait_for_timeout(500)
 
 
 def looking(page: Page, demo: Demo) -> None:
-    operating(page, demo)
+    operating(page, demo, "reports-tab")
     page.get_by_role("button", name="Timeline").first.click()
     expect(page.locator("#entries tr").first).to_be_visible()
+
+
+def trading(page: Page, demo: Demo) -> None:
+    """Policies side by side in one town."""
+    page.goto(f"{demo.address}/lab?tab=market")
+    expect(page.locator("#market-numbers tr")).to_have_count(4, timeout=120_000)
 
 
 def door(page: Page, _: Demo, name: str) -> None:
@@ -160,6 +172,9 @@ def door(page: Page, _: Demo, name: str) -> None:
 
 def busy(demo: Demo) -> None:
     """Some swipes, so that there is something to see."""
+    if demo.address in _BUSY:
+        return
+    _BUSY.add(demo.address)
     with httpx.Client(base_url=f"{demo.address}/v1", headers={"Authorization": f"Bearer {demo.key}"}, timeout=30) as api:
         people = api.get("/demo/people?limit=40").json()["people"]
         for number, person in enumerate(people):
@@ -169,6 +184,7 @@ def busy(demo: Demo) -> None:
                 decision = "like" if (place + number) % 3 == 0 else "pass"
                 body = {"candidate": card["id"], "decision": decision, "deck": deck["id"]}
                 api.put(f"/people/{user}/swipes/{deck['id']}-{place}", json=body)
+    demo.note()
 
 
 SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
@@ -180,6 +196,7 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "why-phone": (asking, PHONE),
     "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
     "lab-paper": (racing_as_the_paper, {"viewport": {"width": 1180, "height": 1010}, "color_scheme": "dark"}),
+    "lab-market": (trading, {"viewport": {"width": 1180, "height": 1010}, "reduced_motion": "reduce"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
     "door-app": (partial(door, name="service.html"), WIDE),
@@ -187,6 +204,25 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "door-study": (partial(door, name="paper.html"), WIDE),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
+
+
+EVERY: dict[str, Callable[[Page, Demo], None]] = {
+    "lab": racing,
+    "lab-market": trading,
+    "login": lambda page, demo: page.goto(f"{demo.address}/console") and None,
+    **{f"console-{tab}": partial(operating, tab=tab) for tab in ("health", "reports-tab", "people", "matching", "research")},
+}
+
+
+def take_every(browser: Browser, demo: Demo, folder: Path) -> None:
+    """Each page of lab and console as a whole: on a desk and on a phone, light and dark."""
+    sizes = {"desk": {"viewport": {"width": 1280, "height": 800}}, "phone": PHONE | {"device_scale_factor": 1}}
+    for (name, scene), (size, options), theme in product(EVERY.items(), sizes.items(), ("light", "dark")):
+        context = browser.new_context(**options, color_scheme=theme)
+        page = context.new_page()
+        scene(page, demo)
+        page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
+        context.close()
 
 
 def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
@@ -200,19 +236,22 @@ def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
     return path
 
 
-def main(folder: Path = PICTURES, *names: str) -> None:
-    """All, or some by name."""
+def main(folder: Path = PICTURES, *names: str, every: bool = False) -> None:
+    """All, or some by name; or `every` page of lab and console."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         sys.exit("Chromium is needed: apt-get install chromium")
     folder.mkdir(exist_ok=True)
     with demo() as running, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name in names or SCENES:
+        if every:
+            take_every(browser, running, folder)
+        for name in () if every else names or SCENES:
             path = take(browser, running, folder, name)
             print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
         browser.close()
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]), *sys.argv[2:])
+    given = [argument for argument in sys.argv[1:] if argument != "--every"]
+    main(*map(Path, given[:1]), *given[1:], every="--every" in sys.argv)

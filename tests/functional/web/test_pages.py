@@ -42,7 +42,9 @@ def test_nothing_is_inline(site: Site) -> None:
 
 def test_files_have_their_type_and_are_kept_for_good(site: Site) -> None:
     names = re.findall(r"/static/[^\"]+", httpx.get(site.address).text)
-    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"} | {
+        ".woff": "font/woff"
+    }
     assert {Path(name).suffix for name in names} == set(types)
     for name in names:
         answer = httpx.get(site.address + name)

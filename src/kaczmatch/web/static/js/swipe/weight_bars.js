@@ -1,6 +1,6 @@
 // Tags for and against as bars from a line at zero, with whiskers of one standard deviation: long ones mean "not sure yet".
 
-import { draw, make } from "../dom.js";
+import { draw, icon, make } from "../dom.js";
 
 const WIDTH = 200;
 const HEIGHT = 18;
@@ -63,7 +63,7 @@ function truth({ words, sign }, { term, weight, confidence }, taste) {
   const really = taste ? ["really avoids it", "does not really care", "really likes it"][side + 1] : "";
   const sure = confidence === null ? "" : `, ${Math.round(100 * confidence)} % sure of the direction`;
   words.textContent = `: ${weight > 0 ? "for" : "against"}${sure}${really && `; ${really}`}`;
-  sign.textContent = taste ? ["✕", "·", "♥"][side + 1] : "";
+  sign.replaceChildren(...(taste && side ? [icon(side > 0 ? "like" : "pass")] : []));
   sign.className = `hidden-sign ${["against", "", "for"][side + 1]}`;
   sign.title = really;
 }
