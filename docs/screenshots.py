@@ -30,6 +30,7 @@ from kaczmatch.settings.model import Settings
 SITE = Path(__file__).parents[1] / "site"
 PICTURES = Path(__file__).parent / "pictures"
 DESK = {"viewport": {"width": 1280, "height": 800}}
+WIDE = {"viewport": {"width": 1280, "height": 820}}  # where a site shows its tabs
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
 SWIPED = 45
 _BUSY: set[str] = set()  # demos that were made busy
@@ -253,9 +254,9 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "lab-market": (trading, {"viewport": {"width": 1180, "height": 1010}, "reduced_motion": "reduce"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
-    "door-app": (partial(door, name="service.html"), DESK),
-    "door-log": (partial(door, name="evaluate.html"), DESK | {"color_scheme": "dark"}),
-    "door-study": (partial(door, name="paper.html"), DESK),
+    "door-app": (partial(door, name="service.html"), WIDE),
+    "door-log": (partial(door, name="evaluate.html"), WIDE | {"color_scheme": "dark"}),
+    "door-study": (partial(door, name="paper.html"), WIDE),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
 
