@@ -170,7 +170,7 @@ def test_the_demo_works_again_after_the_service_ran_without_it(opened: Opened, t
 def test_a_demo_beyond_dating_has_kinds_and_terms_of_its_own_and_nobody_has_an_age(
     opened: Opened, world: str, kinds: tuple[str, str]
 ) -> None:
-    demo = opened("memory", demo=world, demo_people=80)
+    demo = opened("memory", demo=world, demo_people=300)
     words = demo.ok("GET", "/vocabulary")
     assert (tuple(words["kinds"]), words["age_required"]) == (kinds, False)
     terms = {term["name"]: term["kinds"] for term in words["terms"]}
@@ -185,7 +185,7 @@ def test_a_demo_beyond_dating_has_kinds_and_terms_of_its_own_and_nobody_has_an_a
     takes = words["capacity"][kinds[0]]
     demo.ok("PUT", "/people/newcomer", json={"name": "New", "i_am": [kinds[0]], "location": found["location"]})
     replies = next(job for _, name, job in demo.system.jobs if name == "demo replies")
-    for _ in range(8):
+    for _ in range(40):
         deck = demo.deck("newcomer", json={"size": 10})
         if not deck["cards"]:
             break

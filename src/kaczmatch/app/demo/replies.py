@@ -15,7 +15,7 @@ from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 
-_RESERVED = 1.0  # log-odds: about one like in six matches at first, which tests/functional/api/test_demo.py counts
+_RESERVED = 1.7  # log-odds: about one like in six matches at first, which tests/functional/api/test_demo.py counts
 
 
 @final
