@@ -1,6 +1,6 @@
 """Pictures of the pages, for the README and the documentation: `python docs/screenshots.py [folder [picture...]]`.
 
-With `--every folder`: each page of lab and console, on a desk and on a phone, light and dark.
+With `--every folder`: each page, on a desk and on a phone, light and dark.
 
 A demo of its own is started on a free port and looked at with Debian's Chromium.
 """
@@ -29,7 +29,8 @@ from kaczmatch.settings.model import Settings
 
 SITE = Path(__file__).parents[1] / "site"
 PICTURES = Path(__file__).parent / "pictures"
-DESK = {"viewport": {"width": 1180, "height": 820}}
+DESK = {"viewport": {"width": 1280, "height": 800}}
+WIDE = {"viewport": {"width": 1280, "height": 820}}  # where a site shows its tabs
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
 SWIPED = 45
 _BUSY: set[str] = set()  # demos that were made busy
@@ -44,10 +45,10 @@ class Demo(NamedTuple):
 
 
 @contextmanager
-def demo() -> Iterator[Demo]:
+def demo(people: int = 1_000) -> Iterator[Demo]:
     with tempfile.TemporaryDirectory() as folder:
         set_up_logs("error")
-        app = create_app(Settings(data=Path(folder), demo=True, demo_people=1_000))
+        app = create_app(Settings(data=Path(folder), demo=True, demo_people=people))
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False))
         thread = threading.Thread(target=server.run)
         thread.start()
@@ -65,7 +66,73 @@ def demo() -> Iterator[Demo]:
 
 def choosing(page: Page, demo: Demo) -> None:
     page.goto(demo.address)
-    expect(page.locator(".face-button")).to_have_count(9)
+    expect(page.locator(".face-button")).to_have_count(8)
+    expect(page.locator("#start-tags .choice").first).to_be_visible()
+
+
+def tell_about_oneself(page: Page) -> None:
+    start = page.get_by_role("form", name="First: you")
+    for tag in ("jazz", "chess", "cooking"):
+        start.get_by_text(tag, exact=True).click()
+    start.get_by_role("group", name="I am").get_by_text("woman", exact=True).click()
+    start.get_by_label("Name").fill("Nova")
+
+
+def starting(page: Page, demo: Demo) -> None:
+    """Oneself, filled in."""
+    choosing(page, demo)
+    tell_about_oneself(page)
+
+
+def playing(page: Page, demo: Demo) -> None:
+    """Oneself, before the first swipe."""
+    starting(page, demo)
+    page.get_by_role("button", name="Start swiping").click()
+    expect(page.locator(".card[data-depth='0']")).to_be_visible()
+    page.wait_for_timeout(500)
+
+
+def playing_on(page: Page, demo: Demo) -> None:
+    """Oneself, after some swipes by a taste for jazz and cooking; the first match was closed."""
+    playing(page, demo)
+    card, moment = page.locator(".card[data-depth='0']:not(.leaving)"), page.locator("#moment")
+    for swipes in range(1, 25):
+        told = card.inner_text()
+        while f"after {swipes} swipe" not in (moment.text_content() or ""):
+            if page.locator("#match[open]").count():  # somebody may answer at any time
+                page.keyboard.press("Escape")
+            if card.inner_text() == told:
+                page.keyboard.press("ArrowRight" if any(tag in told for tag in ("jazz", "cooking", "wine")) else "ArrowLeft")
+            page.wait_for_timeout(300)
+    page.wait_for_timeout(800)
+
+
+def opening_the_strip(page: Page, demo: Demo) -> None:
+    playing_on(page, demo)
+    if page.locator("#strip").is_visible():
+        page.locator("#strip").click()
+    page.wait_for_timeout(500)
+
+
+def editing(page: Page, demo: Demo) -> None:
+    playing(page, demo)
+    page.locator("#me-edit").click()
+    expect(page.get_by_role("dialog", name="Your profile")).to_be_visible()
+    page.wait_for_timeout(300)
+
+
+def empty(page: Page, demo: Demo) -> None:
+    """Nobody fits: what to widen."""
+    editing(page, demo)
+    page.get_by_label("From age").fill("98")
+    page.get_by_label("to age").fill("99")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".empty")).to_be_visible()
+    page.wait_for_timeout(300)
+
+
+def lost(page: Page, demo: Demo) -> None:
+    page.goto(f"{demo.address}/nowhere")
 
 
 def swiping(page: Page, demo: Demo) -> None:
@@ -101,19 +168,6 @@ def asking(page: Page, demo: Demo) -> None:
     page.locator(".card[data-depth='0']").get_by_role("button", name="Tell me more").click()
     expect(page.locator(".why-more").first).not_to_be_empty()
     page.wait_for_timeout(500)
-
-
-def creating(page: Page, demo: Demo) -> None:
-    choosing(page, demo)
-    page.get_by_role("button", name="Create somebody new").click()
-    form = page.get_by_role("dialog", name="Somebody new")
-    form.get_by_label("Name").fill("Nova")
-    form.get_by_label("Born").fill("1994-02-03")
-    form.get_by_role("group", name="I am").get_by_text("woman", exact=True).click()
-    for kind in ("man", "woman"):
-        form.get_by_role("group", name="I look for").get_by_text(kind, exact=True).click()
-    for tag in ("jazz", "cooking", "cinema", "hiking"):
-        form.get_by_text(tag, exact=True).click()
 
 
 def racing(page: Page, demo: Demo, condition: str = "Honest") -> None:
@@ -190,7 +244,9 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "choose": (choosing, DESK),
     "swipe": (swiping, DESK),
     "swipe-dark": (swiping, DESK | {"color_scheme": "dark"}),
-    "create": (creating, {"viewport": {"width": 760, "height": 800}}),
+    "create": (starting, DESK),
+    "you": (playing_on, DESK),
+    "learned-phone": (opening_the_strip, PHONE),
     "match-phone": (matching, PHONE),
     "why-phone": (asking, PHONE),
     "lab": (racing, {"viewport": {"width": 1180, "height": 1010}}),
@@ -198,14 +254,25 @@ SCENES: dict[str, tuple[Callable[[Page, Demo], None], dict[str, Any]]] = {
     "lab-market": (trading, {"viewport": {"width": 1180, "height": 1010}, "reduced_motion": "reduce"}),
     "projections": (projecting, {"viewport": {"width": 1180, "height": 680}, "reduced_motion": "reduce"}),
     "console": (operating, {"viewport": {"width": 1180, "height": 1500}}),
-    "door-app": (partial(door, name="service.html"), DESK),
-    "door-log": (partial(door, name="evaluate.html"), DESK | {"color_scheme": "dark"}),
-    "door-study": (partial(door, name="paper.html"), DESK),
+    "door-app": (partial(door, name="service.html"), WIDE),
+    "door-log": (partial(door, name="evaluate.html"), WIDE | {"color_scheme": "dark"}),
+    "door-study": (partial(door, name="paper.html"), WIDE),
     "console-dark": (looking, {"viewport": {"width": 1180, "height": 900}, "color_scheme": "dark"}),
 }
 
 
 EVERY: dict[str, Callable[[Page, Demo], None]] = {
+    "choose": choosing,
+    "start": starting,
+    "first": playing,
+    "swiped": playing_on,
+    "learned": opening_the_strip,
+    "invented": swiping,
+    "match": matching,
+    "why": asking,
+    "profile": editing,
+    "empty": empty,
+    "not-found": lost,
     "lab": racing,
     "lab-market": trading,
     "login": lambda page, demo: page.goto(f"{demo.address}/console") and None,
@@ -214,7 +281,7 @@ EVERY: dict[str, Callable[[Page, Demo], None]] = {
 
 
 def take_every(browser: Browser, demo: Demo, folder: Path) -> None:
-    """Each page of lab and console as a whole: on a desk and on a phone, light and dark."""
+    """Each page as a whole: on a desk and on a phone, light and dark."""
     sizes = {"desk": {"viewport": {"width": 1280, "height": 800}}, "phone": PHONE | {"device_scale_factor": 1}}
     for (name, scene), (size, options), theme in product(EVERY.items(), sizes.items(), ("light", "dark")):
         context = browser.new_context(**options, color_scheme=theme)
@@ -227,6 +294,7 @@ def take_every(browser: Browser, demo: Demo, folder: Path) -> None:
 def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
     scene, options = SCENES[name]
     context = browser.new_context(**{"color_scheme": "light"} | options)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     scene(page, demo)
     path = folder / f"{name}.png"
@@ -235,14 +303,18 @@ def take(browser: Browser, demo: Demo, folder: Path, name: str) -> Path:
     return path
 
 
-def main(folder: Path = PICTURES, *names: str, every: bool = False) -> None:
-    """All, or some by name; or `every` page of lab and console."""
+def chromium() -> str:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         sys.exit("Chromium is needed: apt-get install chromium")
+    return program
+
+
+def main(folder: Path = PICTURES, *names: str, every: bool = False) -> None:
+    """All, or some by name; or `every` page."""
     folder.mkdir(exist_ok=True)
     with demo() as running, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         if every:
             take_every(browser, running, folder)
         for name in () if every else names or SCENES:

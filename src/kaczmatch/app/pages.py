@@ -18,7 +18,7 @@ from kaczmatch.web.reproduction_report import ReproductionReport
 from kaczmatch.web.swipe import SWIPE
 
 
-def pages_of(system: System) -> tuple[APIRouter, ...]:
+def pages_of(system: System) -> tuple[Site, tuple[APIRouter, ...]]:
     settings = system.settings
     report = ReproductionReport(settings.data)
     pages = [SWIPE, LAB, CONSOLE, REFERENCE] if settings.demo else [CONSOLE, REFERENCE]
@@ -33,4 +33,4 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
 
     console = Console(site, ConsoleSessions(system.use_cases.credentials), admits, is_local, hold_back)
     routers = (site.router(), console.router(), reference_router(site))
-    return (*routers, lab_router(site, report, check_local)) if settings.demo else routers
+    return site, (*routers, lab_router(site, report, check_local)) if settings.demo else routers

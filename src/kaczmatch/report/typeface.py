@@ -9,8 +9,9 @@ from importlib.resources import files
 from typing import Final
 
 PACKAGE: Final = "font-manrope"
-FILE: Final = "manrope.woff"
-_CHARACTERS: Final = (*range(0x20, 0x7F), *range(0xA0, 0x180), *map(ord, "αβκλμστΔ–—‘’“”…•←↑→↓−≤≥≈×"))
+FILE: Final = "manrope.woff2"
+_MORE: Final = "αβκλμστΔ–—‘’“”…•←↑→↓−≤≥≈"
+_CHARACTERS: Final = (*range(0x20, 0x7F), *range(0xA0, 0x100), *map(ord, _MORE))
 
 
 def typeface_version() -> str:
@@ -26,11 +27,11 @@ def typeface() -> bytes:
 
     with files("font_manrope").joinpath("files/Manrope-VariableFont_wght.ttf").open("rb") as source:
         font = TTFont(source, recalcTimestamp=False)  # the same bytes each time
-    options = subset.Options(hinting=False, layout_features=["kern", "liga", "mark", "ccmp", "tnum"])
+    options = subset.Options(hinting=False, layout_features=["kern", "tnum"])
     chosen = subset.Subsetter(options)
     chosen.populate(unicodes=_CHARACTERS)
     chosen.subset(font)
-    font.flavor = "woff"
+    font.flavor = "woff2"
     made = io.BytesIO()
     font.save(made)
     return made.getvalue()

@@ -20,7 +20,8 @@ TYPES: Final[Mapping[str, str]] = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".svg": "image/svg+xml",
-    ".woff": "font/woff",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
 }
 _FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 
