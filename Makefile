@@ -49,6 +49,7 @@ migration: $(ENVIRONMENT) # make migration words="what changes"
 
 docs: $(ENVIRONMENT) # the site in site/, without any other host; the same commit gives the same bytes
 	$(BIN)/kaczmatch openapi > docs/openapi.json
+	$(BIN)/python docs/executed.py
 	$(BIN)/python docs/site_pages.py
 	NO_MKDOCS_2_WARNING=1 SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/mkdocs build --strict --clean
 

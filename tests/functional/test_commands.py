@@ -106,7 +106,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "what was finished is kept" in said
+    assert "parts are finished and kept" in said
     assert "paper" in (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert finished.read_text().startswith("learner,")
 

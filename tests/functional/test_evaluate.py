@@ -81,7 +81,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path,
     page = (one / "report.html").read_text(encoding="utf-8")
     for outside in ("src=", 'href="http', "@import", "<script", "<link"):
         assert outside not in page
-    assert page.index('<section class="advice">') < page.index("<svg")  # the recommendation comes first
+    assert page.index('<section class="answer"') < page.index("<figure>")  # the recommendation comes first
     fusions = {row["fusion"] for row in json.loads((one / "matches.json").read_text())}
     assert fusions == {"own side only", "geometric", "harmonic", "minimum", "product"}
     sides = {row["side"] for row in json.loads((one / "matches.json").read_text())}

@@ -1,34 +1,18 @@
-"""The guide, mentoring and jobs work as they stand: their commands and programs are run in order, against a real service."""
+"""The guide, mentoring, jobs and the tutorial work as they stand: their blocks are run in order, against a real service."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from executed import BLOCK, PORT, executed, run
 from worlds.ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def script(page: str) -> str:
-    """All blocks as one script, so that what one exports the next can use."""
-    parts = ["set -euo pipefail", "trap 'test -z \"${SERVER:-}\" || { kill $SERVER; wait $SERVER || true; }' EXIT"]
-    for number, (kind, block) in enumerate(BLOCK.findall(page)):
-        if kind == "python":
-            parts.append(f"python3 - <<'PROGRAM{number}'\n{block}PROGRAM{number}")
-        elif block.startswith("kaczmatch serve"):
-            parts.append(f"{block.rstrip().removesuffix('&')} 2>server.log &\nSERVER=$!")
-        else:
-            parts.append(block + "echo")
-    return "\n".join(parts)
 
 
 @pytest.mark.parametrize(
@@ -41,31 +25,17 @@ def script(page: str) -> str:
             6,
             ("Data analyst Example Ltd like", "match: Data analyst https://jobs.example/1 no age", "['Data analyst']"),
         ),
+        ("tutorial.md", 7, ("60 users", "26 swipes")),
     ],
 )
 def test_the_page_works_as_it_stands_from_an_empty_folder(tmp_path: Path, page: str, blocks: int, said: tuple[str, ...]) -> None:
     if shutil.which("curl") is None or shutil.which("bash") is None:
         pytest.skip("needs bash and curl")
-    text = (DOCS / page).read_text(encoding="utf-8").replace("8000", str(free_port()))
+    text, port = (DOCS / page).read_text(encoding="utf-8"), str(free_port())
     assert len(BLOCK.findall(text)) >= blocks
-    (bin := tmp_path / "bin").mkdir()
-    for name, options in (("python3", ""), ("kaczmatch", '-c "from kaczmatch.cli.main import main; main()"')):
-        (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
-        (bin / name).chmod(0o755)
-    (work := tmp_path / "work").mkdir()
-    known = {name: value for name, value in os.environ.items() if not name.startswith("KACZMATCH_")}
-    done = subprocess.run(  # noqa: S603
-        ["bash", "-c", script(text)],  # noqa: S607
-        cwd=work,
-        env=known | {"PATH": f"{bin}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-    )
-    log = (work / "server.log").read_text() if (work / "server.log").exists() else ""
-    assert done.returncode == 0, (done.stdout[-2_000:], done.stderr[-2_000:], log[-2_000:])
-    assert [words for words in said if words not in done.stdout] == []
+    printed = run(text.replace(PORT, port), tmp_path)
+    assert [words for words in said if words not in "\n".join(printed)] == []
+    assert executed(text, printed).replace(port, PORT) == text  # what a page shows is what is printed; if not: make docs
 
 
 def test_the_map_of_the_api_names_every_route_and_no_other() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Final, final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -11,8 +12,9 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from kaczmatch.service.operations.request_log import BOUNDS, Counts
+
 _WORKS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"  # where several processes keep their counts, so that each can tell all
 
 
@@ -26,7 +28,7 @@ class Metrics:
             "kaczmatch_request_seconds",
             "How long requests took.",
             ("method", "route", "status"),
-            buckets=_BUCKETS,
+            buckets=BOUNDS,
             registry=self.registry,
         )
         self._refused = Counter("kaczmatch_turned_away", "Requests told to come back.", registry=self.registry)
@@ -35,11 +37,27 @@ class Metrics:
             "kaczmatch_commit_works", "Writes that were committed together.", buckets=_WORKS, registry=self.registry
         )
         self._labelled: dict[tuple[str, str, int], Histogram] = {}
+        self._gauges: dict[str, Callable[[], float]] = {}
         self._watched = CollectorRegistry()  # apart, because only counts can be added up over processes
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """Add a gauge that is read when metrics are scraped. With several processes, it is that of the one that answers."""
+        self._gauges[name] = value
         self._watched.register(_Watched(f"kaczmatch_{name}", help_text, "", lambda: {"": value()}))
+
+    def gauge(self, name: str) -> float | None:
+        """What a gauge says now; None: there is none of that name."""
+        return self._gauges[name]() if name in self._gauges else None
+
+    def request_counts(self) -> Counts:
+        """The requests that this process has answered since it began, by method and route, and by status."""
+        rising: dict[tuple[str, int], list[float]] = {}
+        for family in self._seconds.collect():
+            for sample in family.samples:
+                if "le" in sample.labels:
+                    key = f"{sample.labels['method']} {sample.labels['route']}", int(sample.labels["status"])
+                    rising.setdefault(key, []).append(sample.value)
+        return {key: [int(high - low) for low, high in pairwise([0.0, *values])] for key, values in rising.items()}
 
     def watch_by(self, name: str, help_text: str, label: str, values: Callable[[], Mapping[str, float]]) -> None:
         """The same, with one value per label."""

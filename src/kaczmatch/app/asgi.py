@@ -19,6 +19,7 @@ from kaczmatch.app.system import System, compose
 from kaczmatch.app.system_metrics import watch_system
 from kaczmatch.settings.model import Settings
 from kaczmatch.settings.reading import read
+from kaczmatch.web.not_found import show_not_found
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
@@ -60,15 +61,17 @@ def app_of(system: System, *, routers: Iterable[APIRouter] = ()) -> FastAPI:
         origins=settings.cors_origins,
         hosts=LOOPBACK_NAMES if settings.demo else frozenset(),
     )
+    site, pages = pages_of(system)
     app = application(
         system.use_cases,
         system.process,
         limits,
         routers=routers,
-        pages=pages_of(system),
+        pages=pages,
         lifespan=lifespan,
         version=__version__,
     )
+    show_not_found(app, site)
     app.state.system = system
     system.on_webhook.append(app.state.metrics.count_webhook)
     watch_system(app.state.metrics, system)

@@ -5,20 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kaczmatch.app.demo.worlds import WORLDS
+from kaczmatch.app.demo.worlds import GENERAL_GROUPS, WORLDS
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.people.vocabulary import Term, Vocabulary
 from kaczmatch.settings.model import Settings
 
-GENERAL: Final = (
-    *("climbing", "hiking", "cycling", "running", "swimming", "yoga", "football", "sailing"),
-    *("jazz", "techno", "opera", "guitar", "choir", "festivals", "dancing", "vinyl"),
-    *("chess", "board games", "video games", "puzzles", "coding", "astronomy", "maths", "science fiction"),
-    *("cooking", "baking", "wine", "coffee", "vegan", "street food", "gardening", "fermenting"),
-    *("painting", "photography", "theatre", "museums", "poetry", "novels", "cinema", "ceramics"),
-    *("dogs", "cats", "camping", "road trips", "volunteering", "languages", "meditation", "night owl"),
-)
+GENERAL: Final = tuple(tag for tags in GENERAL_GROUPS.values() for tag in tags)
 
 
 def first_vocabulary(settings: Settings, schema: Schema) -> Vocabulary:

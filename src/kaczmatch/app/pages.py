@@ -11,17 +11,14 @@ from kaczmatch.app.system import System
 from kaczmatch.service.access.console_sessions import ConsoleSessions
 from kaczmatch.service.access.credentials import Caller
 from kaczmatch.web.api_reference import REFERENCE, reference_router
-from kaczmatch.web.charts import Charts
 from kaczmatch.web.console import CONSOLE, Console
 from kaczmatch.web.lab import LAB, lab_router
 from kaczmatch.web.pages import Site
 from kaczmatch.web.reproduction_report import ReproductionReport
 from kaczmatch.web.swipe import SWIPE
 
-_CHARTS_SECONDS = 15.0  # after the start, when there is time for it
 
-
-def pages_of(system: System) -> tuple[APIRouter, ...]:
+def pages_of(system: System) -> tuple[Site, tuple[APIRouter, ...]]:
     settings = system.settings
     report = ReproductionReport(settings.data)
     pages = [SWIPE, LAB, CONSOLE, REFERENCE] if settings.demo else [CONSOLE, REFERENCE]
@@ -34,8 +31,6 @@ def pages_of(system: System) -> tuple[APIRouter, ...]:
     async def hold_back(request: Request) -> None:
         await wrong_credentials(request).hold_back(client_address(request.scope))
 
-    charts = Charts()
-    system.jobs.append((_CHARTS_SECONDS, "charts", charts.bundle))
-    console = Console(site, ConsoleSessions(system.use_cases.credentials), charts, admits, is_local, hold_back)
+    console = Console(site, ConsoleSessions(system.use_cases.credentials), admits, is_local, hold_back)
     routers = (site.router(), console.router(), reference_router(site))
-    return (*routers, lab_router(site, report, check_local)) if settings.demo else routers
+    return site, (*routers, lab_router(site, report, check_local)) if settings.demo else routers

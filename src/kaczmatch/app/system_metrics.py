@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from kaczmatch import __version__
 from kaczmatch.api.metrics import Metrics
 from kaczmatch.app.system import System
+from kaczmatch.service.operations.request_log import RequestLog
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.sqlite import Sqlite
+
+REQUESTS_SECONDS = 60.0  # between two notes of what the metrics have counted
 
 
 def watch_system(metrics: Metrics, system: System) -> None:
@@ -27,10 +31,15 @@ def watch_system(metrics: Metrics, system: System) -> None:
     metrics.watch("rebuild_seconds", "How long it took in all.", lambda: health.rebuild_seconds)
     folder = system.settings.data
     if isinstance(store, SqlStore):
+        metrics.watch("store_bytes", "What the database takes on its disk.", lambda: float(store.database.bytes_used()))
         metrics.watch("writes_waiting", "Writes that wait for a commit.", lambda: float(store.waiting()))
         store.observe_commits(metrics.observe_commit)
         if isinstance(store.database, Sqlite):
             folder = store.database.file.parent
+    requests = RequestLog(system.context, metrics.request_counts)
+    system.before_ready.append(lambda: requests.note_start(__version__))
+    system.jobs.append((REQUESTS_SECONDS, "requests", requests.note))
+    system.on_stop.append(requests.note)
     metrics.watch("disk_free_bytes", "Left on the disk of the data folder or database file.", lambda: _free(folder))
 
 

@@ -20,7 +20,7 @@ def difference_chart(rows: Sequence[Mapping[str, Any]], *, title: str, x_title: 
     zero = alt.Chart({"values": [{"x": 0}]}).mark_rule(color=_SOFT, strokeDash=[4, 3]).encode(x="x:Q")
     bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q", title=x_title), x2="high:Q")
     dots = base.mark_point(filled=True, size=70, opacity=1.0).encode(x=alt.X("mean:Q", title=x_title))
-    return alt.layer(zero, bars, dots).properties(title=title, width=460, height={"step": 21})
+    return alt.layer(zero, bars, dots).properties(title=title, width=640, height={"step": 21})
 
 
 def reliability_chart(rows: Sequence[Mapping[str, Any]], *, names: Sequence[str], title: str) -> alt.LayerChart | alt.FacetChart:
@@ -39,12 +39,12 @@ def reliability_chart(rows: Sequence[Mapping[str, Any]], *, names: Sequence[str]
         base.mark_point(filled=True, opacity=1.0).encode(
             y=y, size=alt.Size("swipes:Q", legend=None, scale=alt.Scale(range=[15, 90])), strokeDash=alt.value([1, 0])
         ),
-    ).properties(title=title, width=360, height=320)
+    ).properties(title=title, width=640, height=380)
 
 
 def tuning_chart(rows: Sequence[Mapping[str, Any]], *, settings: Sequence[str], title: str) -> alt.FacetChart:
     """A panel a setting: how many nats a swipe more or less than the default, with its interval."""
-    panel = alt.Chart(width=250, height=170).encode(
+    panel = alt.Chart(width=350, height=190).encode(
         x=alt.X("value:N", title=None, sort=None, axis=alt.Axis(labelAngle=0)),
     )
     y_title = "nats in 100 swipes over the default"

@@ -16,7 +16,7 @@ _COLOURS = {
     "k-nonorm": "#CC79A7",
     "ogd": "#56B4E9",
     "probit": "#000000",
-    "probit-diag": "#7F7F7F",
+    "probit-diag": "#E5007D",
     "all-ones": "#8C564B",
     "nk-unit": "#BCBD22",
     "logistic": "#17BECF",
@@ -70,8 +70,8 @@ def line_chart(
     x_title: str,
     y_title: str,
     x_log: bool = False,
-    width: int = 520,
-    height: int = 300,
+    width: int = 660,
+    height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
     """One line per learner over `x`; where rows have `low` and `high`, a band from one to the other."""
     base = alt.Chart({"values": list(rows)}).encode(

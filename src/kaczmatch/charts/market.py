@@ -20,6 +20,7 @@ _COLOURS = {
     "mutual": "#009E73",
     "information": "#9467BD",
 }
+_WIDE, _HIGH, _LETTER = 660, 420, 6.4  # pixels; the last is the width of a letter, about
 _SAFEGUARDS = ["none", "quota", "cap", "quota + cap"]
 _NAMED = (
     "default",
@@ -45,9 +46,11 @@ def market_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> alt.LayerC
         for row in rows
     ]
     present = [name for name in _COLOURS if any(point["sampler"] == name for point in points)]
+    tops = [1.05 * max((float(point[name]) for point in points), default=0.0) or 1.0 for name in ("gini", "matches")]
+    x, y = (alt.Scale(domain=[0.0, top], nice=False) for top in tops)
     base = alt.Chart({"values": points}).encode(
-        x=alt.X("gini:Q", title="Gini of exposure", scale=alt.Scale(zero=True)),
-        y=alt.Y("matches:Q", title="effective matches per 100 cards", scale=alt.Scale(zero=True)),
+        x=alt.X("gini:Q", title="Gini of exposure", scale=x),
+        y=alt.Y("matches:Q", title="effective matches per 100 cards", scale=y),
         color=alt.Color(
             "sampler:N", title=None, sort=present, scale=alt.Scale(domain=present, range=[_COLOURS[name] for name in present])
         ),
@@ -60,10 +63,35 @@ def market_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> alt.LayerC
             scale=alt.Scale(domain=_SAFEGUARDS, range=["circle", "triangle-up", "square", "diamond"]),
         )
     )
-    named = [point for point in points if point["policy"] in _NAMED]
-    labels = base.mark_text(align="left", dx=8, dy=-6, fontSize=11).encode(text="policy:N", shape=alt.Undefined)
-    labels.data = {"values": named}
-    return alt.layer(marks, labels).properties(title=title, width=560, height=380)
+    labels = []
+    for side in ("left", "right"):
+        text = base.mark_text(align=side, fontSize=11).encode(text="policy:N", shape=alt.Undefined)
+        text.data = {"values": [label for label in _labels(points, tops) if label["side"] == side]}
+        labels.append(text)
+    return alt.layer(marks, *labels).properties(title=title, width=_WIDE, height=_HIGH)
+
+
+def _labels(points: Sequence[Mapping[str, Any]], tops: Sequence[float]) -> list[dict[str, Any]]:
+    """Names beside their marks, on the first side where they print over no other; without room there is none."""
+    placed: list[tuple[float, float, float, float]] = []
+    labels = []
+    for point in (point for point in points if point["policy"] in _NAMED):
+        x, y, wide = _WIDE * point["gini"] / tops[0], _HIGH * (1.0 - point["matches"] / tops[1]), _LETTER * len(point["policy"])
+        for side, down in (("left", -8), ("left", 10), ("right", -8), ("right", 10)):
+            at = x + 8 if side == "left" else x - 8
+            left = at if side == "left" else at - wide
+            box = (left, y + down - 7, left + wide, y + down + 7)
+            inside = box[0] >= 0 and box[2] <= _WIDE and box[1] >= 0 and box[3] <= _HIGH
+            if inside and not any(_overlap(box, other) for other in placed):
+                placed.append(box)
+                where = {"gini": tops[0] * at / _WIDE, "matches": tops[1] * (1.0 - (y + down) / _HIGH), "side": side}
+                labels.append({**point, **where})
+                break
+    return labels
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _sampler(policy: str) -> str:

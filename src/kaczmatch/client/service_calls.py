@@ -10,7 +10,7 @@ from kaczmatch.schemas.decks import DeckResults
 from kaczmatch.schemas.experiments import ExperimentReport
 from kaczmatch.schemas.feed import Acknowledgement, FeedPage
 from kaczmatch.schemas.health import Health
-from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline
+from kaczmatch.schemas.operators import FoundPeoplePage, GroupComparison, Overview, ServiceHealth, Timeline
 from kaczmatch.schemas.profiles import PeoplePage
 from kaczmatch.schemas.safety import Report, ReportPage
 from kaczmatch.schemas.tokens import UserToken
@@ -121,6 +121,26 @@ def close_report(report: str, resolution: str = "") -> Call[Report]:
     """Close a report with what was decided."""
     route = path("/operator/reports/{report}/close", report=report)
     return Call("POST", route, model(Report), json={"resolution": resolution})
+
+
+def reopen_report(report: str) -> Call[Report]:
+    """Open a report again that was closed by mistake."""
+    return Call("POST", path("/operator/reports/{report}/reopen", report=report), model(Report))
+
+
+def find_people(name: str = "", *, limit: int | None = None, cursor: str | None = None) -> Call[FoundPeoplePage]:
+    """People by name or id, as operators see them. Without a name: those whom operators hold."""
+    return Call("GET", "/operator/people", model(FoundPeoplePage), given(name=name or None, limit=limit, cursor=cursor))
+
+
+def remove_block(user: str, other: str) -> Call[None]:
+    """Take back a block that a person made, at their wish."""
+    return Call("DELETE", path("/operator/people/{user}/blocks/{other}", user=user, other=other), nothing)
+
+
+def get_service_health(hours: int = 1) -> Call[ServiceHealth]:
+    """How requests fared over the last hours, up to 168, what waits, and how large the store is."""
+    return Call("GET", "/operator/health", model(ServiceHealth), query={"hours": hours})
 
 
 def get_timeline(user: str, *, limit: int | None = None) -> Call[Timeline]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kaczmatch.laboratory import published
 from kaczmatch.laboratory.alpha_table import alpha_part
-from kaczmatch.laboratory.study import RULES, Laboratory, deviation, learners_by_name
+from kaczmatch.laboratory.study import CANNOT_TELL, RULES, Laboratory, deviation, learners_by_name
 from kaczmatch.learners.logs.influence import influence
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.registry import learner
@@ -18,7 +18,7 @@ from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, HONEST_ADAPTIVE, PAPER, Condition
 from kaczmatch.simulation.world import world
 
-REPRODUCED, MISLEADING, FALSE, CANNOT_TELL = "reproduced", "reproduced but misleading", "false", "cannot tell"
+REPRODUCED, MISLEADING, FALSE = "reproduced", "reproduced but misleading", "false"
 
 Row = dict[str, str]
 

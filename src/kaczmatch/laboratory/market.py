@@ -39,6 +39,14 @@ class MarketComparison:
         """NaN for a policy that was not run."""
         return float(np.mean([getattr(one, measure) for one in self.outcomes[policy]])) if policy in self.outcomes else np.nan
 
+    @classmethod
+    def of_whole_seeds(
+        cls, population: str, census: Census, pace: Pace, outcomes: Mapping[str, Sequence[MarketOutcome]]
+    ) -> MarketComparison:
+        """What an interrupted run is good for: the seeds that every policy has played, or the policies of the first one."""
+        whole = min(map(len, outcomes.values()))
+        return cls(population, census, pace, {name: found[: whole or 1] for name, found in outcomes.items() if found})
+
     def ratio(self, policy: str, other: str) -> float:
         """Matches a card of one policy in units of another's."""
         below = self.mean(other, "matches_per_100")
@@ -58,10 +66,17 @@ def policies_named(names: Sequence[str], refits: tuple[int, ...] = ()) -> list[M
 
 
 def compare_policies(
-    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[MarketPolicy], tick: Callable[[str], None]
+    population: str,
+    census: Census,
+    pace: Pace,
+    seeds: int,
+    policies: Sequence[MarketPolicy],
+    tick: Callable[[str], None],
+    outcomes: dict[str, list[MarketOutcome]] | None = None,
 ) -> MarketComparison:
-    """Every policy in the same towns."""
-    outcomes: dict[str, list[MarketOutcome]] = {arm.name: [] for arm in policies}
+    """Every policy in the same towns. `tick` is told what begins; `outcomes` is filled, so that an interrupted run has them."""
+    outcomes = {} if outcomes is None else outcomes
+    outcomes |= {arm.name: [] for arm in policies}
     for seed in range(check_integer("seeds", seeds, low=1, high=10_000)):
         here = town(population, seed, census)
         for arm in policies:
@@ -90,6 +105,26 @@ def market_part(found: MarketComparison) -> ReportPart:
     chart = market_chart(rows, title=f"Matches and fairness: {found.population}")
     caption = "Up is more matches, left is more equal exposure. Diamonds have both the admirer quota and the exposure cap."
     return ReportPart(f"market-{found.population}", f"A market: {found.population}", _words(found), tables, [Figure(f"market-{found.population}", chart, caption)])  # fmt: skip
+
+
+def market_answer(found: MarketComparison) -> list[str]:
+    """What to take home: who makes the most matches, and what the default gives up or gains."""
+    ranked = sorted(found.outcomes, key=lambda name: -found.mean(name, "matches_per_100"))
+
+    def told(name: str) -> str:
+        matches, uneven = found.mean(name, "matches_per_100"), found.mean(name, "gini")
+        return f"{name} makes {matches:.2f} matches per 100 cards at an exposure Gini of {uneven:.2f}"
+
+    if DEFAULT not in ranked:
+        return [f"Most matches: {told(ranked[0])}."]
+    place = ranked.index(DEFAULT) + 1
+    words = [f"The {told(DEFAULT)}: place {place} of {len(ranked)} by matches."]
+    if place > 1:
+        words.append(f"Most matches: {told(ranked[0])}.")
+    if {PAPER, GREEDY} <= set(ranked):
+        over, of_greedy = found.ratio(DEFAULT, PAPER), found.ratio(DEFAULT, GREEDY)
+        words.append(f"That is {over:.1f} times the matches of the paper's policy, and {of_greedy:.0%} of greedy's.")
+    return words
 
 
 def _row(found: MarketComparison, name: str) -> dict[str, Any]:

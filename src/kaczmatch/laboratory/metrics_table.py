@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kaczmatch.laboratory import published
-from kaczmatch.laboratory.study import LOSSES, Laboratory, PaperComparison, Study, compared_with_paper
+from kaczmatch.laboratory.study import CANNOT_TELL, LOSSES, Laboratory, PaperComparison, Study, compared_with_paper
 from kaczmatch.report.results import ReportPart, Table
 from kaczmatch.simulation.condition import HONEST, PAPER
 
@@ -27,6 +27,11 @@ def metrics_part(condition: str, laboratory: Laboratory) -> ReportPart:
 
 
 def _reproduced(compared: Sequence[PaperComparison]) -> tuple[str, str]:
+    if not all(each.decides for each in compared):
+        return (
+            CANNOT_TELL,
+            f"whether the {len(compared)} numbers of the paper's table come out: this run is smaller than the paper's",
+        )
     return f"{sum(each.reproduced for each in compared)} of {len(compared)}", "numbers of the paper's table reproduced"
 
 

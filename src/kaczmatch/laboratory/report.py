@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from kaczmatch.laboratory.study import Plan
+from kaczmatch.laboratory.study import CANNOT_TELL, Plan
 from kaczmatch.report.page import ResultsPage
 from kaczmatch.report.results import ReportPart
 
 _VERDICTS = {
     "reproduced": "good",
     "reproduced but misleading": "half",
-    "false": "bad",
     "not reproduced": "bad",
-    "cannot tell": "open",
+    "false": "bad",
+    CANNOT_TELL: "open",
 }
 
 
@@ -28,7 +29,22 @@ def write_report(parts: Sequence[ReportPart], plan: Plan, folder: Path, command:
         "when the labels carry a preference.",
         scope=f"{seeds}, {plan.users} users per seed.{quick}",
         command=command,
+        advice=_answer(parts),
         headline=[number for part in parts for number in part.headline],
         verdicts=_VERDICTS,
     )
     return page.write(parts, folder)
+
+
+def _answer(parts: Sequence[ReportPart]) -> list[str]:
+    """How often each verdict was given, over all that was compared with the paper."""
+    given = Counter(row["verdict"] for part in parts for table in part.tables for row in table.rows if "verdict" in row)
+    counted = [f"{given[verdict]} {verdict}" for verdict in _VERDICTS if given[verdict]]
+    if not counted:
+        return []
+    words = [f"Of {sum(given[verdict] for verdict in _VERDICTS)} numbers and claims of the paper: {', '.join(counted)}."]
+    if given[CANNOT_TELL]:
+        words.append(
+            "“Cannot tell” means that this run is smaller than the paper's, or that chance alone may explain the difference."
+        )
+    return words

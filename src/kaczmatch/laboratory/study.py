@@ -20,6 +20,7 @@ from kaczmatch.simulation.world import World, with_label_noise, world
 
 RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)
+CANNOT_TELL = "cannot tell"  # of a run that is smaller than the paper's
 LOSSES = (200,)  # and at the end
 
 Tick = Callable[[str], None]
@@ -116,7 +117,7 @@ class PaperComparison:
 
     def row(self) -> dict[str, Any]:
         difference = self.ours - self.paper
-        verdict = "reproduced" if self.reproduced else "not reproduced" if self.decides else "cannot tell"
+        verdict = "reproduced" if self.reproduced else "not reproduced" if self.decides else CANNOT_TELL
         return {
             **self.what,
             "paper": self.paper,

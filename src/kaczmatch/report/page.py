@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, final
+from typing import Any, Final, final
 
 import jinja2
 from markupsafe import Markup
 
 from kaczmatch.report.results import ReportPart, Table
+from kaczmatch.report.typeface import typeface
+
+ROWS_SHOWN: Final = 10  # of a table, until the reader asks for all
+_STATIC: Final = resources.files("kaczmatch") / "web" / "static"  # files, no code: reports look like the pages
+
+_BRAND: Final = {"colours": "css/colours.css", "mark": "mark.svg"}
 
 
 @final
@@ -35,6 +43,9 @@ class ResultsPage:
         template = jinja2.Template((Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8"), autoescape=True)
         page = template.render(
             page=self,
+            brand={name: Markup((_STATIC / path).read_text(encoding="utf-8")) for name, path in _BRAND.items()},  # noqa: S704
+            typeface=base64.b64encode(typeface()).decode(),
+            rows_shown=ROWS_SHOWN,
             parts=[
                 {
                     "name": part.name,

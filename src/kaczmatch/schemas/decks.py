@@ -33,8 +33,8 @@ class Card(ResponseModel):
     reason: str
     why: str
     why_code: str = Field(
-        description="The sentence of `why`: liked-tags, with the tags in `fits`; liked-by-others; early; passed-before; "
-        "met-before; found-by-app; picked."
+        description="The sentence of `why`: liked-tags, with the tags in `fits`; liked-by-others; early; unlike-usual; "
+        "passed-before; met-before; found-by-app; picked."
     )
     fits: tuple[str, ...]
     data: dict[str, Any]
@@ -46,6 +46,7 @@ class Hint(ResponseModel):
 
     filter: str
     people: int
+    widened: dict[str, Any] = Field(description="What to change in the profile: a PUT of the profile with it removes the filter.")
 
 
 @final

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, final
 
+from pydantic import Field
+
 from kaczmatch.schemas.base import RequestModel, ResponseModel
 from kaczmatch.schemas.profiles import PersonSummary
 
@@ -16,6 +18,7 @@ class Match(ResponseModel):
     id: str
     at: datetime
     other: PersonSummary
+    shared: tuple[str, ...] = Field(description="The tags that both have.")
     outcomes: tuple[str, ...]
 
 

@@ -84,6 +84,10 @@ class Preference(ResponseModel):
 
     liked: tuple[Weight, ...]
     disliked: tuple[Weight, ...]
+    sentences: tuple[str, ...] = Field(description="The same in words for the user: what is known, and what is not.")
+    clear: int = Field(description="Of how many terms it is clear whether the user likes or avoids them.")
+    terms: int = Field(description="How many terms there are to like or avoid.")
+    model: int = Field(description="The model that says so. After a change of the model, the same swipes may say something else.")
     swipes: int
     certainty: float | None
     beyond_tags: str = Field(default="", description="What the user's likes have in common beyond tags; empty: not known.")

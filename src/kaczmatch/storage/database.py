@@ -98,6 +98,10 @@ class Database(ABC):
         """What an error means."""
 
     @abstractmethod
+    def bytes_used(self) -> int:
+        """What the database takes on its disk."""
+
+    @abstractmethod
     def scrub(self, numbers: Collection[int]) -> None:
         """Overwrite what deleted rows of people who had these numbers have left in the files of the database."""
 

@@ -199,6 +199,10 @@ class Postgres(Database):
                 columns = ", ".join(f'ALTER COLUMN "{name}" SET STATISTICS 0' for name in codec(kind).names)
                 connection.exec_driver_sql(f'ALTER TABLE "{kind.table}" {columns}')
 
+    def bytes_used(self) -> int:
+        with self.readers.connect() as connection:
+            return int(rows_of(connection, "SELECT pg_database_size(current_database())", ())[0][0])
+
     def scrub(self, numbers: Collection[int]) -> None:
         """Writes anew what is personal: the parts in which these people were, and small tables whole.
 

@@ -230,6 +230,9 @@ class Sqlite(Database):
     def after_migration(self, connection: Connection) -> None:
         """Nothing."""
 
+    def bytes_used(self) -> int:
+        return sum(file.stat().st_size for file in (self.file, self._log) if file.exists())
+
     def scrub(self, numbers: Collection[int]) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         del numbers  # the log is emptied as a whole

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Final, Self, final
 
 from fastapi import APIRouter, HTTPException, Response
+from starlette.concurrency import run_in_threadpool
+
+from kaczmatch.report import typeface
 
 PREFIX: Final = "/static"
 FOLDER: Final = Path(__file__).parent / "static"
@@ -17,6 +20,8 @@ TYPES: Final[Mapping[str, str]] = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
 }
 _FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 
@@ -39,14 +44,14 @@ class Assets:
 
     @classmethod
     def of(cls, files: Mapping[str, bytes]) -> Self:
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(typeface.typeface_version().encode())
         for name, content in files.items():
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
         return cls(files, digest.hexdigest()[:12])
 
     def address(self, name: str) -> str:
         """The address of a file."""
-        if name not in self.files:
+        if name not in self.files and name != typeface.FILE:
             raise KeyError(f"no such file: {name}")
         return f"{PREFIX}/{self.version}/{name}"
 
@@ -55,7 +60,8 @@ class Assets:
 
         @router.get("/{version}/{name:path}")
         async def asset(version: str, name: str) -> Response:
-            content = self.files.get(name)
+            made = name == typeface.FILE and version == self.version
+            content = await run_in_threadpool(typeface.typeface) if made else self.files.get(name)
             if content is None or version != self.version:
                 raise HTTPException(404)
             return Response(content, media_type=TYPES[Path(name).suffix], headers=_FOREVER)

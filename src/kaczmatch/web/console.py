@@ -18,7 +18,6 @@ from starlette.concurrency import run_in_threadpool
 from kaczmatch.formats.columns import time_text
 from kaczmatch.service.access.console_sessions import LIFE, ConsoleSessions
 from kaczmatch.service.access.credentials import Caller, Unauthenticated
-from kaczmatch.web.charts import Charts
 from kaczmatch.web.pages import STRICT, Site, SitePage, headers_of
 
 _FORMS: Final = {**STRICT, "form-action": "'self'"}
@@ -40,7 +39,6 @@ class Console:
 
     site: Site
     sessions: ConsoleSessions
-    charts: Charts
     admitted: Callable[[Request, Caller], bool]
     is_local: Callable[[Request], bool]
     hold_back: Callable[[Request], Awaitable[None]]
@@ -53,14 +51,11 @@ class Console:
             ("/login", "GET", self.login_address),
             ("/logout", "POST", self.logout),
             ("/token", "POST", self.token),
-            ("/charts.json", "GET", self.specifications),
-            ("/vega.js", "GET", self.vega),
         ):
             router.add_api_route(path, act, methods=[method], response_class=Response)
         return router
 
     async def page(self, request: Request) -> Response:
-        self.charts.prepare()  # while the operator logs in
         return self._login() if await self._caller(request) is None else self._rendered(CONSOLE)
 
     async def login_address(self) -> Response:
@@ -98,20 +93,6 @@ class Console:
         token, expires, caller = await run_in_threadpool(self.sessions.token, request.cookies.get(COOKIE, ""))
         content = {"token": token, "expires": time_text(expires), "scopes": sorted(caller.scopes)}
         return Response(json.dumps(content), media_type="application/json")
-
-    async def specifications(self, request: Request) -> Response:
-        if await self._caller(request) is None:
-            raise HTTPException(401)
-        return Response(await run_in_threadpool(self.charts.specifications), media_type="application/json")
-
-    async def vega(self, request: Request) -> Response:
-        if await self._caller(request) is None:
-            raise HTTPException(401)
-        etag = f'"{await run_in_threadpool(self.charts.version)}"'
-        headers = {"Cache-Control": "private, no-cache", "ETag": etag}
-        if request.headers.get("if-none-match") == etag:
-            return Response(status_code=304, headers=headers)
-        return Response(await run_in_threadpool(self.charts.bundle), media_type="text/javascript; charset=utf-8", headers=headers)
 
     async def _caller(self, request: Request) -> Caller | None:
         secret = request.cookies.get(COOKIE, "")

@@ -5,6 +5,7 @@ A run has a few hundred swipes. It is traced as a whole when it is first request
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,14 +16,16 @@ import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.special import stdtrit
 from starlette.concurrency import run_in_threadpool
 
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.registry import learner
 from kaczmatch.simulation.condition import HONEST, PAPER, Condition
 from kaczmatch.simulation.metrics import alignment, unseen_auc
 from kaczmatch.simulation.trace import priors_of, trace
 from kaczmatch.simulation.world import World, world
+from kaczmatch.web.lab_market import MARKET_VALUES, MarketCurve, MarketRequest, market_curve
 from kaczmatch.web.pages import Site, SitePage, headers_of
 from kaczmatch.web.reproduction_report import ReproductionReport
 
@@ -44,7 +47,8 @@ SESSIONS, PEOPLE, STEP = 20, 2_000, 8  # AUC is taken every so many swipes
 TOTAL: Final = SESSIONS * PAPER.deck
 _SEGMENT = 128  # swipes per response
 
-LAB: Final = SitePage("/lab", "lab.html.j2", "Lab", {"learners": LEARNERS, "selected": SELECTED, "total": TOTAL}, cached=False)
+_VALUES: Final = {"learners": LEARNERS, "selected": SELECTED, "total": TOTAL, **MARKET_VALUES}
+LAB: Final = SitePage("/lab", "lab.html.j2", "Lab", _VALUES, cached=False)
 
 
 class LabRequest(BaseModel):
@@ -66,6 +70,8 @@ class LabCurve(BaseModel):
 
     alignment: list[float]  # after each swipe of the segment
     auc: list[tuple[int, float]]  # after some swipes, with their numbers
+    alignment_within: list[float]  # half the width of a 95 % interval of each mean; none for one person
+    auc_within: list[float]
 
 
 class LabSegment(BaseModel):
@@ -83,6 +89,8 @@ class LabRun:
 
     alignment: Vector
     auc: Vector
+    alignment_within: Vector  # half the width of a 95 % interval of the mean; nothing for one person
+    auc_within: Vector
     labels: NDArray[np.int8]
 
 
@@ -115,6 +123,10 @@ def lab_router(site: Site, report: ReproductionReport, local: Callable[[Request]
     async def run(asked: LabRequest) -> LabSegment:
         return await run_in_threadpool(segment, asked)
 
+    @router.post("/market", response_model=MarketCurve)
+    async def market(asked: MarketRequest) -> MarketCurve:
+        return await run_in_threadpool(market_curve, asked)
+
     @router.get("/report", response_model=None)
     async def show_report() -> Response:
         return await run_in_threadpool(report.response)
@@ -133,14 +145,28 @@ def _run(slug: Slug, here: World) -> LabRun:
     traced = trace(rule, here, times)
     # Learners start differently: all-ones takes no prior.
     start = np.array([rule.weights(rule.start(prior).cells, prior.dimensions) for prior in priors_of(rule, here)])
-    aligned = np.append(alignment(start, here.tastes[0]).mean(), traced.alignment.mean(axis=0))
+    aligned = np.column_stack([alignment(start, here.tastes[0]), traced.alignment])
     known = [start, *(traced.weights(time) for time in times)]
-    area = [unseen_auc(weights, here, 1).mean() for weights in known]  # tastes do not drift here
-    return LabRun(aligned, np.array(area), traced.labels[0])
+    area = np.column_stack([unseen_auc(weights, here, 1) for weights in known])  # tastes do not drift here
+    return LabRun(aligned.mean(axis=0), area.mean(axis=0), _within(aligned), _within(area), traced.labels[0])
+
+
+def _within(values: Matrix) -> Vector:
+    """Half the width of a 95 % interval of the mean over people, by Student's t."""
+    people = len(values)
+    if people < 2:
+        return np.empty(0)
+    return np.asarray(stdtrit(people - 1, 0.975) * values.std(axis=0, ddof=1) / math.sqrt(people))
 
 
 def _cut(run: LabRun, first: int, last: int) -> LabCurve:
     times = range(first + (first > 0), last + 1)
     aligned = [round(float(run.alignment[time]), 4) for time in times]
     area = [(time, round(float(run.auc[time // STEP]), 4)) for time in times if time % STEP == 0]
-    return LabCurve(alignment=aligned, auc=area)
+    some = [time for time in times if time % STEP == 0]
+    return LabCurve(
+        alignment=aligned,
+        auc=area,
+        alignment_within=[round(float(run.alignment_within[time]), 4) for time in times if len(run.alignment_within)],
+        auc_within=[round(float(run.auc_within[time // STEP]), 4) for time in some if len(run.auc_within)],
+    )

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 import jinja2
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from kaczmatch.web.assets import Assets
 
@@ -23,6 +24,8 @@ STRICT: Final[Mapping[str, str]] = MappingProxyType(
         "script-src": "'self'",
         "style-src": "'self'",
         "img-src": "'self'",
+        "font-src": "'self'",
+        "manifest-src": "'self'",
         "connect-src": "'self'",
         "base-uri": "'none'",
         "form-action": "'none'",
@@ -61,7 +64,7 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.globals.update(shared, asset=self.assets.address)
+        self._templates.globals.update(shared, asset=self.assets.address, icon=icon)
 
     def router(self) -> APIRouter:
         """The routes of cached pages and of assets."""
@@ -89,6 +92,11 @@ class Site:
             return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
         return respond
+
+
+def icon(name: str) -> Markup:
+    """One of `icons.html.j2`, for the eye only."""
+    return Markup('<svg class="icon" aria-hidden="true"><use href="#icon-{}"/></svg>').format(name)
 
 
 def headers_of(page: SitePage) -> dict[str, str]:

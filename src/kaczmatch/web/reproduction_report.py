@@ -11,7 +11,7 @@ from fastapi import HTTPException, Response
 FILE: Final = Path("report") / "report.html"
 # The file holds its own styles and pictures, and nothing in it may run.
 _POLICY: Final = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox allow-popups allow-same-origin"
 )
 

@@ -162,7 +162,7 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     assert client.create_report(one, two, "rude").id
     (report,) = [report for report in client.list_reports(limit=200).items if report.user == one]
     assert client.close_report(report.id, "talked to them").closed is not None
-    assert client.get_timeline(one).entries
+    assert client.get_timeline(one).blocks[0].reported
     assert client.get_overview().people >= 2 <= client.get_group("woman").members.people + client.get_group("man").members.people
     client.reset_preference(one)
     assert client.pause_profile(one).paused
@@ -171,6 +171,22 @@ def test_a_life_by_the_client(service: Any, client: Client) -> None:
     client.erase_person(two)
     with pytest.raises(NotFoundError):
         client.get_profile(two)
+
+
+def test_an_operator_by_the_client(service: Any, client: Client) -> None:
+    one, two = service.couple()
+    client.create_report(one, two, "rude")
+    (report,) = [report for report in client.list_reports(limit=200).items if report.user == one]
+    client.close_report(report.id)
+    assert client.reopen_report(report.id).closed is None
+    client.block_person(two, one)
+    client.remove_block(two, one)
+    client.hold_person(two)
+    assert two in [person.id for person in client.find_people(limit=200).items if person.held_by]
+    client.release_person(two)
+    assert client.find_people(two).items[0].id == two
+    assert client.find_people(client.get_profile(one).name, limit=200).items
+    assert client.get_service_health(24).hours == 24
 
 
 def test_profiles_versions_and_the_vocabulary(service: Any, client: Client) -> None:

@@ -13,11 +13,13 @@ import pytest
 
 from kaczmatch.app.composition import open_store
 from kaczmatch.app.demo.population import draw_population
+from kaczmatch.app.demo.worlds import WORLDS
 from kaczmatch.app.first_vocabulary import GENERAL
 from kaczmatch.app.system import compose
+from kaczmatch.recommend.people.schema import DATING
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.access.credentials import Unauthenticated
-from kaczmatch.settings.model import Settings
+from kaczmatch.settings.model import DemoName, Settings
 from worlds.served import Service
 
 from .conftest import Opened
@@ -37,6 +39,15 @@ def test_the_same_seed_invents_the_same_people() -> None:
     assert one.people == two.people
     np.testing.assert_array_equal(one.tastes, two.tastes)
     assert one.people != other.people
+
+
+@pytest.mark.parametrize(("people", "world"), [(1_500, "dating"), (300, "mentoring"), (300, "jobs")])
+def test_no_two_invented_people_have_one_name(people: int, world: DemoName) -> None:
+    about = WORLDS[world]
+    vocabulary = about.vocabulary or Vocabulary.of(GENERAL)
+    drawn = draw_population(people, 1, vocabulary, date(2026, 1, 1), about.schema or DATING, about).people
+    assert len({one.name for one in drawn.values()}) == people
+    assert len(drawn) == people
 
 
 def test_a_visitor_plays_as_an_invented_person(demo: Service) -> None:
@@ -61,7 +72,7 @@ def test_invented_people_are_found_by_name_and_tag_page_by_page(demo: Service) -
     assert page["more"]
     assert all("jazz" in one["tags"] for one in page["people"])
     name = everybody["people"][5]["name"]
-    assert {one["name"] for one in demo.ok("GET", f"/demo/people?find={name.upper()}")["people"]} == {name}
+    assert name in {one["name"] for one in demo.ok("GET", f"/demo/people?find={name.upper()}")["people"]}
     assert demo.ok("GET", "/demo/people?find=nothing-of-the-kind")["people"] == []
     assert any(one["swipes"] for one in everybody["people"])
     assert demo.ok("GET", "/demo/people/nobody/taste")["weights"] is None
@@ -88,6 +99,28 @@ def test_somebody_new_finds_admirers_and_matches(demo: Service) -> None:
             demo.ok("PUT", f"/people/newcomer/swipes/s{deck}-{place_}", json=body)
         replies()
     assert demo.ok("GET", "/people/newcomer/matches")["items"]
+
+
+def test_about_one_like_in_six_matches_at_first(demo: Service) -> None:
+    """Newcomers of several tastes like the first 24 people whom they are shown; those answer by their own taste."""
+    replies = next(job for _, name, job in demo.system.jobs if name == "demo replies")
+    groups = list(demo.ok("GET", "/demo/people?limit=1")["groups"].values())
+    likes = matches = 0
+    for number in range(12):
+        user, some = f"first-{number}", groups[number % len(groups)]
+        me = {"name": "New", "born": "1993-01-01", "i_am": ["woman", "man"], "i_look_for": ["man", "woman", "non-binary"]}
+        place = {"location": {"latitude": 48.1, "longitude": 11.6}, "tags": [*some[number % 3 :: 3], groups[number % 5][1]]}
+        demo.ok("PUT", f"/people/{user}", json=me | place)
+        for _ in range(3):
+            deck = demo.deck(user, json={"size": 8})
+            for card in deck["cards"]:
+                body = {"candidate": card["id"], "decision": "like", "deck": deck["id"]}
+                demo.ok("PUT", f"/people/{user}/swipes/{card['id']}", json=body)
+                likes += 1
+            replies()
+        matches += len(demo.ok("GET", f"/people/{user}/matches?limit=100")["items"])
+    assert likes > 200
+    assert 1 / 9 < matches / likes < 1 / 4
 
 
 def test_the_demo_key_is_private_and_works_from_this_machine_alone(demo: Service) -> None:

@@ -18,7 +18,7 @@ from worlds.cards import put_deck
 
 from .conftest import Site, Visiting, Visitor
 from .test_access_for_all import check
-from .test_console import operating
+from .test_console import opened, operating
 
 TRIAL = Experiment(name="<b>spring</b>", arms=(Arm("usual", MutualPolicy()), Arm("bold", MutualPolicy(uniform_floor=0.5))))
 
@@ -59,17 +59,21 @@ def running(site: Site) -> Iterator[Context]:
 
 
 def test_the_panel_says_and_draws_how_the_experiment_stands(visiting: Visiting, running: Context) -> None:
-    page = operating(visiting()).page
+    page = opened(visiting(), "Experiment")
     panel = page.locator("#experiment")
-    expect(panel.get_by_role("heading")).to_have_text("Experiment: <b>spring</b>")
+    expect(panel.get_by_role("heading").first).to_have_text("Experiment: <b>spring</b>")
     expect(panel.locator("#arms tr")).to_have_count(2)
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("+0.4")
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text(": more")
-    expect(panel.locator("#chart-experiment svg")).to_be_visible()
+    expect(panel.locator("#forest .whisker.first-line")).to_have_count(1)  # the interval of likes does not cross the line
+    expect(panel.locator("#forest")).to_contain_text("more")
+    expect(panel.locator("#courses .band").first).to_be_attached()
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("cannot be said yet")  # of matches: there was none
     assert "past-" not in panel.inner_text()
     check(page)
 
 
-def test_without_an_experiment_there_is_no_panel(visitor: Visitor) -> None:
-    expect(operating(visitor).page.locator("#experiment")).to_be_hidden()
+def test_without_an_experiment_there_is_no_tab(visitor: Visitor) -> None:
+    page = operating(visitor).page
+    expect(page.get_by_role("tab", name="Research")).to_be_visible()
+    expect(page.get_by_role("tab", name="Experiment")).to_be_hidden()

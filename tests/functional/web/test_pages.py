@@ -42,7 +42,10 @@ def test_nothing_is_inline(site: Site) -> None:
 
 def test_files_have_their_type_and_are_kept_for_good(site: Site) -> None:
     names = re.findall(r"/static/[^\"]+", httpx.get(site.address).text)
-    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+    types = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"} | {
+        ".woff2": "font/woff2",
+        ".webmanifest": "application/manifest+json",
+    }
     assert {Path(name).suffix for name in names} == set(types)
     for name in names:
         answer = httpx.get(site.address + name)
@@ -67,6 +70,27 @@ def test_without_the_demo_there_is_the_console_alone(tmp_path: Path) -> None:
 
 def test_a_page_is_there_before_the_service_is_ready(tmp_path: Path) -> None:
     assert unstarted(tmp_path, "/", "/v1/vocabulary", demo=True) == [200, 503]
+
+
+def test_an_address_that_is_none_is_a_page_for_browsers_and_a_problem_for_programs(site: Site) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    page = httpx.get(f"{site.address}/nowhere", headers=browser)
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "There is no such page" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for answer in (httpx.get(f"{site.address}/nowhere"), httpx.get(f"{site.address}/v1/nowhere", headers=browser)):
+        assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
+
+
+def test_the_demo_can_be_installed(site: Site) -> None:
+    (address,) = re.findall(r'<link rel="manifest" href="([^"]+)"', httpx.get(site.address).text)
+    manifest = httpx.get(site.address + address)
+    assert manifest.headers["content-type"] == "application/manifest+json"
+    told = manifest.json()
+    assert (told["start_url"], told["display"]) == ("/", "standalone")
+    for icon in told["icons"]:
+        found = httpx.get(str(httpx.URL(site.address + address).join(icon["src"])))
+        assert (found.status_code, found.headers["content-type"]) == (200, icon["type"])
 
 
 @pytest.mark.parametrize("path", ["/static/old/js/api.js", "/static/../pages.py", "/static/%2e%2e/pages.py"])

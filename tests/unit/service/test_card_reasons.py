@@ -39,6 +39,24 @@ def test_a_guess_is_not_told_as_somebodys_taste() -> None:
     assert tags_told(town, "ann", "ed") == ()
 
 
+def test_nobody_is_said_to_get_along_with_somebody_of_whom_all_is_against() -> None:
+    """It follows from the viewer's side alone, so it tells nothing of the other's."""
+    town = Town(MemoryStore())
+    town.move_in("ann")
+    town.move_in("bob", "carl", "dan", man=True, tags=("jazz", "chess"))
+    town.move_in("ed", "finn", "gus", man=True, tags=("theatre",))
+    town.move_in("hal", man=True, tags=())
+    for man in ("bob", "carl"):
+        town.swipe("ann", man)
+    for man in ("ed", "finn"):
+        town.swipe("ann", man, "pass")
+    with town.context.store.read() as reader:
+        known = load_viewer_state(reader, town.context, "ann")
+        people = {man: reader.get(Person, man) for man in ("dan", "gus", "hal")}
+    codes = {man: {reason(known, how, one).code for how in ("sampled", "explored")} for man, one in people.items() if one}
+    assert codes == {"dan": {"liked-tags"}, "gus": {"unlike-usual"}, "hal": {"early"}}
+
+
 def test_every_reason_has_a_code_so_that_an_app_can_write_it_in_its_own_language() -> None:
     town = Town(MemoryStore())
     town.move_in("ann")

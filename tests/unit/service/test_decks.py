@@ -295,6 +295,9 @@ def test_a_preference_in_words(town: Town) -> None:
     grew = town.preferences.growth("w0")
     assert [preference.swipes for _, preference in grew] == list(range(1, 13))
     assert grew[-1][1] == told
+    assert "like jazz" in told.sentences[0]
+    assert 0 < told.clear <= told.terms
+    assert told.model == 1
 
 
 def test_right_after_an_import_nobody_is_told_that_nobody_is_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,6 +126,6 @@ def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> D
         ),
         empty=opened.empty,
         empty_code=opened.empty_code,
-        hints=tuple(Hint(filter=hint.filter, people=hint.people) for hint in opened.hints),
+        hints=tuple(Hint(filter=hint.filter, people=hint.people, widened=dict(hint.widened)) for hint in opened.hints),
         next_at=opened.next_at,
     )

@@ -12,6 +12,7 @@ from kaczmatch.api.responses import summary
 from kaczmatch.schemas.base import Id
 from kaczmatch.schemas.matches import Match, MatchOutcomes, MatchPage, OutcomeRequest
 from kaczmatch.service.domain.records import Person
+from kaczmatch.service.meeting.profile_features import tags_of
 
 router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 
@@ -19,17 +20,18 @@ router = APIRouter(prefix="/people/{user}/matches", tags=["matches"])
 @router.get("")
 def list_matches(user: ActingUser, cases: Cases, limit: Limit = 50, cursor: Cursor = "") -> MatchPage:
     """List matches that have not ended, the newest first."""
-    cases.profiles.get(user)
+    me = cases.profiles.get(user)
     page = cases.matches.matches(user, after=decode_cursor(cursor, datetime, str, str), limit=limit)
     vocabulary, now = cases.models.vocabulary(), cases.context.clock()
     with cases.context.store.read() as reader:
         people = reader.many(Person, [(side.other,) for side in page])
-    items = tuple(
-        Match(id=side.id, at=side.at, other=summary(people[side.other,], vocabulary, now), outcomes=side.outcomes)
-        for side in page
-        if (side.other,) in people
-    )
-    return MatchPage(items=items, next=cursor_after(page, limit))
+    mine = frozenset(tags_of(me, vocabulary)[0])
+    items = []
+    for side in (side for side in page if (side.other,) in people):
+        other = summary(people[side.other,], vocabulary, now)
+        shared = tuple(tag for tag in other.tags if tag in mine)
+        items.append(Match(id=side.id, at=side.at, other=other, shared=shared, outcomes=side.outcomes))
+    return MatchPage(items=tuple(items), next=cursor_after(page, limit))
 
 
 @router.delete("/{match}", status_code=204)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from kaczmatch.api.authentication import Cases, UserPath, scoped
-from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor
+from kaczmatch.api.dependencies import ProcessState, process_state
+from kaczmatch.api.metrics import Metrics
+from kaczmatch.api.paging import Cursor, Limit, cursor_after, decode_cursor, encode_cursor
 from kaczmatch.api.responses import operator_report
 from kaczmatch.schemas.base import Id
-from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline
+from kaczmatch.schemas.operators import FoundPeoplePage, GroupComparison, Overview, ServiceHealth, Timeline
 from kaczmatch.schemas.safety import CloseReportRequest, Report, ReportPage
 from kaczmatch.service.access.credentials import OPERATOR, Caller
+from kaczmatch.service.meeting.people_search import find_by_name
 
 router = APIRouter(prefix="/operator", tags=["operators"])
 
@@ -32,6 +35,38 @@ def list_reports(cases: Cases, operator: Operator, limit: Limit = 50, cursor: Cu
 def close_report(report: Id, body: CloseReportRequest, cases: Cases, operator: Operator) -> Report:
     """Close a report with what was decided."""
     return operator_report(cases.safety.close(report, body.resolution, operator.key).result())
+
+
+@router.post("/reports/{report}/reopen")
+def reopen_report(report: Id, cases: Cases, operator: Operator) -> Report:
+    """Open a report again that was closed by mistake."""
+    return operator_report(cases.safety.reopen(report, operator.key).result())
+
+
+@router.get("/people")
+def find_people(
+    cases: Cases,
+    operator: Operator,
+    name: Annotated[str, Query(max_length=200, description="How a word of their names begins, or somebody's whole id.")] = "",
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> FoundPeoplePage:
+    """Find people by name or id. Without a name: those whom operators hold."""
+    del operator
+    if not name:
+        held = cases.operators.held_people(decode_cursor(cursor, str), limit)
+        return FoundPeoplePage(items=cases.operators.found([one.user for one in held]), next=cursor_after(held, limit))
+    people, place = find_by_name(cases.context, name, decode_cursor(cursor, str, str), limit)
+    users = [person.id for person in people if person.id != name]
+    following = None if place is None else encode_cursor(place)
+    return FoundPeoplePage(items=cases.operators.found(users if cursor else [name, *users]), next=following)
+
+
+@router.delete("/people/{user}/blocks/{other}", status_code=204)
+def remove_block(user: UserPath, other: Id, cases: Cases, operator: Operator) -> Response:
+    """Take back a block that a person made, at their wish. It is written to the audit log."""
+    cases.safety.unblock(user, other, actor=operator.key).result()
+    return Response(status_code=204)
 
 
 @router.get("/people/{user}/timeline")
@@ -61,6 +96,20 @@ def get_overview(cases: Cases, operator: Operator) -> Overview:
     """The service in numbers."""
     del operator
     return cases.operators.overview()
+
+
+@router.get("/health")
+def get_service_health(
+    request: Request,
+    cases: Cases,
+    operator: Operator,
+    process: Annotated[ProcessState, Depends(process_state)],
+    hours: Annotated[int, Query(ge=1, le=168, description="How far to look back.")] = 1,
+) -> ServiceHealth:
+    """How requests fared over time, what waits, and how large the store is."""
+    del operator
+    metrics: Metrics = request.app.state.metrics
+    return cases.operators.health(hours, process.unhealthy_reason(), metrics.gauge)
 
 
 @router.get("/group")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -64,6 +65,7 @@ def draw_population(
     tags, tastes = np.zeros((people, len(names))), np.zeros((people, len(names)))
     sides = {i_am: _sides(tag_terms, world.types, i_am, schema) for i_am in ("", *schema.kinds)}
     made: dict[str, ProfileInput] = {}
+    namesakes: Counter[str] = Counter()
     for row in range(people):
         i_am = kinds[row] if world.shares else ""  # without shares it is drawn below, and has every tag
         may_have, own_types, other_types = sides[i_am]
@@ -73,8 +75,9 @@ def draw_population(
         tastes[row, other_types[avoided]] = -_MINDS
         tastes[row, other_types[loved]] = _LOVES
         has = frozenset(names[place] for place in np.flatnonzero(tags[row]).tolist())
-        identifier, about = _about(row, has, i_am, today, schema, rng)
-        made[identifier] = about
+        about = _about(has, i_am, today, schema, rng)
+        identifier = f"{about.name.lower().replace(' ', '-')}-{row + 1}"
+        made[identifier] = about.model_copy(update={"name": _unique(about.name, namesakes)})
     return DemoPopulation(made, tags, tastes, tuple(names))
 
 
@@ -90,9 +93,19 @@ def _sides(terms: Sequence[Term], types: Types, i_am: str, schema: Schema) -> tu
     return *those({i_am}), those(schema.usually_looks_for({i_am}))[1]
 
 
-def _about(
-    row: int, tags: frozenset[str], i_am: str, today: date, schema: Schema, rng: np.random.Generator
-) -> tuple[str, ProfileInput]:
+def _unique(name: str, namesakes: Counter[str]) -> str:
+    """Mira, Mira B., Mira C. and so on: two people of one name would look like a mistake."""
+    number, letters = namesakes[name], ""
+    namesakes[name] += 1
+    if not number:
+        return name
+    while number:
+        number, letter = divmod(number, 26)
+        letters = chr(ord("A") + letter) + letters.lower()
+    return f"{name} {letters}."
+
+
+def _about(tags: frozenset[str], i_am: str, today: date, schema: Schema, rng: np.random.Generator) -> ProfileInput:
     kinds = schema.kinds
     if i_am:
         look_for = schema.usually_looks_for({i_am})
@@ -110,7 +123,7 @@ def _about(
         "youngest": max(schema.minimum_age, age - int(rng.integers(5, 12))),
         "oldest": age + int(rng.integers(5, 14)),
     }
-    about = ProfileInput(
+    return ProfileInput(
         name=name,
         i_am=frozenset({i_am}),
         i_look_for=look_for,
@@ -119,4 +132,3 @@ def _about(
         tags=tags,
         **ages if schema.age_required else {},
     )
-    return f"{name.lower().replace(' ', '-')}-{row + 1}", about

@@ -1,26 +1,21 @@
-"""Invented people reply: a person whom a visitor likes decides on the visitor, and newcomers get admirers."""
+"""Invented people reply: a person whom a visitor likes decides on the visitor, by their own taste."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import UTC
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from kaczmatch.app.demo.population import DemoPopulation
-from kaczmatch.recommend.people.filters import FilterColumns, passes_all_filters
 from kaczmatch.service.domain.capacity import without_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, MatchSide, Person
+from kaczmatch.service.domain.records import Decision, Event, EventKind, LatestDecision, Person
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.sparse_features import unpacked
-from kaczmatch.service.domain.store import Reader
-from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.swipes import Swipe, Swipes
 
-_ADMIRERS = 12
-_LOOKED_AT = 400
+_RESERVED = 1.0  # log-odds: about one like in six matches at first, which tests/functional/api/test_demo.py counts
 
 
 @final
@@ -32,7 +27,6 @@ class DemoReplies:
     population: DemoPopulation
     rng: np.random.Generator
     _read_to: int | None = None
-    _met: set[str] = field(default_factory=set)
 
     def reply(self) -> int:
         """Decide on everybody who has liked an invented person since the last call. Returns how many decisions that were."""
@@ -45,9 +39,6 @@ class DemoReplies:
             wanted = [(one.candidate or "", one.user) for one in fresh if one.decision == Decision.LIKE]
             known = reader.many(LatestDecision, wanted)
             answers = [pair for pair in wanted if pair not in known]
-            for user in {one.user for one in fresh} - self._met:
-                self._met.add(user)
-                answers += self._admirers(reader, user)
             people = {user: person for (user,), person in reader.many(Person, [(user,) for _, user in answers]).items()}
         self._read_to = max((one.number for one in events), default=self._read_to)
         return sum(self._decide(other, people[user]) for other, user in answers if user in people)
@@ -57,7 +48,7 @@ class DemoReplies:
         if other not in self.population.people or self._full(other, visitor):
             return False
         tags = unpacked(visitor.features, len(self.population.names))
-        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) + 1.0
+        odds = float(self.population.like_log_odds(ids.index(other), tags[None, :])[0]) - _RESERVED
         decision = "like" if self.rng.random() < 1.0 / (1.0 + np.exp(-odds)) else "pass"
         swipe = Swipe(user=other, id=f"demo-{self.context.new_id()}", candidate=visitor.id, decision=decision, deck="")
         try:
@@ -71,22 +62,3 @@ class DemoReplies:
         with self.context.store.read() as reader:
             people = [person for person in (reader.get(Person, other), visitor) if person is not None]
             return len(without_full(reader, people, self.context.config.schema)) < 2
-
-    def _admirers(self, reader: Reader, user: str) -> list[tuple[str, str]]:
-        """Some who fit a newcomer, if few have decided on them yet."""
-        person = reader.get(Person, user)
-        if (
-            person is None
-            or len(reader.find(LatestDecision, candidate=user, decision=Decision.LIKE, limit=_ADMIRERS)) >= _ADMIRERS
-        ):
-            return []
-        version = self.context.catalogue.current(reader).vocabulary
-        vocabulary, schema = self.context.catalogue.vocabulary(reader, version), self.context.config.schema
-        ids = self.rng.permutation(list(self.population.people))[:_LOOKED_AT].tolist()
-        apart = {match.other for match in reader.find(MatchSide, user=user)} | {user}
-        found = [one for one in reader.many(Person, [(other,) for other in ids if other not in apart]).values() if not one.paused]
-        if not found:
-            return []
-        candidates = FilterColumns.from_profiles([profile_of(one, vocabulary, schema) for one in found], schema)
-        fits = passes_all_filters(profile_of(person, vocabulary, schema), candidates, self.context.clock().astimezone(UTC).date())
-        return [(one.id, user) for one, fit in zip(found, fits.tolist(), strict=True) if fit][: 2 * _ADMIRERS]

@@ -35,11 +35,12 @@ class DemoPerson(ResponseModel):
 
 @final
 class DemoPage(ResponseModel):
-    """Some invented people, whether there are more, and where all of them live."""
+    """Some invented people, whether there are more, where all of them live, and their tags under headings."""
 
     people: tuple[DemoPerson, ...]
     more: bool
     location: Coordinates
+    groups: dict[str, tuple[str, ...]]
 
 
 @final
@@ -49,7 +50,7 @@ class DemoTaste(ResponseModel):
     weights: dict[str, float] | None
 
 
-def demo_router(invented: DemoPopulation, host: Caller) -> APIRouter:
+def demo_router(invented: DemoPopulation, host: Caller, groups: dict[str, tuple[str, ...]]) -> APIRouter:
     """Answers this machine alone, and no other site's page: those cannot send the header. `host` signs visitors' tokens."""
     router = APIRouter(prefix="/demo", tags=["demo"], include_in_schema=False)
 
@@ -74,7 +75,7 @@ def demo_router(invented: DemoPopulation, host: Caller) -> APIRouter:
             known = summary(person, vocabulary, now).model_dump()
             shown.append(DemoPerson(**known, i_am=person.i_am, i_look_for=person.i_look_for, swipes=swipes))
         location = Coordinates(latitude=TOWN[0], longitude=TOWN[1])
-        return DemoPage(people=tuple(shown), more=len(found) > skip + limit, location=location)
+        return DemoPage(people=tuple(shown), more=len(found) > skip + limit, location=location, groups=groups)
 
     @router.post("/tokens/{user}", response_model=UserToken)
     def token(request: Request, user: UserPath, cases: Cases, x_kaczmatch_demo: Annotated[str, Header()] = "") -> UserToken:

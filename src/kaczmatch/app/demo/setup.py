@@ -44,7 +44,7 @@ def add_demo(system: System) -> tuple[APIRouter, ...]:
     replies = DemoReplies(context, population, np.random.default_rng([settings.demo_seed, 2]))
     system.jobs.append((REPLY_SECONDS, "demo replies", replies.reply))
     credentials = system.use_cases.credentials
-    return (demo_router(population, credentials.caller(demo_key(credentials, settings.data / "demo-key"))),)
+    return (demo_router(population, credentials.caller(demo_key(credentials, settings.data / "demo-key")), world.groups),)
 
 
 def fill_store(context: Context, safety: Safety, population: DemoPopulation, seed: int) -> int:

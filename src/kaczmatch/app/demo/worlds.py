@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -32,13 +31,26 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
 
 Types = tuple[tuple[str, ...], ...]
 
+GENERAL_GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "Moving": ("climbing", "hiking", "cycling", "running", "swimming", "yoga", "football", "sailing"),
+    "Music": ("jazz", "techno", "opera", "guitar", "choir", "festivals", "dancing", "vinyl"),
+    "Games and science": ("chess", "board games", "video games", "puzzles", "coding", "astronomy", "maths", "science fiction"),
+    "Kitchen": ("cooking", "baking", "wine", "coffee", "vegan", "street food", "gardening", "fermenting"),
+    "Arts": ("painting", "photography", "theatre", "museums", "poetry", "novels", "cinema", "ceramics"),
+    "Life": ("dogs", "cats", "camping", "road trips", "volunteering", "languages", "meditation", "night owl"),
+}
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class DemoWorld:
-    """Types of people by their tags. A schema and terms of its own; or None, and those of the settings are used."""
+    """Types of people by their tags. A schema and terms of its own; or None, and those of the settings are used.
+
+    `groups` puts tags under headings, for people who look for theirs.
+    """
 
     types: Types
+    groups: dict[str, tuple[str, ...]]
     schema: Schema | None = None
     terms: tuple[Term, ...] = ()
     shares: tuple[float, ...] = ()  # of the schema's kinds
@@ -48,9 +60,13 @@ class DemoWorld:
         return Vocabulary(self.terms) if self.terms else None
 
 
-def _of(kind: str, types: Types, more: Sequence[str] = ()) -> tuple[Term, ...]:
-    """The tags of some types, and more of them, for one kind."""
-    return tuple(Term(tag, kinds=(kind,)) for tag in dict.fromkeys([*(tag for tags in types for tag in tags), *more]))
+def _every(types: Types) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for tags in types for tag in tags))
+
+
+def _of(kind: str, types: Types) -> tuple[Term, ...]:
+    """The tags of some types, for one kind."""
+    return tuple(Term(tag, kinds=(kind,)) for tag in _every(types))
 
 
 def _each_other(one: str, other: str) -> dict[str, frozenset[str]]:
@@ -95,20 +111,22 @@ _CANDIDATES: Final = (
     ("Linux", "networks", "security", "on call", "automates"),
     ("junior", "career changer", "learns fast", "asks questions", "prototypes"),
 )
-_PLACES: Final = tuple(Term(tag) for tag in ("remote", "in person", "English", "German", "Spanish", "full time", "evenings"))
+_PLACES: Final = ("remote", "in person", "English", "German", "Spanish", "full time", "evenings")
 
 WORLDS: Final[dict[DemoName, DemoWorld]] = {
-    "dating": DemoWorld(_INTERESTS),
+    "dating": DemoWorld(_INTERESTS, GENERAL_GROUPS),
     "mentoring": DemoWorld(
         (*_MENTORS, *_MENTEES),
+        {"Mentors": _every(_MENTORS), "Mentees": _every(_MENTEES), "Where and when": _PLACES},
         Schema(("mentor", "mentee"), age_required=False, looks_for=_each_other("mentor", "mentee"), capacity={"mentor": 3}),
-        (*_PLACES, *_of("mentor", _MENTORS), *_of("mentee", _MENTEES)),
+        (*map(Term, _PLACES), *_of("mentor", _MENTORS), *_of("mentee", _MENTEES)),
         (0.4, 0.6),
     ),
     "jobs": DemoWorld(
         (*_JOBS, *_CANDIDATES),
+        {"Jobs": _every(_JOBS), "Candidates": _every(_CANDIDATES), "Where and when": _PLACES},
         Schema(("job", "candidate"), age_required=False, looks_for=_each_other("job", "candidate"), capacity={"job": 5}),
-        (*_PLACES, *_of("job", _JOBS), *_of("candidate", _CANDIDATES)),
+        (*map(Term, _PLACES), *_of("job", _JOBS), *_of("candidate", _CANDIDATES)),
         (0.35, 0.65),
     ),
 }

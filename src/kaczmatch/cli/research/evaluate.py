@@ -10,7 +10,7 @@ from typing import Any, final
 
 from rich.console import Console
 
-from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.terminal.errors import interruptible, plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
@@ -28,6 +28,7 @@ from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import LEARNERS
 
+_WRITING = "writing"
 _IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "crossover", "matches-best", "fusions")
 
 
@@ -81,7 +82,8 @@ def run(
             peers=all_peers() if peers else (),
             all_times=request.times is not None,
         )
-        with StageProgress() as progress:
+        progress = StageProgress()
+        with interruptible(lambda: kept_words(progress, out)), progress:
             progress.stage("reading", 1)
             trial = request.trial(AppealModel() if found is None else found.appeal, side)
             result = evaluate(trial, choices, progress)
@@ -103,9 +105,16 @@ def run(
             )
 
 
+def kept_words(progress: StageProgress, out: Path | None) -> str:
+    """What an interrupted evaluation leaves behind: it writes its files at the end."""
+    if progress.at == _WRITING and out is not None:
+        return f"the tables and figures that were finished are in {out}; the report is not."
+    return f"nothing is kept. It was at “{progress.at}”; files are written at the end. Fewer learners (--learner) take less time."
+
+
 def _write(result: EvaluationResult, name: str, out: Path, advice: Sequence[str], progress: StageProgress) -> Path:
     parts = evaluation_parts(result)
-    progress.stage("writing", len(parts))
+    progress.stage(_WRITING, len(parts))
     for part in parts:
         part.write(out)
         progress.advance()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -10,11 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from kaczmatch.cli.terminal.errors import interruptible
 from kaczmatch.laboratory.report import write_report
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
-
-INTERRUPTED = 130
 
 
 def run_parts(
@@ -29,7 +27,8 @@ def run_parts(
     writer = ThreadPoolExecutor(1)
     written: list[Future[list[Path]]] = []
     try:
-        with Progress(*columns, console=console, transient=True) as progress:
+        kept = interruptible(lambda: f"{len(finished)} of {len(parts)} parts are finished" + ("" if out is None else " and kept"))
+        with kept, Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("starting", total=len(parts), step="")
             laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
             for name, make in parts:
@@ -39,9 +38,6 @@ def run_parts(
                     written.append(writer.submit(part.write, out))
                 finished.append(part)
                 progress.advance(task)
-    except KeyboardInterrupt:
-        console.print("Interrupted: what was finished is kept.")
-        sys.exit(INTERRUPTED)
     finally:
         writer.shutdown()
         for part_written in written:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kaczmatch.cli.research.evaluate import LogRequest
-from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.research.evaluate import LogRequest, kept_words
+from kaczmatch.cli.terminal.errors import interruptible, plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, HandOver
@@ -19,7 +19,8 @@ from kaczmatch.learners.population.appeal import AppealModel
 
 def run(request: LogRequest, slug: str, out: Path) -> None:
     with plain_errors():
-        with StageProgress() as progress:
+        progress = StageProgress()
+        with interruptible(lambda: kept_words(progress, out)), progress:
             progress.stage("reading", 1)
             trial = request.trial(AppealModel())
             result = tune(trial, slug, progress)

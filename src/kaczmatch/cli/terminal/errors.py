@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from kaczmatch.core.errors import InvalidInput
+
+INTERRUPTED = 130
 
 
 @contextmanager
@@ -21,3 +23,13 @@ def plain_errors() -> Iterator[None]:
     except (InvalidInput, OSError) as error:
         Console(stderr=True).print(f"kaczmatch: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)
+
+
+@contextmanager
+def interruptible(kept: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C says what of the work was kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        Console(stderr=True).print(f"Interrupted: {kept()}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(INTERRUPTED)

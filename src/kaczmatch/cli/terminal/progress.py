@@ -11,28 +11,33 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 @final
 class StageProgress:
-    """A bar for the stage at hand, of a known number of steps; gone when it is over."""
+    """A bar for each stage, of a known number of steps. A finished one stays full above the next; all go when it is over."""
 
     def __init__(self) -> None:
         columns = (TextColumn("{task.description:24}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn())
-        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
-        self._task: TaskID | None = None
+        self.bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.at = "starting"  # the stage at hand
 
     def stage(self, what: str, steps: int) -> None:
-        if self._task is not None:
-            self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(what, total=max(steps, 1))
+        self._finish()
+        self.at = what
+        self.bars.add_task(what, total=max(steps, 1))
 
     def advance(self, steps: int = 1) -> None:
-        if self._task is not None:
-            self._bars.advance(self._task, steps)
+        if self.bars.task_ids:
+            self.bars.advance(self.bars.task_ids[-1], steps)
+
+    def _finish(self) -> None:
+        for task in self.bars.tasks[-1:]:
+            self.bars.update(task.id, completed=task.total)
+            self.bars.stop_task(task.id)
 
     def __enter__(self) -> Self:
-        self._bars.start()
+        self.bars.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()
+        self.bars.stop()
 
 
 @final
@@ -50,7 +55,7 @@ class RowProgress:
             if self._task is not None:
                 self._bars.remove_task(self._task)
             self._task, self._stage = self._bars.add_task(stage, total=total or None), stage
-        self._bars.update(self._task, completed=done, total=total or None)
+        self._bars.update(self._task, completed=max(done, self._bars.tasks[-1].completed), total=total or None)
 
     def __enter__(self) -> Self:
         self._bars.start()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import final
+from typing import Any, final
 
 from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Vector
@@ -42,10 +42,11 @@ class Card:
 @final
 @dataclass(frozen=True, slots=True)
 class FilterHint:
-    """How many people could be shown if the viewer removed one of their own filters."""
+    """How many people could be shown if the viewer removed one of their own filters: `widened` is what to change in a profile."""
 
     filter: str
     people: int
+    widened: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
 
 @final

@@ -32,7 +32,13 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, str, tuple[FilterHint,
     def people(change: dict[str, Any]) -> int:
         return len(eligible.everybody_for(replace(profile, **change)))
 
-    single = [FilterHint(name, people(change)) for name, change in wider.items()]
+    kinds = sorted(profile.schema.kinds)
+    widened: dict[str, dict[str, Any]] = {
+        "looks for": {"i_look_for": kinds},
+        "age": {"youngest": None, "oldest": None},
+        "distance": {"within_km": None},
+    }
+    single = [FilterHint(name, people(change), widened[name]) for name, change in wider.items()]
     helpful = sorted((hint for hint in single if hint.people), key=lambda hint: -hint.people)
     answered = eligible.everybody_was_answered()
     code, why = (
@@ -42,5 +48,9 @@ def explain_empty(eligible: EligiblePeople) -> tuple[str, str, tuple[FilterHint,
         return code, f"{why}; widening {helpful[0].filter!r} would help most", tuple(helpful)
     together = people({name: value for change in wider.values() for name, value in change.items()})
     if together:
-        return code, f"{why}; only widening several of them would help", (FilterHint("several", together),)
+        return (
+            code,
+            f"{why}; only widening several of them would help",
+            (FilterHint("several", together, {field: value for change in widened.values() for field, value in change.items()}),),
+        )
     return code, why if answered else "nobody is left who fits and looks for somebody like you", ()

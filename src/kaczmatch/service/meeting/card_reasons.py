@@ -14,7 +14,8 @@ import numpy as np
 from kaczmatch.core.vectors import Matrix, Vector, unit_rows
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.recommend.decks.deck import Reason
-from kaczmatch.service.meeting.preferences import surely_liked
+from kaczmatch.service.meeting.preference_sentences import listed
+from kaczmatch.service.meeting.preferences import sure_weights
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 _MOST_TAGS: Final = 3
@@ -23,6 +24,7 @@ _MOST_DOUBT: Final = 0.5  # about a trait: then at least four people have told o
 _LIKED_BY_OTHERS: Final = ("liked-by-others", "people with a taste like yours like them")
 # A random card reads like a chosen one: the difference would tell that its person has not liked the viewer.
 _EARLY: Final = ("early", "you are likely to get along, as far as one can tell yet")
+_UNLIKE_USUAL: Final = ("unlike-usual", "not what you usually like: your answer teaches most")
 _WITHOUT_TAGS: Final = {
     Reason.SAMPLED: _EARLY,
     Reason.EXPLORED: _EARLY,
@@ -49,32 +51,34 @@ class CardReasons:
     """The reasons for one viewer's cards."""
 
     viewer: ViewerState
-    _weights: Vector = field(init=False, repr=False)  # of what the viewer surely likes; 0 elsewhere
+    _sure: Vector = field(init=False, repr=False)  # weights of what the viewer surely likes or avoids; 0 elsewhere
 
     def __post_init__(self) -> None:
-        learner, state = self.viewer.fold.learner, self.viewer.state
-        liked = surely_liked(learner, state)
-        object.__setattr__(self, "_weights", np.where(liked, learner.weights(state.cells, state.dimensions), 0.0))
+        object.__setattr__(self, "_sure", sure_weights(self.viewer.fold.learner, self.viewer.state))
 
     def reasons(self, logged: Sequence[str], features: Matrix, said: Sequence[Vector | None]) -> list[CardReason]:
         """Why people are shown, given how the log says that each card came into the deck, their features, and what others `said`
         of them."""
         if not self.viewer.tracked.swipes:
             return [CardReason(*_WITHOUT_TAGS[Reason(one)], ()) for one in logged]
-        parts = self._weights * unit_rows(features)
+        known = self._sure * unit_rows(features)
+        parts = np.maximum(known, 0.0)
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_TAGS]
         liked = [[place for place in row.tolist() if parts[card, place] > 0.0] for card, row in enumerate(best)]
         return [
             CardReason(*_LIKED_BY_OTHERS, ())
             if self._told_by_others(features[card], said[card]) > max(_TELLING, float(parts[card].sum()))
-            else self._by_tags(tuple(self.viewer.vocabulary.terms[place].name for place in liked[card]), logged[card])
+            else self._by_tags(
+                tuple(self.viewer.vocabulary.terms[place].name for place in liked[card]), logged[card], bool(known[card].any())
+            )
             for card in range(len(logged))
         ]
 
-    def _by_tags(self, tags: tuple[str, ...], logged: str) -> CardReason:
+    def _by_tags(self, tags: tuple[str, ...], logged: str, known: bool) -> CardReason:
         if tags:
-            return CardReason("liked-tags", f"you seem to like {_listed(tags)}", tags)
-        return CardReason(*_WITHOUT_TAGS[Reason(logged)], ())
+            return CardReason("liked-tags", f"you seem to like {listed(tags)}", tags)
+        usual = _WITHOUT_TAGS[Reason(logged)]
+        return CardReason(*_UNLIKE_USUAL if usual is _EARLY and known else usual, ())
 
     def _told_by_others(self, features: Vector, said: Vector | None) -> float:
         """What others say of the person beyond the tags, as this viewer weighs it. Of few people nothing is told."""
@@ -89,7 +93,3 @@ class CardReasons:
 def disclosed_reason(logged: str) -> str:
     """How a card came into the deck, as the viewer may know it."""
     return str(Reason.SAMPLED) if logged == Reason.EXPLORED else logged
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -23,6 +23,7 @@ from kaczmatch.service.domain.records import Decision, Event, LatestDecision, Pe
 from kaczmatch.service.domain.refusals import NotFound, nobody
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.domain.traits import with_seen
+from kaczmatch.service.meeting.preference_sentences import CLEAR, SURE, sentences
 from kaczmatch.service.meeting.profiles import charge_reading
 from kaczmatch.service.meeting.serving_index import grown_state
 from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_or_blocked, who_fits
@@ -30,7 +31,6 @@ from kaczmatch.service.meeting.viewer_context import load_viewer_state, matched_
 R = TypeVar("R", LatestDecision, Event)
 
 _LEARNED: Final = 0.25  # standard deviations of a decision: a taste for traits that is spoken of
-SURE: Final = 0.6  # how sure the sign of a weight must be before it is spoken of as somebody's taste
 
 
 @final
@@ -45,7 +45,7 @@ class Preferences:
             known = load_viewer_state(reader, self.context, user)
         start = grown_state(known.fold, known.fold.start().state, known.vocabulary)
         judged = _judged(known.person, known.vocabulary)
-        return preference_in_words(known.fold.learner, known.state, start, known.tracked.swipes, known.vocabulary, judged, most)
+        return preference_in_words(known.fold, known.state, start, known.tracked.swipes, known.vocabulary, judged, most)
 
     def growth_version(self, user: str) -> Hashable:
         """Changes whenever `growth` can: the last event and how many there are (an erasure takes some out), under which model."""
@@ -73,7 +73,7 @@ class Preferences:
             tracked = fold.step(tracked, event, repeated=answered.repeats(event))
             if place >= len(events) - last:
                 state = grown_state(fold, tracked.state, vocabulary)
-                steps.append((event, preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, most)))
+                steps.append((event, preference_in_words(fold, state, start, tracked.swipes, vocabulary, judged, most)))
         return steps
 
     def likes(self, user: str, *, after: Sequence[object] = (), limit: int = 50) -> list[LatestDecision]:
@@ -108,7 +108,7 @@ def last_event(reader: Reader, user: str) -> int:
 
 
 def preference_in_words(
-    learner: Learner,
+    fold: ModelFold,
     state: State,
     start: State,
     swipes: int,
@@ -117,6 +117,7 @@ def preference_in_words(
     most: int,
 ) -> Preference:
     """The weights of the terms that the people whom one looks for can have; no other is ever judged."""
+    learner = fold.learner
     weights = learner.weights(state.cells, state.dimensions)
     spreads = _spreads(learner, state)
     all_of_them = [
@@ -128,9 +129,15 @@ def preference_in_words(
     first, certainty = _spreads(learner, start), None
     if spreads is not None and first is not None and judged.any():
         certainty = float(1.0 - np.mean(spreads[judged] ** 2) / np.mean(first[judged] ** 2))
+    liked, disliked = (tuple(one for one in by_weight if one.weight * sign > 0.0) for sign in (1, -1))
+    terms = [term.name for place, term in enumerate(vocabulary.terms) if judged[place] and not term.retired]
     return Preference(
-        liked=tuple(one for one in by_weight if one.weight > 0.0)[:most],
-        disliked=tuple(one for one in by_weight if one.weight < 0.0)[:most],
+        liked=liked[:most],
+        disliked=disliked[:most],
+        sentences=sentences(liked, disliked, terms, swipes),
+        clear=sum((one.confidence or 0.0) >= CLEAR for one in all_of_them),
+        terms=len(terms),
+        model=fold.model,
         swipes=swipes,
         certainty=None if certainty is None else min(max(certainty, 0.0), 1.0),
         beyond_tags=_beyond_tags(learner, state, start, swipes),
@@ -152,17 +159,17 @@ def certainty_after(fold: ModelFold, events: Iterable[Event], vocabulary: Vocabu
     """How sure a model is of somebody's taste after these events; None where it has no belief."""
     start, tracked = grown_state(fold, fold.start().state, vocabulary), fold.replay(events)
     state, judged = grown_state(fold, tracked.state, vocabulary), _judged(person, vocabulary)
-    return preference_in_words(fold.learner, state, start, tracked.swipes, vocabulary, judged, 0).certainty
+    return preference_in_words(fold, state, start, tracked.swipes, vocabulary, judged, 0).certainty
 
 
 def _judged(person: Person, vocabulary: Vocabulary) -> NDArray[np.bool_]:
     return np.array([term.is_for(person.i_look_for) for term in vocabulary.terms], np.bool_)
 
 
-def surely_liked(learner: Learner, state: State) -> NDArray[np.bool_]:
-    """Which coordinates somebody may be told that they like: those that count for, and are not half a guess."""
+def sure_weights(learner: Learner, state: State) -> Vector:
+    """The weights of which somebody may be told, for or against; 0 where the sign is half a guess."""
     weights, spreads = learner.weights(state.cells, state.dimensions), _spreads(learner, state)
-    return np.asarray(weights > 0.0 if spreads is None else (weights > 0.0) & (ndtr(weights / spreads) >= SURE))
+    return np.asarray(weights if spreads is None else np.where(ndtr(np.abs(weights) / spreads) >= SURE, weights, 0.0))
 
 
 def _spreads(learner: Learner, state: State) -> Vector | None:

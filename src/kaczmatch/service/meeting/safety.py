@@ -6,7 +6,7 @@ report says whether its author can have met the other person, so that operators 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -56,8 +56,9 @@ class Safety:
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
-    def unblock(self, user: str, other: str) -> Future[None]:
-        """Take one's own block back; what the other side blocked stays blocked, and a match that ended stays ended."""
+    def unblock(self, user: str, other: str, *, actor: str = "") -> Future[None]:
+        """Take a user's block back; what the other side blocked stays blocked, and a match that ended stays ended. `actor`: an
+        operator does it, which is written down."""
 
         def work(transaction: Transaction) -> None:
             require_person(transaction, user)
@@ -65,6 +66,8 @@ class Safety:
             if block is not None and block.reported:
                 raise Conflict(f"{user!r} has reported {other!r}, who therefore stays blocked")
             transaction.drop(Block, user, other)
+            if actor:
+                self._audit(transaction, actor, f"took back the block of {other}", user)
 
         return self.context.store.write(work, locks=[user, other], prefetch=self._reads(user, other))
 
@@ -99,17 +102,25 @@ class Safety:
 
     def close(self, report: str, resolution: str, actor: str) -> Future[AbuseReport]:
         """An operator has looked at a report."""
+        now = self.context.clock()
+        return self._decide(
+            report, actor, "closed", lambda found: replace(found, closed=found.closed or now, resolution=resolution)
+        )
+
+    def reopen(self, report: str, actor: str) -> Future[AbuseReport]:
+        """An operator closed a report by mistake."""
+        return self._decide(report, actor, "reopened", lambda found: replace(found, closed=None, resolution=""))
+
+    def _decide(self, report: str, actor: str, action: str, change: Callable[[AbuseReport], AbuseReport]) -> Future[AbuseReport]:
 
         def work(transaction: Transaction) -> AbuseReport:
             found = transaction.get(AbuseReport, report)
             if found is None:
                 raise NotFound(f"there is no report {report!r}")
-            now = self.context.clock()
-            closed = replace(found, closed=found.closed or now, resolution=resolution)
-            transaction.put(closed)
-            action = f"closed report {report}"
-            transaction.append(AuditEntry(id=self.context.new_id(), at=now, actor=actor, action=action, user=found.other))
-            return closed
+            changed = change(found)
+            transaction.put(changed)
+            self._audit(transaction, actor, f"{action} report {report}", found.other)
+            return changed
 
         with self.context.store.read() as reader:
             known = reader.get(AbuseReport, report)
@@ -133,6 +144,10 @@ class Safety:
                 count_match(transaction, self.context, mine, -1)
                 announce(transaction, self.context, "match.ended", mine, {"match": match.id}, other=theirs)
         return True
+
+    def _audit(self, transaction: Transaction, actor: str, action: str, user: str) -> None:
+        at = self.context.clock()
+        transaction.append(AuditEntry(id=self.context.new_id(), at=at, actor=actor, action=action, user=user))
 
     def _reads(self, user: str, other: str) -> list[tuple[type, tuple[str, ...]]]:
         pairs = ((user, other), (other, user))

@@ -26,13 +26,16 @@ from kaczmatch.service.domain.records import (
     LastDroppedChange,
     OutboxMessage,
     PersonCounters,
+    RequestMinute,
+    ServiceStart,
     ServingProcess,
     StoredDeck,
 )
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.meeting.swipes import Swipes
+from kaczmatch.service.operations.request_log import KEPT
 
-Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, DeckAppearances, StoredDeck)
+Dated = TypeVar("Dated", Change, OutboxMessage, AuditEntry, DeckAppearances, StoredDeck, RequestMinute, ServiceStart)
 
 _AT_ONCE = 250
 _SESSIONS = 50  # each is a work of its own
@@ -66,6 +69,8 @@ class Maintenance:
                 "decks filed": file_decks(self.context),
                 "decks dropped": self._drop_before(StoredDeck, now - rules.keep_impressions),
                 "filed decks dropped": self._drop_before(DeckAppearances, now - rules.keep_impressions),
+                "minutes dropped": self._drop_before(RequestMinute, now - KEPT),
+                "starts dropped": self._drop_before(ServiceStart, now - KEPT),
             }
         finally:
             self._lease.let_go()

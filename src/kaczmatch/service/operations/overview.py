@@ -83,7 +83,7 @@ def overview(context: Context) -> Overview:
             model_from=None if model is None else model.used_from,
             refit=model is not None and model.refit,
             traits=_traits(model),
-            webhooks=_webhooks(reader),
+            webhooks=webhook_status(reader),
             like_rate=len(likes) / len(swipes) if swipes else None,
             match_rate=sum(one.match is not None for one in likes) / len(likes) if likes else None,
             policies=tuple(
@@ -94,6 +94,7 @@ def overview(context: Context) -> Overview:
             conditions=tuple(round(condition, 2) for condition, _ in gauged),
             singular=sum(singular for _, singular in gauged),
             exposure_gini=gini(shown) if shown else None,
+            exposure_gini_lowest=_lowest_gini(len(cards), people) if shown else None,
             exposure_top=top_share(shown) if shown else None,
             lorenz=_lorenz(shown),
             minutes=_minutes(swipes, decks, now),
@@ -116,7 +117,7 @@ def _traits(model: Model | None) -> TraitSelection | None:
     return TraitSelection(traits=chosen, explained=explained, tried=tuple(tried))
 
 
-def _webhooks(reader: Reader) -> WebhookStatus:
+def webhook_status(reader: Reader) -> WebhookStatus:
     last = reader.get(LastWebhookError, SINGLE_ROW)
     return WebhookStatus(
         waiting=reader.count(Delivery, status=WAITING),
@@ -159,6 +160,12 @@ def _shown(cards: Iterable[Impression], people: int) -> list[int]:
     """How often each person was shown, who was not included; empty where nobody was."""
     counts = Counter(card.candidate for card in cards)
     return [*counts.values(), *[0] * max(0, people - len(counts))] if counts else []
+
+
+def _lowest_gini(cards: int, people: int) -> float:
+    """Everybody gets as many cards, or one more: cards cannot be divided."""
+    one_more = cards % people
+    return one_more * (people - one_more) / (people * cards)
 
 
 def _lorenz(shown: Sequence[int]) -> tuple[float, ...]:

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, final
 
-from kaczmatch.schemas.operators import GroupComparison, Overview, Timeline, TimelineEntry
+from kaczmatch.schemas.operators import (
+    FoundPerson,
+    GroupComparison,
+    Overview,
+    PersonBlock,
+    ServiceHealth,
+    Timeline,
+    TimelineEntry,
+    TimeMark,
+)
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.records import AbuseReport, AuditEntry, Event, HeldPerson, MatchSide, Model, Person, StoredDeck
+from kaczmatch.service.domain.records import (
+    AbuseReport,
+    AuditEntry,
+    Block,
+    Event,
+    HeldPerson,
+    MatchSide,
+    Model,
+    OutboxMessage,
+    Person,
+    ServiceStart,
+    StoredDeck,
+)
 from kaczmatch.service.domain.store import Reader, Transaction
 from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.preferences import certainty_after
 from kaczmatch.service.meeting.profiles import require_person, set_paused
 from kaczmatch.service.operations.groups import compare_group
-from kaczmatch.service.operations.overview import overview
+from kaczmatch.service.operations.overview import overview, webhook_status
+from kaczmatch.service.operations.request_log import RequestHistory
 
+HELD_BACK: Final = "held back"
 _MOST_MODELS: Final = 10  # changes of the model that are looked at: each is two replays of the person's events
 
 
@@ -55,10 +79,18 @@ class OperatorActions:
             for found, kind, other in ((made, "reported", "other"), (received, "was reported by", "user")):
                 entries += [TimelineEntry(at=one.at, kind=kind, other=getattr(one, other), detail=one.reason) for one in found]
             entries += self._model_changes(reader, person)
+            blocks = [
+                *reader.find(Block, user=user, newest=True, limit=limit),
+                *reader.find(Block, other=user, newest=True, limit=limit),
+            ]
             looks = reader.find(AuditEntry, user=user, newest=True, limit=limit)
             entries += [TimelineEntry(at=one.at, kind=one.action, detail=one.actor) for one in looks]
         newest = sorted(entries, key=lambda one: one.at, reverse=True)[:limit]
-        return Timeline(name=person.name, paused=person.paused, held=held, entries=tuple(newest))
+        blocked = tuple(
+            PersonBlock(user=one.user, other=one.other, at=one.at, reported=one.reported)
+            for one in sorted(blocks, key=lambda one: one.at, reverse=True)
+        )
+        return Timeline(name=person.name, paused=person.paused, held=held, blocks=blocked, entries=tuple(newest))
 
     def _model_changes(self, reader: Reader, person: Person) -> list[TimelineEntry]:
         """When everybody was learned anew, and how sure the service was of this person's taste before and after."""
@@ -97,9 +129,63 @@ class OperatorActions:
                     set_paused(transaction, self.context, person, paused=True)
             else:
                 transaction.drop(HeldPerson, user)
-            transaction.append(self._audit(actor, "held back" if held else "released", user))
+            transaction.append(self._audit(actor, HELD_BACK if held else "released", user))
 
         return self.context.store.write(work, locks=[user], prefetch=[(Person, (user,)), (HeldPerson, (user,))])
+
+    def held_people(self, after: Sequence[str], limit: int) -> list[HeldPerson]:
+        """Whom operators hold, in the order in which they came."""
+        with self.context.store.read() as reader:
+            return reader.find(HeldPerson, after=after, limit=limit)
+
+    def found(self, users: Sequence[str]) -> tuple[FoundPerson, ...]:
+        """These people as an operator sees them in a list."""
+        with self.context.store.read() as reader:
+            people = reader.many(Person, [(user,) for user in users])
+            holds = reader.many(HeldPerson, [(user,) for user in users])
+            audits = reader.of_people(AuditEntry, "user", [user for (user,) in holds])
+        since = {user: max((one.at for one in log if one.action == HELD_BACK), default=None) for user, log in audits.items()}
+        return tuple(
+            FoundPerson(
+                id=user,
+                name=people[user,].name,
+                paused=people[user,].paused,
+                held_by=holds[user,].actor if (user,) in holds else None,
+                held_at=since.get(user) if (user,) in holds else None,
+            )
+            for user in users
+            if (user,) in people
+        )
+
+    def health(self, hours: int, problem: str, gauge: Callable[[str], float | None]) -> ServiceHealth:
+        """How requests fared, what waits, and how large the store is. `gauge` reads one of the metrics."""
+        now = self.context.clock()
+        with self.context.store.read() as reader:
+            history = RequestHistory(reader, now, hours)
+            starts = [
+                TimeMark(at=one.at, kind="start", detail=one.version) for one in reader.find(ServiceStart, after=(history.begin,))
+            ]
+            models = [
+                TimeMark(at=one.used_from, kind="refit" if one.refit else "learner", detail=f"model {one.id}: {one.learner}")
+                for one in reader.find(Model)
+                if one.used_from is not None and one.used_from > history.begin
+            ]
+            waiting, store_bytes = gauge("writes_waiting"), gauge("store_bytes")
+            return ServiceHealth(
+                hours=hours,
+                problem=problem,
+                seconds_per_step=int(history.step.total_seconds()),
+                steps=history.steps(),
+                total=history.total(),
+                routes=history.routes(),
+                marks=tuple(sorted([*starts, *models], key=lambda one: one.at)),
+                writes_waiting=None if waiting is None else int(waiting),
+                seconds_behind=gauge("change_lag_seconds") or 0.0,
+                kept_messages=reader.count(OutboxMessage),
+                webhooks=webhook_status(reader),
+                store_bytes=None if store_bytes is None else int(store_bytes),
+                disk_free_bytes=int(gauge("disk_free_bytes") or 0),
+            )
 
     def overview(self) -> Overview:
         return overview(self.context)

@@ -49,6 +49,8 @@ from kaczmatch.service.domain.records.running import (
     LastDroppedChange,
     LastRefit,
     PendingScrub,
+    RequestMinute,
+    ServiceStart,
     ServingProcess,
     StoredLease,
 )
@@ -99,6 +101,8 @@ RECORDS: tuple[type[Record], ...] = (
     ImportProgress,
     LastRefit,
     DemoStart,
+    RequestMinute,
+    ServiceStart,
 )
 
 __all__ = [
@@ -144,8 +148,10 @@ __all__ = [
     "Pick",
     "PublishedPicks",
     "Record",
+    "RequestMinute",
     "SeenTraits",
     "ServiceKey",
+    "ServiceStart",
     "ServingProcess",
     "SingletonRecord",
     "StoredConsoleSession",

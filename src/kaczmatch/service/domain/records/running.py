@@ -97,6 +97,31 @@ class LastRefit(SingletonRecord):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestMinute(Record):
+    """How many requests one process answered within a minute, by route and status, and how long they took."""
+
+    table = "request_minutes"
+    key = ("at", "process")
+
+    at: datetime  # the end of it
+    process: str
+    counts: str  # JSON: "status method route" to one number per bound of the histogram
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceStart(Record):
+    """A minute in which processes of a version began to serve."""
+
+    table = "service_starts"
+    key = ("at", "version")
+
+    at: datetime
+    version: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoStart(SingletonRecord):
     """The day on which the demo was first started. The ages of its people are counted from it."""
 

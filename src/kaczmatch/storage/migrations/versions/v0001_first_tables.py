@@ -478,6 +478,14 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "request_minutes",
+        sa.Column("at", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("process", TEXT, autoincrement=False, nullable=False),
+        sa.Column("counts", TEXT, nullable=False),
+        sa.PrimaryKeyConstraint("at", "process"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "seen_traits",
         sa.Column("model", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("user", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -492,6 +500,13 @@ def upgrade() -> None:
         batch_op.create_index("seen_traits_candidate", ["candidate"], unique=False)
         batch_op.create_index("seen_traits_user_candidate", ["user", "candidate"], unique=False)
 
+    op.create_table(
+        "service_starts",
+        sa.Column("at", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version", TEXT, autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("at", "version"),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "serving_processes",
         sa.Column("id", TEXT, autoincrement=False, nullable=False),

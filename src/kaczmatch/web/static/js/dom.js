@@ -24,14 +24,8 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** A symbol, drawn as one path in a square of 24. */
-export function icon(path, size = 20) {
-  return draw(
-    "svg",
-    { viewBox: "0 0 24 24", width: size, height: size, "aria-hidden": "true", fill: "none", stroke: "currentColor", "stroke-width": 2.2, "stroke-linecap": "round", "stroke-linejoin": "round" },
-    draw("path", { d: path }),
-  );
-}
+/** One of the icons that every page holds, for the eye only. */
+export const icon = (name) => draw("svg", { class: "icon", "aria-hidden": "true" }, draw("use", { href: `#icon-${name}` }));
 
 /** Tell screen readers. */
 export function announce(words) {

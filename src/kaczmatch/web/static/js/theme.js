@@ -3,9 +3,9 @@
 {
   const KEY = "kaczmatch.theme";
   const CHOICES = [
-    { theme: "", label: "Colours: as the system", sign: "◐" },
-    { theme: "light", label: "Colours: light", sign: "☀" },
-    { theme: "dark", label: "Colours: dark", sign: "☾" },
+    { theme: "", label: "Colours: as the system", icon: "system" },
+    { theme: "light", label: "Colours: light", icon: "light" },
+    { theme: "dark", label: "Colours: dark", icon: "dark" },
   ];
   const kept = () => {
     try {
@@ -23,12 +23,12 @@
   };
   let place = Math.max(0, CHOICES.findIndex((one) => one.theme === kept()));
   const show = () => {
-    const { theme, label, sign } = CHOICES[place];
+    const { theme, label, icon } = CHOICES[place];
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
     const button = document.getElementById("theme");
     if (button) {
-      button.textContent = sign;
+      button.querySelector("use").setAttribute("href", `#icon-${icon}`);
       button.setAttribute("aria-label", label);
       button.title = label;
     }

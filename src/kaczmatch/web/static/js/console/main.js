@@ -1,27 +1,33 @@
-// The operators' console: overview, reports, one person, exports.
+// The operators' console: health, reports, people, matching, experiment, research.
 
+import { tell, told } from "../address.js";
 import { Problem } from "../api.js";
 import { byId, showProblem } from "../dom.js";
-import { experiment, redrawn } from "./experiment.js";
+import { tabs } from "../tabs.js";
+import { experiment } from "./experiment.js";
 import { offer } from "./exports.js";
 import { compare } from "./groups.js";
-import { describeCharts, showTiles } from "./overview.js";
-import { draw } from "./charts.js";
+import { health } from "./health.js";
+import { matching } from "./overview.js";
+import { People } from "./people.js";
 import { Reports } from "./reports.js";
 import { operator } from "./session.js";
-import { Person } from "./person.js";
 
 const EVERY = 15_000;
-const person = new Person(act);
-const reports = new Reports((user) => person.show(user), act, report);
+const people = new People(act, report);
+const showTab = tabs(byId("console-tabs"), (name) => tell({ tab: name === "health" ? "" : name }));
+const reports = new Reports((user) => {
+  tell({ tab: showTab("people").dataset.tab });
+  return people.show(user);
+}, act, report);
 let away = false; // whether the last look by itself failed
 
+/** What changes by itself. Lists with buttons stay as they are, so that none slides under the cursor. */
 async function look() {
-  const overview = await operator.get("/operator/overview");
-  showTiles(overview);
-  describeCharts(overview);
+  const [overview] = await Promise.all([operator.get("/operator/overview"), health()]);
+  matching(overview);
+  people.suspects(overview.like_everybody);
   byId("fresh").textContent = `As of ${new Date().toLocaleTimeString()}`;
-  await draw(overview);
 }
 
 /** Look now and then; what went wrong is forgotten when it goes well again. */
@@ -36,7 +42,7 @@ async function lookAgain() {
   }
 }
 
-/** Do something, say what went wrong, and look again at what it may have changed. */
+/** Do something and say what went wrong. Whether it was done. */
 async function act(work, words) {
   try {
     await work();
@@ -45,7 +51,7 @@ async function act(work, words) {
     report(error, words);
     return false;
   }
-  await Promise.all([look(), reports.open()]).catch(report);
+  look().catch(report);
   return true;
 }
 
@@ -57,19 +63,23 @@ function report(error, words = "That did not work") {
 /** All there is; an experiment is counted deck by deck, so nothing else waits for it. */
 function everything() {
   experiment().catch(report);
-  act(async () => {}, "");
+  act(() => Promise.all([reports.open(), people.open()]), "That did not work");
 }
 
 byId("refresh").addEventListener("click", everything);
+byId("hours").addEventListener("change", (event) => {
+  tell({ hours: event.target.value === "1" ? "" : event.target.value });
+  health().catch(report);
+});
 byId("compare").addEventListener("submit", (event) => {
   event.preventDefault();
   compare(byId("group-name").value.trim()).then(() => showProblem(""), (error) => report(error, "That group cannot be compared"));
 });
+for (const choice of document.querySelectorAll("[name=hours]")) choice.checked = choice.value === (told("hours") ?? "1");
+if (!document.querySelector("[name=hours]:checked")) document.querySelector("[name=hours]").checked = true;
+showTab(told("tab") ?? "health");
 offer(report).catch(report);
 everything();
 setInterval(() => {
   if (!document.hidden) lookAgain();
 }, EVERY);
-const recoloured = () => Promise.all([lookAgain(), redrawn()]).catch(report);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recoloured);
-byId("theme").addEventListener("click", recoloured);

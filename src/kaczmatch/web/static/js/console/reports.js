@@ -1,11 +1,8 @@
 // Reports that nobody has closed, the oldest first.
 
-import { byId, make, announce } from "../dom.js";
-import { erase } from "./erase_dialog.js";
+import { byId, make } from "../dom.js";
+import { close, erase, hold, once, release, reopen, settled } from "./acts.js";
 import { operator } from "./session.js";
-
-/** The button that was pressed is gone with its report: the keyboard goes on from the title. */
-const here = () => byId("reports-title").focus();
 
 export class Reports {
   constructor(show, act, report) {
@@ -34,7 +31,7 @@ export class Reports {
   #row(report) {
     const at = new Date(report.at).toLocaleString();
     const button = (label, click, kind = "") => make("button", { type: "button", class: kind, click }, label, make("span", { class: "unseen" }, ` ${report.other}`));
-    return make(
+    const row = make(
       "li",
       { class: "report", "data-report": report.id },
       make(
@@ -47,23 +44,26 @@ export class Reports {
         "div",
         { class: "row" },
         button("Timeline", () => this.show(report.other)),
-        button("Block", () => this.#block(report)),
-        button("Erase…", () => erase(report.other, this.act, here), "danger"),
-        button("Close", () => this.#close(report, "no action")),
+        button("Hold", () => this.#decide(row, report, true)),
+        button("Close", () => this.#decide(row, report, false)),
+        button("Erase…", async () => (await erase(report.other, this.act)) && settled(row, `${report.other} is erased.`, null), "danger"),
       ),
     );
+    return row;
   }
 
-  #block(report) {
-    return this.#close(report, "blocked", () => operator.put(`/operator/people/${encodeURIComponent(report.other)}/hold`));
-  }
-
-  async #close(report, resolution, first = async () => {}) {
-    const done = await this.act(async () => {
-      await first();
-      await operator.post(`/operator/reports/${encodeURIComponent(report.id)}/close`, { resolution });
-      announce(`Report closed: ${resolution}`);
-    }, "The report is still open");
-    if (done) here();
+  async #decide(row, report, held) {
+    const work = async () => {
+      if (held) await hold(report.other);
+      await close(report.id, held ? "held" : "no action");
+    };
+    const done = await once(row, () => this.act(work, "The report is still open"));
+    if (!done) return;
+    settled(row, held ? `${report.other} is held. Report closed.` : `Report about ${report.other} closed: no action.`, () =>
+      this.act(async () => {
+        if (held) await release(report.other);
+        await reopen(report.id);
+      }, "Could not undo it"),
+    );
   }
 }

@@ -1,8 +1,12 @@
 // The lab: fetch a run segment by segment, and let the curves grow.
 
+import { Chart, save } from "../chart.js";
 import { byId, announce, showProblem } from "../dom.js";
-import { Plot, strip } from "./plots.js";
+import { tabs } from "../tabs.js";
+import { fill, tell, told, values } from "../address.js";
+import { openMarket } from "./market.js";
 import { Run } from "./run.js";
+import { strip } from "./strip.js";
 import { numbers } from "./table.js";
 
 const TOTAL = 640;
@@ -13,7 +17,11 @@ const WORDS = {
   honest: "A like only where tastes agree well, and everybody starts from liking all tags alike. Now learning shows, and not learning too.",
 };
 
-const plots = [new Plot("alignment", TOTAL, [0.4, 1]), new Plot("auc", TOTAL, [0.4, 1])];
+const axes = { xTitle: "swipes", domain: [0, TOTAL], least: [0.5, 1], grows: true };
+const charts = {
+  alignment: new Chart(byId("alignment"), { ...axes, title: "Alignment with the hidden taste" }),
+  auc: new Chart(byId("auc"), { ...axes, title: "AUC on people not seen yet" }),
+};
 let run = null;
 let shown = 0;
 let playing = false;
@@ -36,7 +44,7 @@ async function show(upto) {
   shown = Math.min(TOTAL, upto);
   await mine.upto(shown, chosen());
   if (mine !== run) return; // another run has begun meanwhile
-  for (const plot of plots) plot.draw(mine, chosen(), Math.floor(shown));
+  for (const [what, chart] of Object.entries(charts)) chart.draw(chosen().map((slug) => mine.series(slug, what, Math.floor(shown))));
   strip(mine, Math.floor(shown), TOTAL);
   numbers(mine, chosen(), Math.floor(shown));
   const count = Math.floor(shown);
@@ -64,6 +72,7 @@ function play() {
 function pause(words = "") {
   playing = false;
   byId("play").textContent = "Play";
+  remember();
   if (words) announce(`${words}. ${numbers.said()}`);
 }
 
@@ -72,7 +81,13 @@ const toggle = () => (playing ? pause("Paused") : play());
 async function step() {
   pause();
   await safely(() => show(Math.min(TOTAL, (Math.floor(shown / SESSION) + 1) * SESSION)));
+  remember();
   announce(`${shown} swipes. ${numbers.said()}`);
+}
+
+/** The address reproduces the view. */
+function remember() {
+  tell({ ...values(byId("arena")), swipes: Math.floor(shown) });
 }
 
 function reset() {
@@ -84,6 +99,9 @@ function reset() {
 /** Something else is asked for: the same number of swipes, under it. */
 function again() {
   run = new Run(asked());
+  for (const chart of Object.values(charts)) chart.forget();
+  remember();
+  byId("bands").hidden = byId("people").value === "1";
   byId("condition-words").textContent = WORDS[condition()];
   byId("noise-now").textContent = `${Math.round(100 * byId("noise").valueAsNumber)} % of swipes say the opposite`;
   byId("speed-now").textContent = `${speed()} swipes a second`;
@@ -103,6 +121,7 @@ async function safely(work) {
   }
 }
 
+byId("arena").addEventListener("submit", (event) => event.preventDefault());
 byId("play").addEventListener("click", toggle);
 byId("step").addEventListener("click", step);
 byId("reset").addEventListener("click", reset);
@@ -113,7 +132,16 @@ byId("conditions").addEventListener("change", again);
 for (const box of document.querySelectorAll("[name=learner]")) {
   box.addEventListener("change", () => {
     if (!chosen().length) box.checked = true; // one is left at least
+    for (const chart of Object.values(charts)) chart.forget();
+    remember();
     safely(() => show(shown));
+  });
+}
+for (const button of document.querySelectorAll("[data-save]")) {
+  button.addEventListener("click", async () => {
+    const chart = charts[button.dataset.chart];
+    const name = `lab-${button.dataset.chart}-${condition()}-seed-${seed()}-${Math.floor(shown)}-swipes`;
+    save(`${name}.${button.dataset.save}`, button.dataset.save === "csv" ? chart.csv() : await chart.png());
   });
 }
 document.addEventListener("keydown", (event) => {
@@ -124,5 +152,15 @@ document.addEventListener("keydown", (event) => {
     act();
   }
 });
+const openTab = (name) => {
+  tell({ tab: name === "learners" ? "" : name });
+  if (name === "market") openMarket();
+  if (name === "market" && playing) pause();
+};
+const showTab = tabs(byId("lab-tabs"), openTab);
+fill(byId("arena"));
+shown = Math.min(TOTAL, Math.max(0, Number(told("swipes")) || 0));
+const linked = told("swipes") !== null;
+if (told("tab") === "market") openTab(showTab("market").dataset.tab);
 await again();
-if (!matchMedia("(prefers-reduced-motion: reduce)").matches) play();
+if (!linked && told("tab") === null && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();

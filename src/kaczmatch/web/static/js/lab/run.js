@@ -8,7 +8,7 @@ const TOTAL = 640;
 export class Run {
   constructor(asked) {
     this.asked = asked;
-    this.curves = new Map(); // slug: { alignment: [before the first, after the first, …], auc: [[swipes, auc], …] }
+    this.curves = new Map(); // slug: { alignment: [before the first, after the first, …], auc: [[swipes, auc], …] } and half the width of each one's interval
     this.liked = [];
     this.flipped = [];
   }
@@ -42,9 +42,8 @@ export class Run {
   #add(segment, first) {
     for (const [slug, curve] of Object.entries(segment.curves)) {
       if (this.#swipes(slug) !== first) continue; // another request was quicker
-      const kept = this.curves.get(slug) ?? { alignment: [], auc: [] };
-      kept.alignment.push(...curve.alignment);
-      kept.auc.push(...curve.auc);
+      const kept = this.curves.get(slug) ?? { alignment: [], auc: [], alignment_within: [], auc_within: [] };
+      for (const name of Object.keys(kept)) kept[name].push(...curve[name]);
       this.curves.set(slug, kept);
     }
     if (this.liked.length === first) {
@@ -63,5 +62,12 @@ export class Run {
     if (!curve) return [];
     if (what === "auc") return curve.auc.filter(([place]) => place <= swipes);
     return curve.alignment.slice(0, swipes + 1).map((value, place) => [place, value]);
+  }
+  /** A curve after so many swipes as a chart takes it: with the interval of its mean, where it is one of many people. */
+  series(slug, what, swipes) {
+    const points = this.points(slug, what, swipes);
+    const within = this.curves.get(slug)?.[`${what}_within`] ?? [];
+    const band = within.length ? points.map(([x, y], place) => [x, y - within[place], y + within[place]]) : [];
+    return { name: slug, kind: slug, points, band };
   }
 }

@@ -1,7 +1,7 @@
-// Let a simulated person swipe by their hidden taste, to watch what is learned.
+// An invented person: what they secretly like, as a goal; or they swipe by it themselves, to watch what is learned.
 
 import { pause } from "../api.js";
-import { byId } from "../dom.js";
+import { byId, make } from "../dom.js";
 import { answer } from "./taste.js";
 
 const CARDS = 15;
@@ -15,11 +15,15 @@ export class Autopilot {
     byId("autopilot").addEventListener("click", () => (this.#on ? this.stop() : this.run()));
   }
 
-  /** Offer it to those who have a hidden taste. */
+  /** Tell the secret of those who have one, and offer to let them swipe. */
   offer() {
     this.stop();
-    byId("simulated").hidden = !this.game.taste;
+    const taste = Object.entries(this.game.taste ?? {});
+    byId("simulated").hidden = !taste.length;
     byId("simulated-name").textContent = this.game.me.name;
+    const tags = (sign) => taste.filter(([, weight]) => weight * sign > 0).map(([tag]) => tag).join(", ");
+    byId("secret-likes").replaceChildren(make("strong", {}, tags(1)));
+    byId("secret-avoids").replaceChildren(make("strong", {}, tags(-1)));
   }
 
   stop() {

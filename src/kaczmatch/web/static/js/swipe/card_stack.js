@@ -1,6 +1,6 @@
 // The stack of cards. The first can be decided on, two more show behind it, and cards move when they leave or come back.
 
-import { byId, make } from "../dom.js";
+import { byId, icon, make } from "../dom.js";
 import { cardOf, explain } from "./card.js";
 import { draggable } from "./drag.js";
 
@@ -55,7 +55,7 @@ export class CardStack {
     this.clear();
     this.note("");
     this.#stack.append(
-      make("div", { class: "card empty", "data-depth": "0" }, make("div", { class: "empty-sign", "aria-hidden": "true" }, "∅"), make("h2", { tabindex: "-1" }, title), make("p", { class: "muted" }, words), make("div", { class: "empty-ways" }, ...buttons)),
+      make("div", { class: "card empty", "data-depth": "0" }, make("div", { class: "empty-sign", "aria-hidden": "true" }, icon("search")), make("h2", { tabindex: "-1" }, title), make("p", { class: "muted" }, words), make("div", { class: "empty-ways" }, ...buttons)),
     );
   }
 

@@ -1,4 +1,4 @@
-// Whom one would like to be: a few faces, a search, or somebody new.
+// Who one would like to be: oneself first, somebody who was created here before, or one of the invented people.
 
 import { withRetries } from "../api.js";
 import { avatar } from "../avatar.js";
@@ -6,13 +6,12 @@ import { byId, make, showProblem } from "../dom.js";
 import { commaAge } from "./card.js";
 import { created, invented } from "./demo_people.js";
 
-const FACES = 9;
+const FACES = 8;
 
 export class Chooser {
   #skip = 0;
   #asked = 0;
   #timer = 0;
-  #create = byId("create-item");
 
   /** `chosen` is told an id. */
   constructor(chosen) {
@@ -27,8 +26,15 @@ export class Chooser {
     });
   }
 
-  open() {
-    return this.#restart();
+  /** Returns where everybody lives, and their tags under headings. */
+  async open() {
+    const found = await this.#restart();
+    const mine = await created();
+    byId("mine").hidden = !mine.length;
+    byId("mine-faces").replaceChildren(
+      ...mine.map((one) => make("li", { class: "matched-one" }, make("button", { type: "button", class: "quiet pick", click: () => this.chosen(one.id) }, avatar(one.id, { round: true }), make("bdi", {}, one.name)))),
+    );
+    return found;
   }
 
   #restart() {
@@ -39,21 +45,20 @@ export class Chooser {
   async #fetch() {
     const asked = (this.#asked += 1);
     const find = byId("find").value.trim();
-    const { people, location, more } = await withRetries(
+    const found = await withRetries(
       () => invented(find, this.#skip, FACES),
       (why) => showProblem(why && `Getting ready: ${why}. This page goes on by itself.`),
     );
-    const mine = find || this.#skip ? [] : await created();
-    if (asked !== this.#asked) return; // somebody typed on
-    this.location = location;
-    if (!more) this.#skip = -FACES; // from the start again
-    byId("faces").replaceChildren(...[...mine, ...people].map((one) => this.#face(one)), this.#create);
-    byId("nobody-found").hidden = people.length > 0;
+    if (asked !== this.#asked) return found; // somebody typed on
+    if (!found.more) this.#skip = -FACES; // from the start again
+    byId("faces").replaceChildren(...found.people.map((one) => this.#face(one)));
+    byId("nobody-found").hidden = found.people.length > 0;
+    return found;
   }
 
   #face(one) {
     const looks = `${one.i_am.join(" and ")}, looks for ${one.i_look_for.length > 2 ? "anybody" : one.i_look_for.join(" or ")}`;
-    const past = one.swipes === undefined ? "created here" : one.swipes ? `${one.swipes} swipes so far` : "has not swiped yet";
+    const past = one.swipes ? `${one.swipes} swipes so far` : "has not swiped yet";
     return make(
       "li",
       {},

@@ -12,6 +12,7 @@ import { explanation } from "./explanation.js";
 import { CardStack } from "./card_stack.js";
 
 const DECK = 8; // small, so that what was learned shows soon
+const AGAIN = 60_000; // milliseconds until an empty deck is looked at again
 const ANSWERS = [2_500, 6_000]; // milliseconds after a like at which somebody may have answered
 
 export class Game {
@@ -21,12 +22,14 @@ export class Game {
   simulated = false; // somebody lets them swipe by themselves
   #past = []; // what can be taken back: { id, card, decision, fixed }
   #decided = new Set(); // cards that an answer from before the decision must not bring back
+  #met = new Map(); // who was decided on in this window, by which swipe
+  #again = 0; // a timer: nobody was left
   #dealing = null;
   #names = new Map();
   #nameOf = (id) => this.#names.get(id) ?? this.#matches.nameOf(id); // other people have no name here
   #cardStack = new CardStack((decision) => this.decide(decision), (person) => this.#explain(person));
   #preferencePanel = new PreferencePanel();
-  #matches = new Matches(() => byId("stack").focus({ preventScroll: true }));
+  #matches = new Matches(() => byId("stack").focus({ preventScroll: true }), () => this.editing());
   #picks = new Picks((card) => this.#next(card));
   #outbox = new Outbox({
     send: (one) => (one.kind === "swipe" ? as(one.user).put(`/people/${one.user}/swipes/${one.id}`, { candidate: one.candidate, decision: one.decision, deck: one.deck }) : as(one.user).delete(`/people/${one.user}/swipes/${one.id}`)),
@@ -35,13 +38,22 @@ export class Game {
     stuck: (count, why) => this.#stuck(count, why),
   });
 
-  /** `widen` is called with the name of a filter that hides everybody. */
-  constructor(widen) {
-    this.widen = widen;
+  /** `widen` is called with a hint about a filter that hides people, and whether to open the form; `editing` says whether one is. */
+  constructor(widen, editing) {
+    Object.assign(this, { widen, editing });
   }
 
   get busy() {
     return this.#matches.open;
+  }
+
+  /** A form was closed: a match may have waited. */
+  resume() {
+    this.#matches.next();
+  }
+
+  closeMatch() {
+    this.#matches.close();
   }
 
   /** Become somebody, and get cards. */
@@ -49,6 +61,7 @@ export class Game {
     const waiting = (why) => showProblem(why && `Getting ready: ${why}. This page goes on by itself.`);
     [this.me, this.taste] = await withRetries(() => Promise.all([as(user).get(`/people/${user}`), tasteOf(user)]), waiting);
     this.#decided.clear();
+    this.#met.clear();
     await this.#outbox.retry();
     await withRetries(() => this.#anew(), waiting);
   }
@@ -59,7 +72,7 @@ export class Game {
     this.cards = [];
     this.#past = [];
     this.#cardStack.clear();
-    await Promise.all([this.#picks.load(as(user), user), this.#matches.load(as(user), user), this.#preferencePanel.load(as(user), user, this.taste, this.#nameOf)]);
+    await Promise.all([this.#picks.load(as(user), user), this.#matches.load(as(user), this.me), this.#preferencePanel.load(as(user), user, this.taste, this.#nameOf)]);
     await this.deal();
   }
 
@@ -79,6 +92,7 @@ export class Game {
     this.cards.shift();
     this.#decided.add(keyOf(card));
     this.#past.push({ id, card, decision, fixed: false });
+    if (!this.#met.has(card.id)) this.#met.set(card.id, id);
     this.#picks.remove(card.id);
     this.#cardStack.leave(card.id, decision);
     this.#show();
@@ -119,6 +133,7 @@ export class Game {
 
   async #deal() {
     const user = this.me.id;
+    clearTimeout(this.#again);
     if (!this.cards.length) this.#cardStack.note("Looking for people …");
     let deck;
     try {
@@ -146,14 +161,18 @@ export class Game {
     }
   }
 
+  /** Why nobody is left, what one tap would widen, and when somebody may come. The page looks again by itself. */
   #nobody({ empty, hints, next_at }) {
-    const again = next_at ? ` Somebody comes again on ${new Date(next_at).toLocaleDateString("en-GB", { day: "numeric", month: "long" })}.` : "";
-    const why = sentence(empty) + again;
-    const names = { "looks for": "whom you look for", age: "your ages", distance: "your distance", several: "several filters" };
-    const ways = hints.map(({ filter, people }) => make("button", { type: "button", "data-filter": filter, click: () => this.widen(filter) }, `Widen ${names[filter] ?? filter}: ${people} more`));
-    this.#cardStack.empty("Nobody left to show", why, [...ways, this.#lookAgain()]);
+    const when = next_at ? `Somebody whom you passed on comes again on ${new Date(next_at).toLocaleDateString("en-GB", { day: "numeric", month: "long" })}.` : "Somebody new may join at any time.";
+    const why = `${sentence(empty.split(";")[0])} ${when} The page looks again every minute.`;
+    const names = { "looks for": "Look for anybody", age: "Look at every age", distance: "Look anywhere", several: "Remove all filters" };
+    const ways = hints.map((hint, place) => make("button", { type: "button", class: place ? "" : "first", "data-filter": hint.filter, click: () => this.widen(hint, false) }, `${names[hint.filter] ?? hint.filter}: ${hint.people} more`));
+    const own = hints.length ? [make("button", { type: "button", class: "quiet", click: () => this.widen(hints[0], true) }, "Change the filters")] : [];
+    this.#cardStack.empty("Nobody left to show", why, [...ways, ...own, this.#lookAgain()]);
     this.#buttons();
     announce(`Nobody left to show. ${why}`);
+    clearTimeout(this.#again);
+    this.#again = setTimeout(() => !this.cards.length && this.deal(), AGAIN);
   }
 
   #lookAgain() {
@@ -181,7 +200,10 @@ export class Game {
       const client = as(one.user);
       if (answer?.match) await this.#look(one.user, this.simulated);
       if (one.kind === "undo" || !swipe) await this.#preferencePanel.load(client, one.user, this.taste, this.#nameOf);
-      else await this.#preferencePanel.learn(client, one.user, one.decision, swipe.card.name);
+      else if (await this.#preferencePanel.learn(client, one.user, one.decision, swipe.card.name)) {
+        await this.#preferencePanel.load(client, one.user, this.taste, this.#nameOf);
+        this.#preferencePanel.tellChange();
+      }
       if (this.cards.length) await this.deal(); // the same cards, explained by what is known now
       if (one.decision === "like" && !answer.match) this.#listen(one.user, this.simulated);
     } catch (error) {
@@ -199,7 +221,7 @@ export class Game {
   /** See who has matched; that cannot be taken back. */
   async #look(user, quietly) {
     if (this.me.id !== user) return;
-    await this.#matches.look(as(user), this.me, quietly);
+    await this.#matches.look(quietly);
     for (const past of this.#past) past.fixed ||= this.#matches.has(past.card.id);
     this.#buttons();
   }
@@ -207,7 +229,10 @@ export class Game {
   #failed(one, problem) {
     if (one.user !== this.me?.id) return;
     if (problem.code === "conflict") {
-      showProblem("Something has changed elsewhere, in another window perhaps. This is how it stands now.", "All right", () => showProblem(""));
+      const here = this.#matches.has(one.candidate) || ![undefined, one.id].includes(this.#met.get(one.candidate));
+      const words = here ? "You have met this person already, so this answer was not needed." : "This card was answered already, in another window perhaps. This is how it stands now.";
+      showProblem(words, "All right", () => showProblem(""));
+      this.#decided.delete(`${one.deck}/${one.candidate}`); // the service knows better
       this.#anew().catch(() => {}); // the next swipe tells
       return;
     }

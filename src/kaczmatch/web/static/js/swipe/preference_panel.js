@@ -1,11 +1,18 @@
-// The preference that was learned: live after each swipe, and at any earlier step by a slider.
+// What was learned: in sentences first, then as bands, live after each swipe and at any earlier step by a slider. On a phone one
+// line above the card says what the last swipe taught.
 
-import { byId, draw } from "../dom.js";
-import { NOTHING, alignment, weightsOf } from "./taste.js";
+import { byId, draw, make } from "../dom.js";
+import { NOTHING, alignment, newest, weightsOf } from "./taste.js";
 import { WeightBars, spanOf } from "./weight_bars.js";
 
 const MOST = 6; // tags of either side
 const LAST = 100; // steps that the slider goes back
+const NEAR = [
+  [0.6, "found"],
+  [0.35, "close"],
+  [0.15, "a first trace"],
+  [-1, "not yet"],
+];
 
 export class PreferencePanel {
   #steps = []; // { decision, name, preference }, the oldest first
@@ -25,14 +32,23 @@ export class PreferencePanel {
     this.#taste = taste;
     this.#complete = steps.length < LAST;
     this.#steps = steps.filter(({ event }) => event.kind === "swiped").map(({ event, preference }) => ({ decision: event.decision, name: nameOf(event.candidate), preference }));
+    byId("model-changed").hidden = true;
     this.#live();
   }
 
-  /** One more step: what is known now. */
+  /** One more step: what is known now. Says whether the model has changed, so that all steps have to be loaded anew. */
   async learn(client, user, decision, name) {
     const preference = await client.get(`/people/${user}/preference?most=50`);
+    const changed = this.#steps.length > 0 && this.#steps.at(-1).preference.model !== preference.model;
     this.#steps.push({ decision, name, preference });
     this.#live();
+    return changed;
+  }
+
+  /** Tell that all of this is said by another model than before. */
+  tellChange() {
+    byId("model-changed").textContent = "It has just learned from everybody’s swipes, and reads yours anew: some of this may look different now.";
+    byId("model-changed").hidden = false;
   }
 
   /** The weights as they are now, by tag. */
@@ -45,6 +61,7 @@ export class PreferencePanel {
     this.#slider.value = this.#slider.max;
     this.#slider.disabled = !this.#steps.length;
     this.#show();
+    this.#strip();
   }
 
   #show() {
@@ -52,16 +69,28 @@ export class PreferencePanel {
     const step = this.#steps[place - 1];
     const preference = step?.preference ?? NOTHING;
     const live = place === this.#steps.length;
-    const words = this.#moment(place, step, preference.swipes, live);
+    const words = this.#moment(step, preference.swipes, live);
     byId("moment").textContent = words;
     this.#slider.setAttribute("aria-valuetext", words);
     byId("learned").classList.toggle("past", !live);
+    byId("sentences").replaceChildren(...preference.sentences.map((one) => make("li", {}, one)));
     this.#tags(preference);
     this.#sure(preference);
     this.#aligned(place);
   }
 
-  #moment(place, step, swipes, live) {
+  /** One line: what the last swipe taught, and how far it has come. */
+  #strip() {
+    const [before, now] = [this.#steps.at(-2)?.preference ?? NOTHING, this.#steps.at(-1)?.preference ?? NOTHING];
+    const most = this.#steps.length ? newest(before, now) : null;
+    const words = most ? `${most.moved > 0 ? "More for you" : "Less for you"}: ${most.term}` : "Here you see what it learns";
+    byId("strip-words").textContent = words;
+    byId("strip-sure").textContent = now.certainty === null ? "" : `${Math.round(100 * now.certainty)} % sure`;
+    byId("strip-bar").style.setProperty("--share", String(now.certainty ?? 0));
+    byId("strip").setAttribute("aria-label", `What it has learned. ${words}. ${Math.round(100 * (now.certainty ?? 0))} % of its doubt has gone`);
+  }
+
+  #moment(step, swipes, live) {
     if (!step) return this.#complete ? "Before the first swipe" : "The oldest step kept here";
     const did = { like: "liked", pass: "passed on", skip: "skipped" }[step.decision] ?? "met";
     const count = `${swipes} ${swipes === 1 ? "swipe" : "swipes"}`;
@@ -69,45 +98,50 @@ export class PreferencePanel {
   }
 
   #tags(preference) {
-    const span = spanOf(preference);
-    this.#for.show(preference.liked.slice(0, MOST), span, this.#taste);
-    this.#against.show(preference.disliked.slice(0, MOST), span, this.#taste);
-    byId("no-for").hidden = preference.liked.length > 0;
-    byId("no-against").hidden = preference.disliked.length > 0;
+    const [liked, disliked] = [preference.liked.slice(0, MOST), preference.disliked.slice(0, MOST)];
+    const span = spanOf([...liked, ...disliked]);
+    this.#for.show(liked, span, this.#taste);
+    this.#against.show(disliked, span, this.#taste);
+    byId("no-for").hidden = liked.length > 0;
+    byId("no-against").hidden = disliked.length > 0;
     byId("hidden-legend").hidden = !this.#taste;
-    byId("legend").hidden = !preference.liked.length && !preference.disliked.length;
+    byId("legend").hidden = !liked.length && !disliked.length;
   }
 
-  #sure(preference) {
-    const known = preference.certainty !== null;
-    byId("sure").hidden = !known;
-    if (!known) return;
-    const share = Math.round(100 * preference.certainty);
-    const clear = [...weightsOf(preference).values()].filter((one) => (one.confidence ?? 0) >= 0.8).length;
-    byId("sure-share").textContent = `${share} %`;
-    byId("sure-meter").value = preference.certainty;
-    byId("beyond-tags").hidden = !preference.beyond_tags;
-    byId("beyond-tags").textContent = `What your likes have in common beyond tags: ${preference.beyond_tags}.`;
-    byId("sure-words").textContent = `${share} % of its first doubt has gone; ${clear || "no"} ${clear === 1 ? "tag is" : "tags are"} fairly clear.`;
+  #sure({ certainty, clear, terms, beyond_tags: beyond }) {
+    byId("sure").hidden = certainty === null;
+    if (certainty === null) return;
+    byId("sure-share").textContent = terms ? `${clear} of ${terms}` : "";
+    byId("sure-meter").value = terms ? clear / terms : 0;
+    byId("beyond-tags").hidden = !beyond;
+    byId("beyond-tags").textContent = `What your likes have in common beyond tags: ${beyond}.`;
+    const known = clear ? `It can tell of ${clear} of ${terms} tags whether you like or avoid them.` : "It cannot tell of any tag yet whether you like or avoid it.";
+    byId("sure-words").textContent = `${known} ${Math.round(100 * certainty)} % of its first doubt has gone.`;
   }
 
+  /** For an invented person: how near it is. Whoever swipes by their own taste is told so, and not marked down. */
   #aligned(place) {
     byId("aligned").hidden = !this.#taste;
     if (!this.#taste) return;
     const values = this.#steps.map((step) => alignment(step.preference, this.#taste));
     if (this.#complete) values.unshift(0);
-    const now = values[this.#complete ? place : Math.max(0, place - 1)] ?? 0;
-    byId("aligned-now").textContent = now.toFixed(2).replace("-", "−");
-    byId("aligned-curve").replaceChildren(...curve(values, this.#complete ? place : place - 1));
+    const at = Math.max(0, this.#complete ? place : place - 1);
+    const now = values[at] ?? 0;
+    byId("aligned-now").textContent = NEAR.find(([least]) => now >= least)[1];
+    const own = now < 0 && values.length > 5;
+    byId("aligned-words").textContent = own ? "You swipe by a taste of your own, and it follows you: that is what it is for." : "";
+    byId("aligned-low").textContent = Math.min(...values) < 0 ? "the opposite" : "nothing in common";
+    byId("aligned-curve").replaceChildren(...curve(values, at));
   }
 }
 
-/** A line that grows with the swipes, and a dot where the slider is. */
+/** A line that grows with the swipes, and a dot where the slider is. The scale begins below zero where the line does. */
 function curve(values, place) {
+  const low = Math.min(...values, 0) < 0 ? -1 : 0;
   const x = (index) => 4 + (index / Math.max(values.length - 1, 15)) * 292;
-  const y = (value) => 57 - Math.max(-0.1, value) * 52;
+  const y = (value) => 57 - ((value - low) / (1 - low)) * 52;
   const line = values.map((value, index) => `${x(index).toFixed(1)} ${y(value).toFixed(1)}`);
-  const guides = [0, 0.5, 1].map((value) => draw("path", { class: "guide", d: `M4 ${y(value)}H296` }));
+  const guides = [low, 0, 1].map((value) => draw("path", { class: "guide", d: `M4 ${y(value)}H296` }));
   if (!line.length) return guides;
   const area = draw("path", { class: "area", d: `M${x(0)} ${y(0)}L${line.join("L")}L${x(values.length - 1).toFixed(1)} ${y(0)}Z` });
   const at = Math.max(0, Math.min(place, values.length - 1));

@@ -1,62 +1,70 @@
-// A profile to fill in: somebody new, or one's own to change. What is wrong is said above the buttons, which are always in sight.
+// One's own profile to change. What is wrong is said at its field. Closed unsaved, it opens again as it was left; Cancel lets go.
 
-import { byId, make } from "../dom.js";
+import { byId } from "../dom.js";
+import { choices, chosen, sayWrong } from "./fields.js";
+import { TagPicker } from "./tag_picker.js";
 
 const FIELDS = { "looks for": "i_look_for", age: "oldest", distance: "within_km", several: "oldest" };
+const TEXTS = ["name", "born", "youngest", "oldest", "within_km"];
 
 export class ProfileForm {
   #dialog = byId("profile");
   #form = byId("profile-form");
+  #tags = new TagPicker(byId("choices-tags"), "tags");
   #save = null;
   #kept = {};
+  #left = new Map(); // what was filled in and not saved, by person
+  #user = "";
   #terms = [];
-  #usual = {};
 
-  constructor() {
-    byId("choices-i_am").addEventListener("change", () => {
-      this.#offerTags();
-      this.#suggest();
-    });
+  /** `closed` is called when it was closed. */
+  constructor(closed) {
+    byId("choices-i_am").addEventListener("change", () => this.#offerTags());
+    this.#form.addEventListener("input", () => this.#left.set(this.#user, this.#read()));
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
     });
-    byId("profile-cancel").addEventListener("click", () => this.#dialog.close());
+    byId("profile-cancel").addEventListener("click", () => {
+      this.#left.delete(this.#user);
+      this.#dialog.close();
+    });
+    this.#dialog.addEventListener("close", closed);
   }
 
   get open() {
     return this.#dialog.open;
   }
 
+  close() {
+    this.#dialog.close();
+  }
+
   /** Offer the tags and kinds of the vocabulary. */
-  offer({ terms, kinds, looks_for: usual, age_required: aged, minimum_age: youngest }) {
+  offer({ terms, kinds, age_required: aged, minimum_age: youngest }, groups) {
     this.#terms = terms.filter((term) => term.is_tag && !term.retired);
-    this.#usual = usual;
-    const tags = this.#terms.map((term) => term.name);
-    for (const [field, values] of Object.entries({ i_am: kinds, i_look_for: kinds, tags })) {
-      byId(`choices-${field}`).replaceChildren(...values.map((value) => make("label", { class: "choice" }, make("input", { type: "checkbox", name: field, value }), make("span", {}, value))));
-    }
+    this.#tags.offer(this.#terms.map((term) => term.name), groups);
+    for (const field of ["i_am", "i_look_for"]) byId(`choices-${field}`).replaceChildren(...choices(kinds, field));
     for (const name of ["born", "youngest", "oldest"]) {
       const input = this.#form.elements[name];
       input.disabled = input.closest(".field").hidden = !aged; // where nobody needs an age, nothing speaks of it
     }
     for (const name of ["youngest", "oldest"]) this.#form.elements[name].min = youngest;
-    const latest = new Date();
-    latest.setFullYear(latest.getFullYear() - youngest);
-    this.#form.elements.born.max = latest.toISOString().slice(0, 10);
   }
 
   /** Fill it in and open it, at a filter if one is named; `save` is called with a profile, and closes it unless it throws. */
-  edit(title, profile, save, filter = "") {
+  edit(person, save, filter = "") {
     this.#save = save;
-    const { location = null, features = {}, capacity = null, data = {} } = profile;
+    this.#user = person.id;
+    const { location = null, features = {}, capacity = null, data = {} } = person;
     this.#kept = { location, features, capacity, data };
-    byId("profile-title").textContent = title;
+    const profile = { ...person, ...this.#left.get(person.id) };
     const { elements } = this.#form;
-    for (const name of ["name", "born", "youngest", "oldest", "within_km"]) elements[name].value = profile[name] ?? "";
-    for (const name of ["i_am", "i_look_for", "tags"]) {
+    for (const name of TEXTS) elements[name].value = profile[name] ?? "";
+    for (const name of ["i_am", "i_look_for"]) {
       for (const box of this.#boxes(name)) box.checked = (profile[name] ?? []).includes(box.value);
     }
+    this.#tags.chosen = profile.tags ?? [];
     this.#offerTags();
     this.#wrong([]);
     this.#dialog.showModal();
@@ -70,27 +78,13 @@ export class ProfileForm {
 
   /** Only the tags of the kinds that were chosen. */
   #offerTags() {
-    const kinds = this.#chosen("i_am");
+    const kinds = chosen(this.#form, "i_am");
     const fits = new Map(this.#terms.map((term) => [term.name, !term.kinds.length || term.kinds.some((kind) => kinds.includes(kind))]));
-    for (const box of this.#boxes("tags")) {
-      box.closest(".choice").hidden = !fits.get(box.value);
-      if (!fits.get(box.value)) box.checked = false;
-    }
-  }
-
-  /** Whom these kinds usually look for, where nothing was chosen. */
-  #suggest() {
-    if (this.#chosen("i_look_for").length) return;
-    const wanted = this.#chosen("i_am").flatMap((kind) => this.#usual[kind] ?? []);
-    for (const box of this.#boxes("i_look_for")) box.checked = wanted.includes(box.value);
+    this.#tags.limit((tag) => fits.get(tag));
   }
 
   #boxes(name) {
     return [...this.#form.querySelectorAll(`input[name="${name}"]`)];
-  }
-
-  #chosen(name) {
-    return this.#boxes(name).filter((box) => box.checked).map((box) => box.value);
   }
 
   #read() {
@@ -99,12 +93,12 @@ export class ProfileForm {
     return {
       name: elements.name.value.trim(),
       born: elements.born.value || null,
-      i_am: this.#chosen("i_am"),
-      i_look_for: this.#chosen("i_look_for"),
+      i_am: chosen(this.#form, "i_am"),
+      i_look_for: chosen(this.#form, "i_look_for"),
       youngest: number("youngest"),
       oldest: number("oldest"),
       within_km: this.#kept.location ? number("within_km") : null,
-      tags: this.#chosen("tags"),
+      tags: this.#tags.chosen,
       ...this.#kept,
     };
   }
@@ -112,7 +106,7 @@ export class ProfileForm {
   async #submit() {
     const profile = this.#read();
     const missing = [
-      ...(profile.name ? [] : [{ field: "name", problem: "write one" }]),
+      ...(profile.name ? [] : [{ field: "name", problem: "write your name" }]),
       ...(profile.i_am.length ? [] : [{ field: "i_am", problem: "choose at least one" }]),
       ...(profile.i_look_for.length ? [] : [{ field: "i_look_for", problem: "choose at least one" }]),
       ...(profile.youngest === null || profile.oldest === null || profile.youngest <= profile.oldest ? [] : [{ field: "oldest", problem: "must not be below the youngest" }]),
@@ -125,6 +119,7 @@ export class ProfileForm {
     button.disabled = true;
     try {
       await this.#save(profile);
+      this.#left.delete(this.#user);
       this.#dialog.close();
     } catch (error) {
       this.#wrong(error.errors?.length ? error.errors : [{ field: "", problem: error.message }]);
@@ -134,13 +129,8 @@ export class ProfileForm {
   }
 
   #wrong(errors) {
-    const words = errors.map(({ field, problem }) => {
-      const name = field.split(".").at(-1);
-      const label = this.#form.querySelector(`[data-field="${CSS.escape(name)}"]`)?.textContent ?? name;
-      return `${label ? `${label}: ` : ""}${problem}`;
-    });
-    byId("profile-wrong").textContent = words.join("; ");
-    const first = errors.map(({ field }) => this.#form.querySelector(`[name="${CSS.escape(field.split(".").at(-1))}"]`)).find(Boolean);
-    first?.focus();
+    const rest = sayWrong(this.#form, errors);
+    byId("profile-wrong").hidden = !errors.length;
+    byId("profile-wrong").textContent = rest || (errors.length ? "Not saved: see above." : "");
   }
 }

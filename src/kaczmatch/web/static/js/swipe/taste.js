@@ -1,4 +1,4 @@
-// What was learned, as numbers: weights by tag, and how well they point the way of a hidden taste.
+// What was learned, as numbers: weights by tag, and how well they point the way of a secret taste.
 
 /** Every weight of a preference, by term. */
 export function weightsOf(preference) {
@@ -18,10 +18,21 @@ export function alignment(preference, taste) {
   return learned && hidden ? dot / Math.sqrt(learned * hidden) : 0;
 }
 
+/** The tag that the last swipe said most about, and whether for or against; null where nothing moved. */
+export function newest(before, after) {
+  const [old, now] = [weightsOf(before), weightsOf(after)];
+  let most = null;
+  for (const term of new Set([...old.keys(), ...now.keys()])) {
+    const moved = (now.get(term)?.weight ?? 0) - (old.get(term)?.weight ?? 0);
+    if (Math.abs(moved) > Math.abs(most?.moved ?? 1e-6)) most = { term, moved };
+  }
+  return most;
+}
+
 /** What somebody with this taste makes of a person: a coin weighted by what they really like. */
 export function answer(person, taste, chance = Math.random()) {
   const odds = person.tags.reduce((sum, tag) => sum + (taste[tag] ?? 0), -1);
   return chance < 1 / (1 + Math.exp(-odds)) ? "like" : "pass";
 }
 
-export const NOTHING = Object.freeze({ liked: [], disliked: [], swipes: 0, certainty: 0 });
+export const NOTHING = Object.freeze({ liked: [], disliked: [], sentences: ["It knows nothing about you yet: every like and every pass teaches it something."], clear: 0, terms: 0, model: 0, swipes: 0, certainty: 0 });

@@ -1,0 +1,39 @@
+"""One typeface and one icon set, the same on every machine."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from fontTools.ttLib import TTFont
+
+from kaczmatch.report.typeface import typeface
+from kaczmatch.web.assets import FOLDER
+from kaczmatch.web.pages import TEMPLATES
+
+from .conftest import Visitor
+
+
+def test_the_typeface_is_small_and_has_what_the_pages_write() -> None:
+    content = typeface()
+    font = TTFont(io.BytesIO(content))
+    assert len(content) < 30_000
+    assert {axis.axisTag for axis in font["fvar"].axes} == {"wght"}
+    assert set(map(ord, "AZaz09éß…−→Δκ")) <= set(font.getBestCmap())
+
+
+def test_a_browser_takes_it_from_this_host(visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto(visitor.site.address)
+    assert page.evaluate("() => document.fonts.load('700 1rem Manrope').then(found => found.length)") == 1
+    assert page.evaluate("() => getComputedStyle(document.body).fontFamily").startswith("Manrope")
+
+
+def test_every_icon_that_is_asked_for_is_there() -> None:
+    """And no letter stands in for one."""
+    known = set(re.findall(r'^  "(\w+)": "M', (TEMPLATES / "icons.html.j2").read_text(), re.MULTILINE))
+    sources = [*TEMPLATES.glob("*.j2"), *FOLDER.rglob("*.js")]
+    asked = {name for path in sources for name in re.findall(r'\bicon\((?:\w+ > 0 \? )?"(\w+)"', path.read_text())}
+    assert asked
+    assert asked <= known
+    assert not [path.name for path in sources if re.search("[◐☀☾∅♥✕├]", path.read_text())]
