@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import final
@@ -47,8 +48,8 @@ class Exposure:
         self._numbers: WeakKeyDictionary[IdNumbers, _NumberCache] = WeakKeyDictionary()
 
     def record(self, ids: Iterable[Hashable], at: datetime) -> None:
-        """Count one card per person."""
-        self.add(dict.fromkeys(ids, 1.0), at)
+        """Count one card for each mention of a person."""
+        self.add(Counter(ids), at)
 
     def add(self, cards: Mapping[Hashable, float], at: datetime) -> None:
         """Count so many cards of each person, as of one moment."""

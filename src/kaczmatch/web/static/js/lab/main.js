@@ -81,6 +81,7 @@ const toggle = () => (playing ? pause("Paused") : play());
 async function step() {
   pause();
   await safely(() => show(Math.min(TOTAL, (Math.floor(shown / SESSION) + 1) * SESSION)));
+  remember();
   announce(`${shown} swipes. ${numbers.said()}`);
 }
 
