@@ -108,6 +108,18 @@ def linked(words: str, names: Collection[str], link: str) -> str:
     return re.sub(r"\w+", lambda found: link.format(name=found[0]) if found[0] in names else found[0], words)
 
 
+def reference_page(site: Site, document: Mapping[str, Any]) -> str:
+    """The page that says what an OpenAPI document says."""
+    named = schemas(document)
+    names = {each.name for each in named}
+
+    def link(words: str) -> Markup:
+        return Markup(linked(str(escape(words)), names, '<a href="#schema-{name}">{name}</a>'))  # noqa: S704 - escaped
+
+    version = document["info"]["version"]
+    return site.render(REFERENCE, operations=operations(document), schemas=named, version=version, link=link)
+
+
 def reference_router(site: Site) -> APIRouter:
     """The page, rendered at the first request: the document is that of the running service."""
     router = APIRouter(include_in_schema=False)
@@ -115,15 +127,7 @@ def reference_router(site: Site) -> APIRouter:
 
     async def respond(request: Request) -> Response:
         if not rendered:
-            document = request.app.openapi()
-            named = schemas(document)
-            names = {each.name for each in named}
-
-            def link(words: str) -> Markup:
-                return Markup(linked(str(escape(words)), names, '<a href="#schema-{name}">{name}</a>'))  # noqa: S704 - escaped
-
-            version = document["info"]["version"]
-            rendered.append(site.render(REFERENCE, operations=operations(document), schemas=named, version=version, link=link))
+            rendered.append(reference_page(site, request.app.openapi()))
         return Response(rendered[0], media_type="text/html; charset=utf-8", headers=headers_of(REFERENCE))
 
     router.add_api_route(REFERENCE.path, respond, methods=["GET", "HEAD"], response_class=Response)

@@ -31,8 +31,10 @@ from kaczmatch.service.domain.records import (
     PersonNumber,
     PublishedPicks,
     Record,
+    RequestMinute,
     SeenTraits,
     ServiceKey,
+    ServiceStart,
     ServingProcess,
     StoredConsoleSession,
     StoredDeck,
@@ -176,6 +178,8 @@ UNSCRUBBED: dict[type[Record], set[str]] = {
     StoredLease: {"holder", "name"},
     PendingScrub: {"last_deletion", "numbers"},
     ImportProgress: {"digest"},
+    RequestMinute: {"process", "counts"},
+    ServiceStart: {"version"},
     DemoStart: {"day"},
 }
 

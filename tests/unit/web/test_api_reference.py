@@ -6,15 +6,14 @@ import json
 import re
 from pathlib import Path
 
-from kaczmatch.web.api_reference import REFERENCE, operations, schemas, type_words
+from kaczmatch.web.api_reference import REFERENCE, operations, reference_page, type_words
 from kaczmatch.web.pages import Site
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text(encoding="utf-8"))
 
 
 def test_every_operation_and_schema_is_on_the_page_and_nothing_is_fetched() -> None:
-    found, models = operations(DOCUMENT), schemas(DOCUMENT)
-    page = Site([REFERENCE]).render(REFERENCE, operations=found, schemas=models, version="1")
+    found, page = operations(DOCUMENT), reference_page(Site([REFERENCE]), DOCUMENT)
     ids = {operation["operationId"] for ways in DOCUMENT["paths"].values() for operation in ways.values()}
     assert {each.id for each in found} == ids
     assert all(f'id="{each}"' in page for each in ids)

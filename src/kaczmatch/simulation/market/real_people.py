@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import polars as pl
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.profile import Profile
@@ -20,6 +19,8 @@ _YOUNGEST: Final = 18
 
 def draw_people(path: Path, people: int, rng: Rng) -> tuple[list[str], list[Profile]]:
     """The names of the tags, and so many adults; birthdays and the ages they look for are made up."""
+    import polars as pl  # the lab draws invented people, and the service alone does without it
+
     if not path.is_file():
         raise InvalidInput("people", f"there is no file {path}")
     table = pl.read_csv(path)
