@@ -9,7 +9,7 @@ import httpx
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from .conftest import Site, Visiting
+from .conftest import PHONE, Site, Visiting
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
 NOWHERE = """() => [...document.querySelectorAll("a[href^='#']")]
@@ -29,6 +29,12 @@ def test_the_reference_has_every_operation_and_asks_no_other_host(visiting: Visi
     expect(page.locator("#schema-Deck")).to_be_in_viewport()
     serious = [one["id"] for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
     assert serious == []
+
+
+def test_the_reference_fits_a_phone(visiting: Visiting, site: Site) -> None:
+    page = visiting(viewport=PHONE).page
+    page.goto(f"{site.address}/docs")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_the_reference_is_served_like_every_page(site: Site) -> None:
