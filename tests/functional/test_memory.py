@@ -12,7 +12,10 @@ from kaczmatch.learners.logs import replay
 
 
 def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "block-nk") -> int:
-    """Bytes that replay takes at most, the log itself apart; half of the users swipe only in the beginning."""
+    """Bytes that replay takes at most, the log itself apart; half of the users swipe only in the beginning.
+
+    The least of three runs: threads that other tests have left running take memory at the same time.
+    """
     rng = np.random.default_rng(0)
     user = rng.integers(0, users, swipes)
     user[10 * users :] //= 2
@@ -25,12 +28,14 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
     )
     monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 12_500)
     monkeypatch.setattr(replay, "_THREADS", 1)  # how much two have at the same moment is chance
-    tracemalloc.start()
-    states = kaczmatch.replay(kaczmatch.learner(slug), log)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(states) == users
-    return most
+    found = []
+    for _ in range(3):
+        tracemalloc.start()
+        states = kaczmatch.replay(kaczmatch.learner(slug), log)
+        found.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(states) == users
+    return min(found)
 
 
 @pytest.mark.parametrize("slug", kaczmatch.LEARNERS)
