@@ -25,6 +25,7 @@ BUILD = (
     "config = mkdocs.config.load_config(sys.argv[1], docs_dir=sys.argv[2], site_dir=sys.argv[3], strict=True)\n"
     "mkdocs.commands.build.build(config)"
 )
+expect.set_options(timeout=30_000)  # a busy machine is not a fault
 DOORS = ("I build an app", "I have a swipe log", "I study preference learning")
 
 
@@ -85,7 +86,8 @@ def test_the_doors_the_search_and_the_colours_work_without_another_host(sites: l
         expect(body).to_have_attribute("data-md-color-scheme", "default")
         page.get_by_title("Dark").click()
         expect(body).to_have_attribute("data-md-color-scheme", "slate")
-        page.get_by_role("textbox", name="Search").fill("propensity")
+        expect(page.get_by_text("Type to start searching")).to_be_attached()  # the index is loaded
+        page.get_by_role("textbox", name="Search").press_sequentially("propensity")  # it listens for keys; fill() presses none
         expect(page.locator(".md-search-result__link").first).to_be_visible()
         browser.close()
     assert [url for url in asked if not url.startswith(address) and not url.startswith(("data:", "blob:"))] == []

@@ -18,6 +18,7 @@ from kaczmatch.service.domain.records import Event
 from kaczmatch.settings.model import Settings
 from worlds.served import NUMBERS, Service, serving
 
+expect.set_options(timeout=30_000)  # a busy machine is not a fault
 PHONE = {"width": 360, "height": 740}
 
 
@@ -143,7 +144,7 @@ def visiting(site: Site, browser: Browser) -> Iterator[Visiting]:
 
     def visit(site: Site = site, **options: Any) -> Visitor:
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "reduced_motion": "reduce"} | options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         visitor = Visitor(site, context, context.new_page())
         opened.append(visitor)
 
