@@ -80,7 +80,6 @@ TRACES: tuple[tuple[type[Record], str], ...] = (
 )
 _AT_ONCE = 100
 _DECKS_AT_ONCE = 16
-_WITHOUT_REST = 2  # people whose logs are rewritten
 _LATER = {
     (FeatureSnapshot, "user"),  # which others' events name as long as they are there
     (Event, "candidate"),
@@ -156,10 +155,9 @@ class Erasure:
             others |= {pair.candidate for pair in reader.find(LatestDecision, user=user)} | {
                 pair.user for pair in reader.find(LatestDecision, candidate=user)
             }
-        for place, other in enumerate(sorted(others), 1):
+        for other in sorted(others):
             self.context.store.write(partial(self._forget, user=user, other=other), locks=[user, other]).result()
-            if place % _WITHOUT_REST == 0:
-                self.context.rest()
+            self.context.rest()
 
         def finished(transaction: Transaction) -> None:
             if transaction.get(PendingErasure, user) is None:
