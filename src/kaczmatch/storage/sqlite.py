@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Any, Final, final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -28,8 +30,8 @@ LARGEST: Final = 256  # rows per statement; with the columns of the widest table
 STATEMENTS: Final = 1_024  # kept compiled by a connection
 WAIT: Final = 5.0  # seconds for another process that writes
 LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
-CHECKPOINT: Final = 8_192  # pages of it that are moved into the database together: those written often move once
-READER_WAIT: Final = 0.2  # seconds that it waits for them
+READER_WAIT: Final = 0.05  # seconds that it waits for them
+MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGE_CODES: Final = {
     sqlite3.SQLITE_IOERR,
@@ -110,6 +112,7 @@ class Sqlite(Database):
         self.file = Path(url.database)
         self._log = self.file.with_name(f"{self.file.name}-wal")
         self._too_long = LONG_LOG
+        self._moving, self._moved = Lock(), time.monotonic()
         if not look_only:
             self._keep_private()
         self._opened = self.file.stat() if self.file.exists() else None
@@ -141,7 +144,7 @@ class Sqlite(Database):
             connection.execute("PRAGMA secure_delete = ON").close()
             # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
             connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
-            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
+            connection.execute("PRAGMA wal_autocheckpoint = 0").close()  # in a commit, everybody would wait for it
             if not writes:
                 connection.execute("PRAGMA query_only = ON").close()
 
@@ -192,14 +195,39 @@ class Sqlite(Database):
             raise StoreUnavailable("the database file was replaced: restart the service")
 
     def after_commit(self) -> None:
-        """SQLite moves the log into the database from time to time, but empties it only at a moment without readers. Where there
-        is never such a moment, a commit waits for one."""
+        """A thread moves the log into the database from time to time. SQLite empties it only at a moment without readers; where
+        there is never such a moment, a commit waits for one."""
         try:
             length = self._log.stat().st_size
         except FileNotFoundError:
             return
+        if not self._moving.acquire(blocking=False):
+            return  # the thread is at it
         if length > self._too_long:
-            self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
+            try:
+                self._too_long = LONG_LOG if self._shorten(READER_WAIT) else 2 * length
+            finally:
+                self._moving.release()
+        elif time.monotonic() - self._moved > MOVE_EVERY:
+            Thread(target=self._move_and_release, name="kaczmatch write-ahead log", daemon=True).start()
+        else:
+            self._moving.release()
+
+    def _move_and_release(self) -> None:
+        try:
+            self._move()
+        finally:
+            self._moved = time.monotonic()
+            self._moving.release()
+
+    def _move(self) -> None:
+        """What readers allow of the log, while commits go on. If the disk does not, the log has it all the same."""
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=rw", uri=True)) as connection,
+        ):
+            connection.execute("PRAGMA synchronous = FULL").close()
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _shorten(self, wait: float) -> bool:
         """Move the whole log into the database, if readers and the disk allow it; what is committed is safe in the log."""
@@ -236,7 +264,10 @@ class Sqlite(Database):
     def scrub(self, numbers: Collection[int]) -> None:
         """Deleted rows are overwritten at once (`secure_delete`); copies of their pages in the log go with the log."""
         del numbers  # the log is emptied as a whole
-        if not self._shorten(WAIT):
+        with self._moving:
+            self._move()  # most of it while commits go on, which the rest stops
+            emptied = self._shorten(WAIT)
+        if not emptied:
             raise StoreUnavailable("somebody reads the database for too long, or its disk is full")
 
     def lock_out_others(self, connection: Connection) -> None:

@@ -275,6 +275,31 @@ def test_two_stores_on_one_database_lose_nothing(url: str, crowd: int) -> None:
         store.close()
 
 
+def test_a_commit_leaves_the_database_of_sqlite_alone_and_a_thread_moves_the_log_into_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To move the log takes as long as the disk does, and everybody would wait for that commit."""
+    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 3600)
+    store, file = SqlStore(f"sqlite:///{tmp_path}/store.db"), tmp_path / "store.db"
+
+    def write(letter: str) -> None:
+        many = [HeldPerson(user=f"{place}", actor=letter * 40_000) for place in range(400)]
+        for first in range(0, 400, 50):
+            some = many[first : first + 50]
+            store.write(lambda transaction, some=some: [transaction.put(one) for one in some]).result()
+
+    before = file.read_bytes()
+    write("a")  # 16 MB, four times what SQLite would have moved by itself
+    assert file.read_bytes() == before
+    monkeypatch.setattr("kaczmatch.storage.sqlite.MOVE_EVERY", 0)
+    write("b")
+    deadline = time.monotonic() + 60
+    while b"b" * 1_000 not in file.read_bytes():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    store.close()
+
+
 def test_the_log_of_sqlite_does_not_grow_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is always somebody reading, so SQLite by itself would never start its log anew."""
     limit = 2**20
