@@ -336,6 +336,13 @@ FAULTS = (
         f"{STALLED} -k not_read",
     ),
     Fault(
+        "that no commit waits until the log is moved into SQLite's database",
+        "storage/sqlite.py",
+        "PRAGMA wal_autocheckpoint = 0",
+        "PRAGMA wal_autocheckpoint = 1000",
+        "tests/unit/storage/test_group_commit.py -k leaves_the_database",
+    ),
+    Fault(
         "stalled connections that make room for newcomers",
         "app/connections.py",
         "            admitted = self._make_room(own)",
