@@ -31,6 +31,7 @@ STATEMENTS: Final = 1_024  # kept compiled by a connection
 WAIT: Final = 5.0  # seconds for another process that writes
 LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 READER_WAIT: Final = 0.05  # seconds that it waits for them
+SYNCED: Final = "PRAGMA synchronous = FULL"
 MOVE_EVERY: Final = 2.0  # seconds after which the log is moved into the database: pages written often move once
 TRANSIENT_CODES: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 OUTAGE_CODES: Final = {
@@ -140,7 +141,7 @@ class Sqlite(Database):
         def connect(connection: Any, _: Any) -> None:
             connection.isolation_level = None  # SQLAlchemy begins, not the driver
             connection.execute("PRAGMA journal_mode = WAL").close()
-            connection.execute("PRAGMA synchronous = FULL").close()
+            connection.execute(SYNCED).close()
             connection.execute("PRAGMA secure_delete = ON").close()
             # The writer's lasts. A reader's is emptied by every commit, and there are many readers.
             connection.execute(f"PRAGMA cache_size = -{65_536 if writes else 4_096}").close()
@@ -226,7 +227,7 @@ class Sqlite(Database):
             suppress(sqlite3.Error),
             closing(sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=rw", uri=True)) as connection,
         ):
-            connection.execute("PRAGMA synchronous = FULL").close()
+            connection.execute(SYNCED).close()
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def _shorten(self, wait: float) -> bool:
