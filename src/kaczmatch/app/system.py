@@ -74,7 +74,7 @@ class System:
         """Until it is ready, or has failed to become so."""
         self.health.started.wait()
 
-    def wait_ready(self, seconds: float = 120.0) -> None:
+    def wait_ready(self, seconds: float = 600.0) -> None:
         if not self.health.ready.wait(seconds):
             raise TimeoutError(f"the service is not ready: {self.health.not_ready_reason()}")
 
