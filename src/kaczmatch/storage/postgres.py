@@ -1,7 +1,7 @@
-"""PostgreSQL by psycopg: many processes, which take advisory locks.
+"""PostgreSQL by psycopg: many processes on many machines, which take advisory locks.
 
 Rows travel as one array per column. So the text of a statement does not depend on the number of rows, and the server keeps it
-prepared.
+prepared. Everything else lasts for one transaction at most, so connections may come through a pooler such as PgBouncer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any, Final, final
 
-from sqlalchemy import URL, Connection, create_engine
+import psycopg
+from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -31,17 +32,24 @@ RESERVED: Final = 512  # numbers for new people that a process takes at a time
 PARTS: Final = 32  # of a table of what is personal
 LOCK_TIMEOUT: Final = 50  # milliseconds that a scrub waits for readers of a part: others queue behind it
 TRIES, PAUSE = 40, 0.25  # of a scrub, and seconds between them
-SETTINGS: Final = " ".join(
-    f"-c {setting}"
-    for setting in (
-        "synchronous_commit=on",
-        "client_min_messages=error",
-        "lock_timeout=30s",
-        # What we ask for has an index. A plan made while a table was small would read all of it once it has grown.
-        "enable_seqscan=off",
-        "jit=off",
-    )
-)
+SETTINGS: Final = {
+    "synchronous_commit": "on",
+    "client_min_messages": "error",
+    "lock_timeout": "30s",
+    # What we ask for has an index. A plan made while a table was small would read all of it once it has grown.
+    "enable_seqscan": "off",
+    "jit": "off",
+}
+# A machine that vanishes closes no connection. After five seconds the server lets go of what it had locked, and where the server
+# vanishes, we notice. A process that hangs in a commit is given up before whoever waits for its locks gives up.
+VANISHED_CLIENT: Final = {
+    "tcp_keepalives_idle": "2",
+    "tcp_keepalives_interval": "1",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "5s",
+    "idle_in_transaction_session_timeout": "20s",
+}
+VANISHED_SERVER: Final = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
 TRANSIENT_STATES: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
 OUTAGE_STATES: Final = ("53", "54", "58", "XX", "28", "3D", "25006")  # no room, no disk, no way in, a server that only reads
@@ -54,6 +62,13 @@ _PARTS_OF: Final = (
 _OLDER_READERS: Final = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' "
     "AND pid <> pg_backend_pid() AND age(backend_xmin) > age(%s::xid8::xid)"
+)
+_PRIMARY_KEY: Final = (
+    "SELECT relname FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = %s::regclass AND indisprimary"
+)
+_IN_FORCE: Final = (
+    "SELECT name, current_setting(name) = set_config(name, value, true) "
+    "FROM unnest(%s::text[], %s::text[]) AS wanted(name, value)"
 )
 
 
@@ -123,15 +138,20 @@ class Postgres(Database):
 
     def __init__(self, url: URL, readers: int) -> None:
         url = url.set(drivername="postgresql+psycopg")
-        arguments = {"connect_timeout": 5, "options": SETTINGS}
+        options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+        arguments = {"connect_timeout": 5, "options": options, **VANISHED_SERVER}
         common: dict[str, Any] = {"max_overflow": 0, "connect_args": arguments, "pool_pre_ping": True, "hide_parameters": True}
-        self.writer = create_engine(url, pool_size=1, **common)
+        vanished = " ".join(f"-c {name}={value}" for name, value in VANISHED_CLIENT.items())
+        writing = common | {"connect_args": arguments | {"options": f"{options} {vanished}"}}
+        self.writer = create_engine(url, pool_size=1, **writing)
         only_reading = {"postgresql_readonly": True}
         self.readers = create_engine(
             url, pool_size=readers, isolation_level="REPEATABLE READ", execution_options=only_reading, **common
         )
         # For what is done beside the writer, which goes on meanwhile.
         self._beside = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=arguments)
+        for engine in (self.writer, self.readers, self._beside):
+            event.listen(engine, "connect", _adapt_to_pooler)
         self._transaction = ""
         self._reserved = range(0)
         self.places = PlacesOfPages()
@@ -211,7 +231,6 @@ class Postgres(Database):
         """
         with self._beside.connect() as connection:
             self._wait_for_readers(connection)
-            connection.exec_driver_sql(f"SET lock_timeout = {LOCK_TIMEOUT}")
             for kind in RECORDS:
                 if kind.parts:
                     by = [number % NUMBERED_PARTS if kind is PersonNumber else number for number in numbers]
@@ -220,7 +239,7 @@ class Postgres(Database):
                 else:
                     tables = [kind.table] if kind.personal else []
                 for table in tables:
-                    self._write_anew(connection, table)
+                    self._write_anew(table)
 
     def _wait_for_readers(self, connection: Connection) -> None:
         """Whoever began to read before a row was deleted may still see it, so writing its table anew would keep it."""
@@ -231,10 +250,14 @@ class Postgres(Database):
             time.sleep(PAUSE)
         raise StoreUnavailable("somebody reads the database for too long")
 
-    def _write_anew(self, connection: Connection, table: str) -> None:
+    def _write_anew(self, table: str) -> None:
+        """`VACUUM FULL` does the same, but in no transaction: its lock's timeout would last longer than it."""
         for rest in reversed(range(TRIES)):
             try:
-                connection.exec_driver_sql(f'VACUUM FULL "{table}"')
+                with self._beside.execution_options(isolation_level="READ COMMITTED").begin() as connection:
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}")
+                    ((key,),) = rows_of(connection, _PRIMARY_KEY, (f'"{table}"',))
+                    connection.exec_driver_sql(f'CLUSTER "{table}" USING "{key}"')
             except DBAPIError as error:
                 if not rest or self.kind_of(error) is not ErrorKind.TRANSIENT:
                     raise
@@ -247,6 +270,22 @@ class Postgres(Database):
 
     def may_set_up(self) -> bool:
         return False
+
+
+def _adapt_to_pooler(connection: psycopg.Connection[Any], _: object) -> None:
+    """Another server process answers than the one that let us in: a pooler stands between.
+
+    It gives each transaction any of its connections. Statements cannot stay prepared there, and it drops the settings that we
+    asked for, so the role must have them.
+    """
+    ((process,),) = connection.execute("SELECT pg_backend_pid()").fetchall()
+    if process != connection.info.backend_pid:
+        connection.prepare_threshold = None
+        in_force = connection.execute(_IN_FORCE, (list(SETTINGS), list(SETTINGS.values()))).fetchall()
+        if dropped := [name for name, same in in_force if not same]:
+            lacking = " ".join(f"ALTER ROLE {connection.info.user} SET {name} = '{SETTINGS[name]}';" for name in dropped)
+            raise StoreUnavailable(f"a pooler such as PgBouncer drops settings that the service needs. Run once: {lacking}")
+    connection.rollback()
 
 
 def _lost(error: DBAPIError) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from kaczmatch.service.domain.records import RECORDS, HeldPerson, LogRecord
 from kaczmatch.storage import SchemaOutOfDate, SqlStore
 from kaczmatch.storage.connecting import connected
 from kaczmatch.storage.database import Database
-from kaczmatch.storage.migrating import configured, migrate, pending
+from kaczmatch.storage.migrating import FOLDER, configured, migrate, pending
 from kaczmatch.storage.schema import METADATA
 
 STEPS = [script.revision for script in ScriptDirectory.from_config(configured()).walk_revisions()][::-1]
@@ -62,6 +64,59 @@ def test_step_by_step(url: str) -> None:
     for step in STEPS:
         assert migrate(url, step) == (step,)
     same_as_the_records(url)
+
+
+def test_a_migration_that_is_in_use_is_not_edited() -> None:
+    """Tables that somebody has are brought to the next release by a further migration: make migration words="what changes"."""
+    file = FOLDER / "versions" / "v0001_first_tables.py"
+    assert sha256(file.read_bytes()).hexdigest() == "072afae4d6ba76fd49c98e97b0db8ec2d118eab3252ac117a0d9fd156b68f8ae"
+
+
+def columns_of(url: str) -> dict[str, dict[str, tuple[str, bool]]]:
+    """Every table with its columns: what they hold, and whether they may be empty."""
+    database = connected(url)
+    with closing(database), database.readers.connect() as connection:
+        found = inspect(connection)
+        return {
+            table: {column["name"]: (str(column["type"]), bool(column["nullable"])) for column in found.get_columns(table)}
+            for table in found.get_table_names()
+        }
+
+
+def not_expanded(before: dict[str, dict[str, tuple[str, bool]]], after: dict[str, dict[str, tuple[str, bool]]]) -> list[str]:
+    """What code of the release before would stumble over."""
+    found = [f"{table} is gone" for table in before if table not in after]
+    for table in before.keys() & after.keys():
+        was, now = before[table], after[table]
+        found += [f"{table}.{name} is gone or has changed" for name in was if now.get(name) != was[name]]
+        found += [f"{table}.{name} is new and may not be empty" for name in now.keys() - was.keys() if not now[name][1]]
+    return found
+
+
+def test_migrations_only_expand(url: str) -> None:
+    """So that the release before goes on serving while machines are upgraded one by one (docs/several-machines.md)."""
+    migrate(url, STEPS[0])
+    scripts, before = ScriptDirectory.from_config(configured()), columns_of(url)
+    for step in STEPS[1:]:
+        migrate(url, step)
+        before, last = columns_of(url), before
+        script = scripts.get_revision(step)
+        if not getattr(script and script.module, "CONTRACTS", ""):
+            assert not_expanded(last, before) == [], step
+
+
+def test_what_does_not_expand_is_noticed() -> None:
+    before = {"events": {"id": ("TEXT", False), "at": ("BIGINT", True)}, "old": {}}
+    after = {
+        "events": {"id": ("BIGINT", False), "new": ("TEXT", False), "maybe": ("TEXT", True)},
+        "more": {"id": ("TEXT", False)},
+    }
+    assert sorted(not_expanded(before, after)) == [
+        "events.at is gone or has changed",
+        "events.id is gone or has changed",
+        "events.new is new and may not be empty",
+        "old is gone",
+    ]
 
 
 def test_an_empty_file_is_set_up_and_an_empty_server_says_how(url: str) -> None:
