@@ -100,6 +100,13 @@ FAULTS = (
         "tests/unit/service/test_picks_job.py -k moment_later",
     ),
     Fault(
+        "that what picks have read is read again on another day",
+        "cli/operate/picks.py",
+        ', "day": str(today(context))',
+        "",
+        "tests/functional/test_picks.py -k another_day",
+    ),
+    Fault(
         "the idempotency check",
         "service/meeting/swipes.py",
         "        known = transaction.get(Event, swipe.user, swipe.id)\n        if known is not None:\n"

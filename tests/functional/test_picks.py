@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -86,3 +87,29 @@ def test_what_makes_no_sense_is_said_in_one_line(
     with pytest.raises(SystemExit):
         run(None, replace(ASKED, **wrong))
     assert says in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.progress"))  # nothing that was learned of people stays behind
+
+
+def test_a_store_of_nobody_is_said_and_no_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(f"{PREFIX}DATA", str(tmp_path))
+    migrate(Settings(data=tmp_path).url)
+    with pytest.raises(SystemExit):
+        run(None, replace(ASKED, file=tmp_path / "picks.parquet"))
+    assert "there is nobody in" in capsys.readouterr().err
+    assert not (tmp_path / "picks.parquet").exists()
+
+
+def test_what_was_read_on_another_day_is_read_again(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kaczmatch.cli.operate.picks.picks", lambda *_given, **_how: pytest.fail("stopped"))
+    for _ in range(2):
+        with pytest.raises(pytest.fail.Exception, match="stopped"):
+            run(None, replace(ASKED, file=tmp_path / "picks.parquet"))
+    assert "going on with 12 people" in capsys.readouterr().out
+    monkeypatch.setattr("kaczmatch.cli.operate.picks.today", lambda _context: town.now.date() + timedelta(days=9_999))
+    with pytest.raises(pytest.fail.Exception, match="stopped"):
+        run(None, replace(ASKED, file=tmp_path / "picks.parquet"))
+    assert "going on" not in capsys.readouterr().out

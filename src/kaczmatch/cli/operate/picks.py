@@ -14,11 +14,12 @@ from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import check_ending
 from kaczmatch.recommend.assignments.measures import AssignmentMeasures, measure
-from kaczmatch.recommend.assignments.picks import picks
+from kaczmatch.recommend.assignments.picks import check_device, picks
 from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
+from kaczmatch.service.meeting.presence import today
 from kaczmatch.service.operations.picks_job import Given, PicksJob, given_ids
 from kaczmatch.service.operations.picks_progress import PicksProgress
 from kaczmatch.service.transfer.file_import import FileImport
@@ -56,11 +57,17 @@ def run(config: Path | None, asked: PicksOptions) -> None:
             chosen = json_settings("settings", asked.assignment_settings)
         rule = assignment(asked.assignment or settings.picks_assignment, **chosen)
         folder = settings.data / "picks.progress" if asked.file is None else asked.file.with_name(f"{asked.file.name}.progress")
-        kept = PicksProgress(folder, {"from": _source(settings, asked), "longest": asked.longest})
         with RowProgress() as progress, _opened(settings, asked, progress) as context:
+            options = {"from": _source(settings, asked), "longest": asked.longest, "day": str(today(context))}
+            kept = PicksProgress(folder, options)
             job, columns = PicksJob(context), kept.columns()
             if columns is None:
                 columns = job.columns(lambda done, total: progress("reading people", done, total))
+                if not len(columns):
+                    where = settings.data if asked.profiles is None else asked.profiles
+                    raise InvalidInput(
+                        "people", f"there is nobody in {where} to pick for; import profiles first, or name --profiles"
+                    )
                 kept.begin(columns)
             else:
                 say(f"going on with {len(columns):,} people, as an earlier run has read them")
@@ -89,6 +96,7 @@ def run(config: Path | None, asked: PicksOptions) -> None:
 
 
 def _check(asked: PicksOptions) -> None:
+    check_device(asked.device)
     if asked.file is None and not asked.publish:
         raise InvalidInput("file", "say where to write picks to, or --publish, or both")
     if asked.publish and asked.profiles is not None:

@@ -37,8 +37,7 @@ def picks(
     devices. `begun` and `checkpoint` are as for `top_picks`; a GPU needs neither.
     """
     check_integer("k", k, low=1, high=longest)
-    if device not in DEVICES:
-        raise InvalidInput("device", f"must be {' or '.join(DEVICES)}, got {device!r}")
+    check_device(device)
     if device == "cuda":
         candidates = _on_card(columns, longest, progress)
     else:
@@ -47,13 +46,21 @@ def picks(
     return market, assignment.assign(market, k, runner=runner)
 
 
+def check_device(device: str) -> None:
+    if device not in DEVICES:
+        raise InvalidInput("device", f"must be {' or '.join(DEVICES)}, got {device!r}")
+    if device == "cuda":
+        try:
+            from kaczmatch.cuda import top_picks as card
+        except ImportError:
+            raise InvalidInput("device", "'cuda' needs torch: pip install 'kaczmatch[gpu]'") from None
+        if not card.has_card():
+            raise InvalidInput("device", "there is no CUDA card here; leave the device away, or use 'cpu'")
+
+
 def _on_card(columns: PickColumns, longest: int, progress: Progress) -> Picks:
-    try:
-        from kaczmatch.cuda import top_picks as card
-    except ImportError:
-        raise InvalidInput("device", "'cuda' needs torch: pip install 'kaczmatch[gpu]'") from None
-    if not card.has_card():
-        raise InvalidInput("device", "there is no CUDA card here; leave the device away, or use 'cpu'")
+    from kaczmatch.cuda import top_picks as card
+
     if not len(columns):
         return Picks.of_keys(np.zeros((0, longest), np.uint64))
     arrays = {name: getattr(columns, name) for name in columns.__slots__[1:]}
