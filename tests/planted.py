@@ -48,6 +48,13 @@ FAULTS = (
         "tests/contract/test_races.py -k postgres",
     ),
     Fault(
+        "letting go of a vanished machine's locks (PostgreSQL)",
+        "storage/postgres.py",
+        'writing = common | {"connect_args": arguments | {"options": f"{options} {vanished}"}}',
+        "writing = common",
+        "tests/functional/hosts -k let_go",
+    ),
+    Fault(
         "the transaction around a commit",
         "storage/sqlite.py",
         "connection.exec_driver_sql(begin)",
