@@ -277,7 +277,7 @@ FAULTS = (
         "                body = await read_body(receive, limit, self.unfinished, address, "
         "lambda: self.authenticate(Request(scope)))\n"
         "                self.in_progress._left += 1\n",
-        f"{STALLED} -k 'more_sockets and sqlite'",
+        f"{STALLED} -k 'beginnings and sqlite'",
     ),
     Fault(
         "fewer connections than files",

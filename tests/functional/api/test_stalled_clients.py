@@ -34,7 +34,7 @@ from .test_workers import serving
 
 ATTACKER, OTHER = "127.0.0.1", "127.0.0.2"
 FILES, SOCKETS, PEOPLE = 1_000, 1_200, 12
-LIMITS = {"head_seconds": "1", "body_seconds": "3", "idle_seconds": "4", "waiting_limit": "40", "body_limit": "10240"}
+LIMITS = {"head_seconds": "1", "body_seconds": "3", "idle_seconds": "4", "waiting_limit": "30", "body_limit": "10240"}
 FEW_FILES = ("sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh")
 SWIPE = b"PUT /v1/people/ada/swipes/one HTTP/1.1\r\nHost: localhost\r\n"
 
