@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from kaczmatch.cli.app import app
-from kaczmatch.laboratory.market import compare_policies, policies_named
+from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_answer, policies_named
 from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
+from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census, town
 
 
@@ -83,3 +84,26 @@ def test_picks_are_dealt_beside_cards_that_are_drawn() -> None:
         assert 0.3 < picked.mean() <= 0.5
         pairs = set(zip(log.viewer.tolist(), log.candidate.tolist(), strict=True))
         assert len(pairs) == len(log)  # nobody twice
+
+
+def test_the_report_says_who_wins_and_by_how_much() -> None:
+    def outcome(matches: float, soon: float) -> MarketOutcome:
+        return MarketOutcome(
+            cards=100,
+            matches=3,
+            matches_per_100=matches,
+            of_possible=0.5,
+            matched_soon=soon,
+            cards_to_match=9.0,
+            waiting=0.1,
+            gini=0.3,
+            like_rate=0.2,
+        )
+
+    def told(picks: float) -> str:
+        outcomes = {"default": [outcome(3.0, 0.8), outcome(4.0, 0.8)], "default + fair picks": [outcome(picks, 0.9)] * 2}
+        return market_answer(MarketComparison("archetypes", Census(), Pace(), outcomes))[-1]
+
+    assert "default + fair picks makes 1.50 ± 0.50 matches more per 100 cards than default" in told(5.0)
+    assert "90.0% of people have a match within 50 cards, beside 80.0%" in told(5.0)
+    assert "default makes 1.50 ± 0.50 matches more per 100 cards than default + fair picks" in told(2.0)

@@ -1,4 +1,4 @@
-"""What import-linter cannot say: the mathematics uses numpy, scipy and numba, and nothing else; files are short and named."""
+"""What import-linter cannot say: mathematics imports numpy, scipy and numba, a GPU torch and triton; files are short."""
 
 from __future__ import annotations
 
@@ -16,21 +16,36 @@ LONGEST = 300  # lines
 NAMELESS = {"utils", "helpers", "common", "manager"}
 
 
-def imports(path: Path) -> set[str]:
-    """The packages that a file imports from."""
+def modules(path: Path) -> set[str]:
+    """The modules that a file imports from."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").split(".")[0])
+            found.add(node.module or "")
     return found
+
+
+def imports(path: Path) -> set[str]:
+    """The packages that a file imports from."""
+    return {name.split(".")[0] for name in modules(path)}
 
 
 def test_mathematics_imports_numpy_scipy_and_numba_only() -> None:
     allowed = sys.stdlib_module_names | {"numpy", "scipy", "numba", "kaczmatch"}
     assert len(MATHEMATICS) > 50
     assert {str(path.relative_to(PACKAGE)): others for path in MATHEMATICS if (others := imports(path) - allowed)} == {}
+
+
+def test_what_runs_on_a_gpu_imports_torch_triton_and_numpy_only() -> None:
+    files = sorted((PACKAGE / "cuda").glob("*.py"))
+    allowed = sys.stdlib_module_names | {"numpy", "torch", "triton"}
+    assert len(files) > 3
+    for path in files:
+        ours = {name for name in modules(path) if name.split(".")[0] == "kaczmatch"}
+        assert all(name.startswith("kaczmatch.cuda") for name in ours)
+        assert imports(path) - allowed - {"kaczmatch"} == set()
 
 
 def test_files_are_short_and_their_names_say_what_they_hold() -> None:

@@ -108,7 +108,7 @@ def market_part(found: MarketComparison) -> ReportPart:
 
 
 def market_answer(found: MarketComparison) -> list[str]:
-    """What to take home: who makes the most matches, and what the default gives up or gains."""
+    """What to take home: who makes the most matches and by how much, and what the default gives up or gains."""
     ranked = sorted(found.outcomes, key=lambda name: -found.mean(name, "matches_per_100"))
 
     def told(name: str) -> str:
@@ -124,7 +124,21 @@ def market_answer(found: MarketComparison) -> list[str]:
     if {PAPER, GREEDY} <= set(ranked):
         over, of_greedy = found.ratio(DEFAULT, PAPER), found.ratio(DEFAULT, GREEDY)
         words.append(f"That is {over:.1f} times the matches of the paper's policy, and {of_greedy:.0%} of greedy's.")
+    if len(ranked) > 1:
+        words.append(_lead(found, ranked[0], DEFAULT if place > 1 else ranked[1]))
     return words
+
+
+def _lead(found: MarketComparison, best: str, other: str) -> str:
+    """By how much one policy is ahead of another, in the same towns."""
+    seeds = zip(found.outcomes[best], found.outcomes[other], strict=True)
+    ahead = [one.matches_per_100 - another.matches_per_100 for one, another in seeds]
+    error = f" ± {np.std(ahead, ddof=1) / np.sqrt(len(ahead)):.2f}" if len(ahead) > 1 else ""
+    soon, beside = found.mean(best, "matched_soon"), found.mean(other, "matched_soon")
+    return (
+        f"{best} makes {np.mean(ahead):.2f}{error} matches more per 100 cards than {other}, in the same towns; "
+        f"{soon:.1%} of people have a match within {SOON} cards, beside {beside:.1%}."
+    )
 
 
 def _row(found: MarketComparison, name: str) -> dict[str, Any]:

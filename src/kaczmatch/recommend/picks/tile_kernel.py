@@ -66,6 +66,7 @@ def meet_tiles(
     mutual, flags = np.empty(TILE, np.float32), np.zeros(TILE, np.uint8)
     eights = flags.view(np.uint64)
     limit_j, penalty = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
+    weights, profiles, random_share, excluded, excluded_from = c.weights, c.profiles, c.random_share, c.excluded, c.excluded_from
     scored = 0
     turn = fetch_and_increment(turns)
     while turn < len(pairs) and not stop[0]:
@@ -93,11 +94,15 @@ def meet_tiles(
                 if eights[eight] == 0:
                     continue
                 for j in range(8 * eight, 8 * eight + 8):
-                    if flags[j] and (first != other or j > i) and _may_meet(c, row, begin_j + j):
-                        score = _mutual_probability(c, row, begin_j + j)
-                        scored += 1
-                        offer(best, floor, row, begin_j + j, score)
-                        offer(best, floor, begin_j + j, row, score)
+                    candidate = begin_j + j
+                    if not flags[j] or (first == other and j <= i) or not _may_meet(c, row, candidate):
+                        continue
+                    if _excludes(excluded, excluded_from[row], excluded_from[row + 1], candidate):
+                        continue
+                    score = _mutual_probability(weights, profiles, random_share, row, candidate)
+                    scored += 1
+                    offer(best, floor, row, candidate, score)
+                    offer(best, floor, candidate, row, score)
         turn = fetch_and_increment(turns)
     return scored
 
@@ -123,32 +128,34 @@ def product(rows: Float32s, columns: Float32s, out: Float32s) -> None:  # pragma
                 d[j] += d0 * q0 + d1 * q1 + d2 * q2 + d3 * q3
 
 
-@compiled
-def _may_meet(c: TileColumns, i: int, j: int) -> bool:
-    """The hard filters, exactly as `people/filters.py` has them, and the excluded pairs."""
+@numba.njit(inline="always", error_model="numpy")  # a call would count references to all columns, pair by pair
+def _may_meet(c: TileColumns, i: int, j: int) -> bool:  # pragma: no cover
+    """The hard filters, exactly as `people/filters.py` has them."""
     if (c.i_look_for[i] & c.i_am[j]) == 0 or (c.i_look_for[j] & c.i_am[i]) == 0:
         return False
     if c.greatest_age[j] < c.youngest[i] or c.age[j] > c.oldest[i] or c.greatest_age[i] < c.youngest[j] or c.age[i] > c.oldest[j]:
         return False
     east, north, up = c.x[i] - c.x[j], c.y[i] - c.y[j], c.z[i] - c.z[j]
-    if not east * east + north * north + up * up <= min(c.max_squared_chord[i], c.max_squared_chord[j]):
-        return False
-    begin, end = c.excluded_from[i], c.excluded_from[i + 1]
-    if begin == end:
-        return True
-    at = begin + np.searchsorted(c.excluded[begin:end], j)
-    return bool(at == end or c.excluded[at] != j)
+    return bool(east * east + north * north + up * up <= min(c.max_squared_chord[i], c.max_squared_chord[j]))
 
 
 @compiled
-def _mutual_probability(c: TileColumns, i: int, j: int) -> float:
-    """The mutual probability in double precision."""
+def _excludes(excluded: NDArray[np.int32], begin: int, end: int, row: int) -> bool:
+    at = begin + np.searchsorted(excluded[begin:end], row)
+    return bool(at < end and excluded[at] == row)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def _mutual_probability(  # pragma: no cover
+    weights: Float32s, profiles: Float32s, random_share: Float32s, i: int, j: int
+) -> float:
+    """The mutual probability in double precision, whose last bits do not matter to a `UNIT`."""
     there, back = 0.0, 0.0
-    for k in range(c.weights.shape[1]):
-        there += np.float64(c.weights[i, k]) * np.float64(c.profiles[j, k])
-        back += np.float64(c.weights[j, k]) * np.float64(c.profiles[i, k])
-    here = 0.5 + (0.5 - 0.5 * np.float64(c.random_share[i])) * math.erf(there * _ROOT_HALF)
-    return here * (0.5 + (0.5 - 0.5 * np.float64(c.random_share[j])) * math.erf(back * _ROOT_HALF))
+    for k in range(weights.shape[1]):
+        there += np.float64(weights[i, k]) * np.float64(profiles[j, k])
+        back += np.float64(weights[j, k]) * np.float64(profiles[i, k])
+    here = 0.5 + (0.5 - 0.5 * np.float64(random_share[i])) * math.erf(there * _ROOT_HALF)
+    return here * (0.5 + (0.5 - 0.5 * np.float64(random_share[j])) * math.erf(back * _ROOT_HALF))
 
 
 @compiled
