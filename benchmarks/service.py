@@ -222,14 +222,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-async def drive(port: int, requests: Sequence[bytes], connections: int = CONNECTIONS, rate: float | None = None) -> Load:
+async def drive(
+    port: int, requests: Sequence[bytes], connections: int = CONNECTIONS, rate: float | None = None, host: str = "127.0.0.1"
+) -> Load:
     """Send prepared requests over a few connections, one after the other on each; at a `rate` a second if one is given."""
     waiting, times, failed = iter(enumerate(requests)), [], 0
     began = time.perf_counter()
 
     async def client() -> None:
         nonlocal failed
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection(host, port)
         for place, request in waiting:
             due = began + place / rate if rate else 0.0
             if rate and due > time.perf_counter():

@@ -48,6 +48,13 @@ FAULTS = (
         "tests/contract/test_races.py -k postgres",
     ),
     Fault(
+        "letting go of a vanished machine's locks (PostgreSQL)",
+        "storage/postgres.py",
+        'writing = common | {"connect_args": arguments | {"options": f"{options} {vanished}"}}',
+        "writing = common",
+        "tests/functional/hosts -k let_go",
+    ),
+    Fault(
         "the transaction around a commit",
         "storage/sqlite.py",
         "connection.exec_driver_sql(begin)",
@@ -284,7 +291,7 @@ FAULTS = (
         "                body = await read_body(receive, limit, self.unfinished, address, "
         "lambda: self.authenticate(Request(scope)))\n"
         "                self.in_progress._left += 1\n",
-        f"{STALLED} -k 'more_sockets and sqlite'",
+        f"{STALLED} -k 'beginnings and sqlite'",
     ),
     Fault(
         "fewer connections than files",
@@ -685,7 +692,7 @@ def caught_by(fault: Fault) -> str:
         environment = os.environ | {"PYTHONPATH": str(planted(fault, Path(folder)))}
         command = f"{sys.executable} -m pytest -q -x -p no:cacheprovider --tb=no {fault.tests}"
         done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S602
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{fault.name}: pytest could not run\n{done.stdout}{done.stderr}")
     return failed.group(1) if failed else ""

@@ -36,6 +36,14 @@ if ! PATH="$PATH:/usr/sbin" command -v nginx >/dev/null || ! command -v openssl 
         echo "No nginx: the test of the page about proxies is skipped. Install it for that: apt-get install nginx openssl"
 fi
 
+for program in haproxy pgbouncer ip; do
+    if ! PATH="$PATH:/usr/sbin:/sbin" command -v $program >/dev/null; then
+        package=$program && [ $program = ip ] && package=iproute2
+        echo "$package is missing; trying to install it"
+        install $package || echo "No $package: the tests of several machines are skipped. Install it for them: apt-get install $package"
+    fi
+done
+
 if command -v npm >/dev/null && [ ! -x clients/typescript/node_modules/.bin/tsc ]; then
     echo "TypeScript is missing; trying to install it"
     timeout 60 npm --prefix clients/typescript install --no-package-lock --no-audit --no-fund --silent >/dev/null 2>&1 ||

@@ -49,11 +49,12 @@ def unprivileged() -> dict[str, Any]:
 
 
 class Server:
-    """PostgreSQL in a folder of its own, syncing to disk as in earnest."""
+    """PostgreSQL in a folder of its own, syncing to disk as in earnest. `host` is the address it listens on."""
 
-    def __init__(self, bin: Path, settings: Sequence[str] = ()) -> None:
+    def __init__(self, bin: Path, settings: Sequence[str] = (), host: str = "127.0.0.1") -> None:
         self._bin = bin
         self._settings = settings
+        self._host = host
         self._as = unprivileged()
         self._folder = Path(tempfile.mkdtemp(prefix="kaczmatch-postgresql-"))
         self.data = self._folder / "data"
@@ -62,6 +63,8 @@ class Server:
             os.chown(self._folder, self._as["user"], self._as["group"])
         self.port = free_port()
         self._call("initdb", "-D", str(self.data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        with (self.data / "pg_hba.conf").open("a") as allowed:
+            allowed.write(f"host all all {host}/24 trust\n")
         self.start()
 
     def _call(self, program: str, *arguments: str) -> None:
@@ -72,7 +75,7 @@ class Server:
             pytest.fail(f"{program}: {done.stderr}")
 
     def start(self) -> None:
-        settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=on", "max_connections=60"]
+        settings = [f"listen_addresses={self._host}", "unix_socket_directories=", "fsync=on", "max_connections=60"]
         settings += self._settings
         self.log = (self._folder / "log").open("ab")
         command = [self._bin / "postgres", "-D", self.data, "-p", str(self.port), *(a for s in settings for a in ("-c", s))]
@@ -110,7 +113,7 @@ class Server:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def address(self, name: str) -> str:
-        return f"postgresql://tester@127.0.0.1:{self.port}/{name}"
+        return f"postgresql://tester@{self._host}:{self.port}/{name}"
 
     def ask(self, statement: str, name: str = "postgres") -> list[Any]:
         with psycopg.connect(self.address(name), autocommit=True) as connection:

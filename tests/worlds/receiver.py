@@ -1,4 +1,4 @@
-"""An app that gets webhooks, on a free port of this machine."""
+"""An app that gets webhooks, on a free port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Receiver:
 
 
 @contextmanager
-def receiver() -> Iterator[tuple[str, Receiver]]:
+def receiver(host: str = "127.0.0.1") -> Iterator[tuple[str, Receiver]]:
     """On a free port of this machine."""
     app = Receiver()
 
@@ -47,11 +47,11 @@ def receiver() -> Iterator[tuple[str, Receiver]]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer((host, 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/hook", app
+        yield f"http://{host}:{server.server_address[1]}/hook", app
     finally:
         server.shutdown()
         thread.join()

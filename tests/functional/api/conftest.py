@@ -42,6 +42,12 @@ def service(request: pytest.FixtureRequest, opened_once: Opened) -> Service:
     return opened_once(request.param)
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def stored(request: pytest.FixtureRequest, opened: Opened) -> Service:
+    """For what strangers send, on each database."""
+    return opened(request.param, **{"database": request.getfixturevalue("postgres").new()} if request.param == "postgres" else {})
+
+
 @pytest.fixture(scope="session")
 def one_service(opened_once: Opened) -> Service:
     """For what does not depend on the store."""

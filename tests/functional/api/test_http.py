@@ -85,9 +85,9 @@ def headed(service: Service, line: str, *headers: str, body: str = "") -> bytes:
     return "\r\n".join([f"{line} HTTP/1.1", *given, "", body]).encode()
 
 
-def test_a_length_of_too_many_digits_is_refused(one_service: Service) -> None:
+def test_a_length_of_too_many_digits_is_refused(stored: Service) -> None:
     for length, body in (("0" * 5_000, ""), ("0" * 19 + "2", "{}")):
-        status, told = raw(one_service, headed(one_service, "PUT /v1/people/x", f"Content-Length: {length}", body=body))
+        status, told = raw(stored, headed(stored, "PUT /v1/people/x", f"Content-Length: {length}", body=body))
         assert (status, told["code"]) == (400, "http")
 
 
@@ -95,33 +95,33 @@ def test_a_length_of_too_many_digits_is_refused(one_service: Service) -> None:
     "path", ["/people/ada-1%2Fevents", "/people/ada-1%2fswipes%2Fone", "/%2Fv1/vocabulary", "/operator%2Foverview"]
 )
 @pytest.mark.parametrize("method", ["GET", "PUT"])
-def test_an_encoded_slash_is_no_separator(one_service: Service, method: str, path: str) -> None:
-    answer = one_service.call(method, path, json={} if method == "PUT" else None)
+def test_an_encoded_slash_is_no_separator(stored: Service, method: str, path: str) -> None:
+    answer = stored.call(method, path, json={} if method == "PUT" else None)
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
 @pytest.mark.parametrize("header", ["Authorization: Bearer other", "Host: elsewhere"])
 @pytest.mark.parametrize("line", ["GET /v1/vocabulary", "PUT /v1/people/ada/swipes/one"])
-def test_a_header_that_must_stand_alone_is_refused_twice(one_service: Service, line: str, header: str) -> None:
-    status, told = raw(one_service, headed(one_service, line, header, "Content-Length: 2", body="{}"))
+def test_a_header_that_must_stand_alone_is_refused_twice(stored: Service, line: str, header: str) -> None:
+    status, told = raw(stored, headed(stored, line, header, "Content-Length: 2", body="{}"))
     assert (status, told["code"]) == (400, "http")
     assert header.partition(":")[0] in told["detail"]
 
 
 @pytest.mark.parametrize("path", ["/v1/people/ada", "/v1/people/ada/swipes/one", "/console/login"])
 @pytest.mark.parametrize("header", [[], ["Authorization: Bearer wrong"]], ids=["none", "wrong"])
-def test_large_bodies_of_strangers_are_not_read_to_the_end(one_service: Service, path: str, header: list[str]) -> None:
+def test_large_bodies_of_strangers_are_not_read_to_the_end(stored: Service, path: str, header: list[str]) -> None:
     lines = [f"PUT {path} HTTP/1.1", "Host: localhost", "Content-Length: 500000", *header, "", "[" * 5_000]
-    status, told = raw(one_service, "\r\n".join(lines).encode())
+    status, told = raw(stored, "\r\n".join(lines).encode())
     assert (status, told["code"]) == (401, "unauthenticated")
 
 
-def test_what_follows_a_body_is_no_header(one_service: Service) -> None:
+def test_what_follows_a_body_is_no_header(stored: Service) -> None:
     request = (
         b"POST /v1/tokens HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"2\r\n{}\r\n0\r\nAuthorization: Bearer " + one_service.key.encode() + b"\r\n\r\n"
+        b"2\r\n{}\r\n0\r\nAuthorization: Bearer " + stored.key.encode() + b"\r\n\r\n"
     )
-    assert raw(one_service, request)[0] == 401
+    assert raw(stored, request)[0] == 401
 
 
 def test_a_file_of_another_type_is_told_which_types_there_are(one_service: Service) -> None:

@@ -34,7 +34,7 @@ from .test_workers import serving
 
 ATTACKER, OTHER = "127.0.0.1", "127.0.0.2"
 FILES, SOCKETS, PEOPLE = 1_000, 1_200, 12
-LIMITS = {"head_seconds": "1", "body_seconds": "3", "idle_seconds": "4", "waiting_limit": "40", "body_limit": "10240"}
+LIMITS = {"head_seconds": "1", "body_seconds": "3", "idle_seconds": "4", "waiting_limit": "30", "body_limit": "10240"}
 FEW_FILES = ("sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh")
 SWIPE = b"PUT /v1/people/ada/swipes/one HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -99,21 +99,20 @@ def served(url: str, folder: Path) -> Iterator[Served]:
         yield service
 
 
-@pytest.fixture(scope="module")
-def sqlite_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("data")
-    url = f"sqlite:///{folder}/kaczmatch.sqlite3"
-    migrate(url)
-    with served(url, folder) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def postgres_service(tmp_path_factory: pytest.TempPathFactory, postgres: Server) -> Iterator[Served]:
-    url = postgres.new()
-    with served(url, tmp_path_factory.mktemp("data")) as service:
-        yield service
-    postgres.drop(url)
+    if request.param == "sqlite":
+        url = f"sqlite:///{folder}/kaczmatch.sqlite3"
+        migrate(url)
+        with served(url, folder) as service:
+            yield service
+    else:
+        server: Server = request.getfixturevalue("postgres")
+        url = server.new()
+        with served(url, folder) as service:
+            yield service
+        server.drop(url)
 
 
 def ended(opened: socket.socket, drop: bytes = b"") -> bytes | None:
@@ -147,9 +146,7 @@ def unread(opened: socket.socket) -> bytes | None:
     return None
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_more_sockets_than_files_that_hold_back_bodies_keep_nobody_out(store: str, request: pytest.FixtureRequest) -> None:
-    service: Served = request.getfixturevalue(f"{store}_service")
+def test_more_sockets_than_files_that_hold_back_bodies_keep_nobody_out(service: Served) -> None:
     sockets = [stalled("127.0.0.1", service.port, ATTACKER) for _ in range(SOCKETS)]
     service.use(OTHER)
     service.use(ATTACKER)  # they have an address in common with somebody honest, such as a provider's
@@ -177,12 +174,12 @@ SLOW = {  # what is sent at first, what every moment from then on, and the statu
 
 
 @pytest.fixture(scope="module")
-def slow(sqlite_service: Served) -> dict[str, bytes | None]:
+def slow(service: Served) -> dict[str, bytes | None]:
     """What slow clients got until they were let go, all of them at the same time."""
-    reader = sqlite_service.socket(receive_buffer=4_096)
+    reader = service.socket(receive_buffer=4_096)
     reader.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
     with ThreadPoolExecutor(len(SLOW) + 1) as pool:
-        waiting = {name: pool.submit(ended, sqlite_service.socket(begins), drop) for name, (begins, drop, _) in SLOW.items()} | {
+        waiting = {name: pool.submit(ended, service.socket(begins), drop) for name, (begins, drop, _) in SLOW.items()} | {
             "reading": pool.submit(unread, reader)
         }
         return {name: future.result() for name, future in waiting.items()}
@@ -208,38 +205,38 @@ ENDLESS = {
 }
 
 
-def test_nothing_endless_is_read(sqlite_service: Served) -> None:
+def test_nothing_endless_is_read(service: Served) -> None:
     """64 MiB in pieces of 1,000 bytes, each of which the parser would append to all before."""
 
     def send(begins: bytes) -> tuple[int, bytes | None]:
-        opened, sent = sqlite_service.socket(begins), 0
+        opened, sent = service.socket(begins), 0
         with contextlib.suppress(ConnectionError, TimeoutError):
             for _ in range(2**26 // 1_000):
                 opened.sendall(b"a" * 1_000)
                 sent += 1_000
         return sent, ended(opened)
 
-    before = sqlite_service.seconds_of_processor()
+    before = service.seconds_of_processor()
     with ThreadPoolExecutor(len(ENDLESS)) as pool:
         results = dict(zip(ENDLESS, pool.map(send, ENDLESS.values()), strict=True))
     assert max(sent for sent, _ in results.values()) < 2**25, results
     for _, got in results.values():
         assert got is not None
         assert got[:13] in (b"HTTP/1.1 431 ", b""), results  # a reset may take it away from who still sends
-    assert sqlite_service.seconds_of_processor() - before < 2.0
+    assert service.seconds_of_processor() - before < 2.0
 
 
-def test_a_head_that_is_too_large_is_told_so(sqlite_service: Served) -> None:
+def test_a_head_that_is_too_large_is_told_so(service: Served) -> None:
     for size, status in ((16_000, b"200"), (17_000, b"431")):
         request = b"GET /v1/health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: " + b"a" * size + b"\r\n\r\n"
-        assert (ended(sqlite_service.socket(request)) or b"")[9:12] == status
+        assert (ended(service.socket(request)) or b"")[9:12] == status
 
 
-def test_the_beginnings_of_many_bodies_do_not_fill_the_memory(sqlite_service: Served) -> None:
+def test_the_beginnings_of_many_bodies_do_not_fill_the_memory(service: Served) -> None:
     """Strangers get no further than 4 KiB, so these have a key."""
-    head = HEAD.replace(b"Content-Length: 100", b"Content-Length: 10240").replace(b"nobody", sqlite_service.key.encode())
-    sockets = [sqlite_service.socket(head + b" " * 10_000) for _ in range(60)]
-    with sqlite_service.other() as client:  # whose body comes in two pieces, too
+    head = HEAD.replace(b"Content-Length: 100", b"Content-Length: 10240").replace(b"nobody", service.key.encode())
+    sockets = [service.socket(head + b" " * 10_000) for _ in range(60)]
+    with service.other() as client:  # whose body comes in two pieces, too
         about = json.dumps({"name": "Eve", "born": "1990-05-17", "i_am": ["woman"], "i_look_for": ["woman"]}).encode()
         pieces = (piece for piece in (about[:20], about[20:]) if not time.sleep(0.2))
         assert client.put("/people/eve", content=pieces, headers={"Content-Type": "application/json"}).status_code == 201
@@ -249,12 +246,12 @@ def test_the_beginnings_of_many_bodies_do_not_fill_the_memory(sqlite_service: Se
     assert answers.count(b"408") == 32
 
 
-def test_a_flood_from_one_address_leaves_room_for_others(sqlite_service: Served) -> None:
+def test_a_flood_from_one_address_leaves_room_for_others(service: Served) -> None:
     """Sixty connections send swipes under keys that do not exist, as fast as they are answered."""
     told, over = Counter[str](), threading.Event()
 
     def flood(number: int) -> None:
-        connection = HTTPConnection("127.0.0.1", sqlite_service.port, timeout=20, source_address=(ATTACKER, 0))
+        connection = HTTPConnection("127.0.0.1", service.port, timeout=20, source_address=(ATTACKER, 0))
         for attempt in count():
             connection.request("PUT", "/v1/people/ada/swipes/one", b"{}", {"Authorization": f"Bearer {attempt}-{number}"})
             told[json.loads(connection.getresponse().read())["code"]] += 1
@@ -265,7 +262,7 @@ def test_a_flood_from_one_address_leaves_room_for_others(sqlite_service: Served)
     with ThreadPoolExecutor(60) as pool:
         flooding = [pool.submit(flood, number) for number in range(60)]
         try:
-            sqlite_service.use()
+            service.use()
         finally:
             over.set()
         for future in flooding:
