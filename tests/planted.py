@@ -534,15 +534,15 @@ FAULTS = (
     Fault(
         "overwriting an erased person in the snapshot",
         "service/domain/snapshot_files.py",
-        "                    storage.overwrite(self.folder, person)",
-        "                    pass",
+        "                        storage.overwrite(folder, person)",
+        "                        pass",
         "tests/faults/test_erasure.py -k 'nothing and sqlite'",
     ),
     Fault(
         "the list of who has changed since the snapshot",
         "service/meeting/serving_index.py",
-        "        files.add_changed(numbers, keeping.changes.next - 1)",
-        "        files.add_changed((), keeping.changes.next - 1)",
+        "        files.add_changed(self._mapped, numbers, keeping.changes.next - 1)",
+        "        files.add_changed(self._mapped, (), keeping.changes.next - 1)",
         "tests/unit/service/test_snapshot.py -k 'dropped_meanwhile'",
     ),
     Fault(

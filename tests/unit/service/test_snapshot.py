@@ -267,3 +267,11 @@ def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town:
         index.follow()
         assert known(index, town) == known(from_store(town), town)
         assert len(index) == 9
+
+
+def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles) -> None:
+    for left in (files.next, files.next.with_name(f".{files.next.name}.0a1b")):
+        left.mkdir()
+        (left / "id_text.npy").write_bytes(b"somebody")
+    started(town)
+    assert {path.name for path in files.folder.parent.iterdir() if path.is_dir()} == {"snapshot"}

@@ -52,18 +52,27 @@ class SnapshotFiles:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.next.rename(self.folder)
 
-    def remove(self) -> None:
-        with self._changing():
-            shutil.rmtree(self.folder, ignore_errors=True)
-
     def overwrite(self, person: str) -> None:
-        """Leave nothing of a person in the files."""
-        if self.folder.exists():
-            with self._changing(), suppress(FileNotFoundError):
-                try:
-                    storage.overwrite(self.folder, person)
-                except InvalidInput:  # nobody can read it, so nothing can be found in it
-                    shutil.rmtree(self.folder, ignore_errors=True)
+        """Leave nothing of a person in the files, nor in those that wait to be swapped in."""
+        for folder in (self.folder, self.next):
+            if folder.exists():
+                with self._changing(), suppress(FileNotFoundError):
+                    try:
+                        storage.overwrite(folder, person)
+                    except InvalidInput:  # damaged, so nobody uses it
+                        shutil.rmtree(folder, ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Remove what a process has left that was killed while it wrote."""
+        opened = self._lock_file("building")
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for left in (self.next, *self.folder.parent.glob(f".{self.next.name}.*")):
+                shutil.rmtree(left, ignore_errors=True)
+        except BlockingIOError:
+            pass  # one is being written
+        finally:
+            os.close(opened)
 
     def changed(self) -> tuple[NDArray[np.int64], int]:
         """Who has changed since, by number, and up to which change that is known. 0: nobody has kept the list."""
@@ -78,14 +87,20 @@ class SnapshotFiles:
         whole = entries[: marks[-1] + 1]  # what comes after it, a crash has left
         return np.unique(whole[whole[:, 0] != _MARK, 1]), int(whole[-1, 1])
 
-    def add_changed(self, people: Iterable[int], up_to: int) -> None:
-        """These people have changed; all changes up to a number are known now. Only the keeper of the list says so."""
+    def add_changed(self, version: tuple[int, int], people: Iterable[int], up_to: int) -> None:
+        """These people have changed; all changes up to a number are known now. Only the keeper of the list says so.
+
+        Nothing is said of another snapshot than that of a version.
+        """
         entries = np.array([(0, number) for number in people] + [(_MARK, up_to)], np.int64)
-        opened = os.open(self.folder / "changed", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(opened, entries.tobytes())
-        finally:
-            os.close(opened)
+        with self._changing():
+            if self.version() != version:
+                return
+            opened = os.open(self.folder / "changed", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(opened, entries.tobytes())
+            finally:
+                os.close(opened)
 
     def is_keeper(self) -> bool:
         """Whether this process keeps the list of changes. One per machine does, until it ends."""

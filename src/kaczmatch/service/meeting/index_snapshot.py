@@ -69,7 +69,7 @@ def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) 
 
 def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> IndexSnapshot | None:
     """None: there is none that fits the rules and the model in use, or it was built before a moment."""
-    about = files.about()
+    version, about = files.version(), files.about()
     if about is None or about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
         return None
     with context.store.read() as reader:
@@ -81,6 +81,8 @@ def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> I
     try:
         people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
     except InvalidInput:
+        return None
+    if files.version() != version:  # another one has just taken its place
         return None
     exposure = Exposure(cap=context.config.exposure_cap, index_ids=people.index.ids_and_numbers)
     exposure.restore(arrays["cards"], about["cards_in"])

@@ -247,6 +247,8 @@ class ServingIndex:
         files = self.context.snapshot
         self._at_once = True
         try:
+            if files is not None:
+                files.tidy()
             if files is None:
                 self._build()
             elif not self._open(files):
@@ -405,8 +407,7 @@ class ServingIndex:
         keeping = self._keeping
         with self.context.store.read() as reader:
             if keeping is None or last_dropped_change(reader) >= keeping.changes.next:
-                files.remove()  # it cannot be brought up to date any more
-                self._mapped, self._keeping = None, None
+                self._mapped, self._keeping = None, None  # it cannot be brought up to date any more
                 return
             now, before = self.context.clock(), keeping.changes.next
             people = {line.user for line in keeping.changes.new(reader, now)}
@@ -416,7 +417,7 @@ class ServingIndex:
             numbers = reader.numbers_of(people).values()
         for user in gone:
             files.overwrite(user)
-        files.add_changed(numbers, keeping.changes.next - 1)
+        files.add_changed(self._mapped, numbers, keeping.changes.next - 1)
         keeping.people += len(numbers)
 
     def _give_sign_of_life(self) -> None:
