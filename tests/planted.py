@@ -540,9 +540,9 @@ FAULTS = (
     ),
     Fault(
         "the list of who has changed since the snapshot",
-        "service/meeting/serving_index.py",
-        "        files.add_changed(self._mapped, numbers, keeping.changes.next - 1)",
-        "        files.add_changed(self._mapped, (), keeping.changes.next - 1)",
+        "service/meeting/snapshot_keeping.py",
+        "        files.add_changed(version, numbers, self.changes.next - 1)",
+        "        files.add_changed(version, (), self.changes.next - 1)",
         "tests/unit/service/test_snapshot.py -k 'dropped_meanwhile'",
     ),
     Fault(

@@ -84,6 +84,12 @@ class StateRows(Sequence[State]):
     start: State  # whose learner, terms and prior they share
     cells: Matrix
 
+    def __eq__(self, other: object) -> bool:
+        """As lists of states are equal."""
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __len__(self) -> int:
         return len(self.cells)
 

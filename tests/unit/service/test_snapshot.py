@@ -15,7 +15,7 @@ import pytest
 from kaczmatch.app.backups import back_up, restore
 from kaczmatch.service.domain.records import Change, ServingProcess
 from kaczmatch.service.domain.snapshot_files import SnapshotFiles
-from kaczmatch.service.meeting import serving_index
+from kaczmatch.service.meeting import snapshot_keeping
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.storage import SqlStore
@@ -201,8 +201,8 @@ def renewed(town: Town, *, due: bool = True) -> bool:
     if due:
         world._keep_snapshot()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(serving_index, "_MUCH", -1)
-            patch.setattr(serving_index, "_SHARE", 10**9)
+            patch.setattr(snapshot_keeping, "_MUCH", -1)
+            patch.setattr(snapshot_keeping, "_SHARE", 10**9)
             done = world.renew_snapshot(write)
     else:
         done = world.renew_snapshot(write)
@@ -237,8 +237,8 @@ def test_while_another_one_is_written_no_change_is_missed(town: Town) -> None:
         town.world.follow()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving_index, "_MUCH", -1)
-        patch.setattr(serving_index, "_SHARE", 10**9)
+        patch.setattr(snapshot_keeping, "_MUCH", -1)
+        patch.setattr(snapshot_keeping, "_SHARE", 10**9)
         town.world._keep_snapshot()
         assert town.world.renew_snapshot(write)
     for _ in range(3):

@@ -52,6 +52,7 @@ from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks, newly_away, today
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.recent_exposure import UNDER_WAY, count_decks, recent_exposure
+from kaczmatch.service.meeting.snapshot_keeping import SnapshotKeeping
 
 P = TypeVar("P")
 
@@ -59,7 +60,6 @@ _AT_ONCE = 1_000  # while nobody waits
 _BESIDE = 100  # people at a time, while requests are served
 _PER_TURN = 2_000  # people whom one turn brings to another model or vocabulary
 _SIGN_OF_LIFE = timedelta(seconds=30)
-_MUCH, _SHARE = 10_000, 10  # changes and events, or one per so many people: then a snapshot is renewed
 
 
 @final
@@ -72,33 +72,6 @@ class _Generation:
     recommender: Recommender
     loading: type[StoredState] | type[StoredTraits] = StoredState  # what is being loaded: states first, then traits
     reached: str = ""  # of whom it has been loaded, in the order of identifiers
-
-
-@final
-@dataclass(slots=True, eq=False)
-class _Keeping:
-    """The list of who has changed since the snapshot, as far as this process has read the changes for it."""
-
-    snapshot: str  # its id
-    versions: tuple[int, int]  # of the model and the vocabulary
-    events: int
-    changes: LogFollower
-    people: int
-
-    @classmethod
-    def of(cls, files: SnapshotFiles) -> _Keeping | None:
-        about, (people, known) = files.about(), files.changed()
-        if about is None:
-            return None
-        follower = LogFollower(Change, max(about["changes"], known))
-        return cls(about["id"], (about["model"], about["vocabulary_version"]), about["events"], follower, len(people))
-
-    def is_due(self, index: ServingIndex) -> bool:
-        """Whether a process that starts would have much to do."""
-        since = self.people + index._events.read_to - self.events
-        served = index.current.model, index.current.vocabulary
-        old = index.context.clock() - index._built > LONGEST_LIFE - RENEWED_BEFORE
-        return not index.rebuilding and (old or served != self.versions or since > max(_MUCH, len(index) // _SHARE))
 
 
 @final
@@ -118,7 +91,7 @@ class ServingIndex:
         self._built: datetime  # when everybody was last loaded from the store
         self._counted_until: datetime  # decks up to then were in the exposure when it was loaded
         self._mapped: tuple[int, int] | None = None  # the version of the snapshot that this process has mapped
-        self._keeping: _Keeping | None = None
+        self._keeping: SnapshotKeeping | None = None
         self._renewing = False  # another snapshot is being written, and changes are kept for it
         self._generation: _Generation
         self._next: _Generation | None = None
@@ -222,7 +195,10 @@ class ServingIndex:
     def renew_snapshot(self, write: Callable[[], object]) -> bool:
         """Have a process `write` another snapshot (see `write_snapshot`) if much has changed. Whether it did."""
         files, keeping = self.context.snapshot, self._keeping
-        if files is None or keeping is None or not keeping.is_due(self):
+        if files is None or keeping is None or self.rebuilding:
+            return False
+        too_old = self.context.clock() - self._built > LONGEST_LIFE - RENEWED_BEFORE
+        if not (too_old or keeping.is_due(self.current, self._events.read_to, len(self))):
             return False
         self._renewing = True
         try:
@@ -402,23 +378,9 @@ class ServingIndex:
         files = self.context.snapshot
         if files is None or self._mapped is None or self._renewing or files.version() != self._mapped or not files.is_keeper():
             return
-        if self._keeping is None:
-            self._keeping = _Keeping.of(files)
-        keeping = self._keeping
-        with self.context.store.read() as reader:
-            if keeping is None or last_dropped_change(reader) >= keeping.changes.next:
-                self._mapped, self._keeping = None, None  # it cannot be brought up to date any more
-                return
-            now, before = self.context.clock(), keeping.changes.next
-            people = {line.user for line in keeping.changes.new(reader, now)}
-            if keeping.changes.next == before:
-                return
-            gone = people - {person.id for person in reader.many(Person, [(user,) for user in people]).values()}
-            numbers = reader.numbers_of(people).values()
-        for user in gone:
-            files.overwrite(user)
-        files.add_changed(self._mapped, numbers, keeping.changes.next - 1)
-        keeping.people += len(numbers)
+        self._keeping = self._keeping or SnapshotKeeping.of(files)
+        if self._keeping is None or not self._keeping.note_changes(files, self._mapped, self.context):
+            self._mapped, self._keeping = None, None  # it cannot be brought up to date any more
 
     def _give_sign_of_life(self) -> None:
         """Say how far this process has come. If the store cannot take it now, the next turn says it."""
