@@ -539,6 +539,27 @@ FAULTS = (
         "tests/contract/test_beside.py -k 'load and memory'",
     ),
     Fault(
+        "that a snapshot belongs to the store that knows it",
+        "service/meeting/index_snapshot.py",
+        "    return kept is not None and kept.changes_read <= snapshot.changes and",
+        "    return True or",
+        "tests/unit/service/test_snapshot.py -k 'another_store'",
+    ),
+    Fault(
+        "overwriting an erased person in the snapshot",
+        "service/domain/snapshot_files.py",
+        "                        storage.overwrite(folder, person)",
+        "                        pass",
+        "tests/faults/test_erasure.py -k 'nothing and sqlite'",
+    ),
+    Fault(
+        "the list of who has changed since the snapshot",
+        "service/meeting/snapshot_keeping.py",
+        "        files.add_changed(version, numbers, self.changes.next - 1)",
+        "        files.add_changed(version, (), self.changes.next - 1)",
+        "tests/unit/service/test_snapshot.py -k 'dropped_meanwhile'",
+    ),
+    Fault(
         "edits that reach the index that is being built",
         "service/meeting/serving_index.py",
         "return [self._generation, *([] if self._next is None else [self._next])]",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from kaczmatch.cli.app import app
 from kaczmatch.service.access.erased_tokens import ErasedTokens
 from kaczmatch.service.domain.answer_cache import AnswerCache
 from kaczmatch.service.domain.records import RECORDS
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
+from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.operations.maintenance import Maintenance
 from kaczmatch.service.operations.verification import verify
@@ -27,10 +30,10 @@ CANARY, NAME = "canary-7f3a91", "Canarina Xq9z"
 
 
 class Files:
-    """A store and the files it lives in."""
+    """A store and the files it lives in, and those of the snapshot beside it."""
 
-    def __init__(self, url: str, folder: Path, ask: Callable[[str], object]) -> None:
-        self.url, self.folder, self.ask = url, folder, ask
+    def __init__(self, url: str, folder: Path, snapshot: Path, ask: Callable[[str], object]) -> None:
+        self.url, self.folder, self.snapshot, self.ask = url, folder, SnapshotFiles(snapshot, least_people=0), ask
 
     def analyse(self) -> None:
         """A database gathers statistics of what it holds, as a server does by itself from time to time."""
@@ -39,17 +42,18 @@ class Files:
     def with_text(self, text: str) -> list[str]:
         """Files in which it can be read."""
         self.ask("CHECKPOINT")
-        files = [path for path in self.folder.rglob("*") if path.is_file() and "pg_wal" not in path.parts]
-        return [path.name for path in files if text.encode() in path.read_bytes()]
+        folders = {self.folder, self.snapshot.folder.parent}
+        files = {path for folder in folders for path in folder.rglob("*") if path.is_file() and "pg_wal" not in path.parts}
+        return sorted(path.name for path in files if text.encode() in path.read_bytes())
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Files]:
     if request.param == "sqlite":
-        yield Files(f"sqlite:///{tmp_path}/store.db", tmp_path, lambda _: None)
+        yield Files(f"sqlite:///{tmp_path}/store.db", tmp_path, tmp_path / "snapshot", lambda _: None)
         return
     server, url = request.getfixturevalue("postgres"), request.getfixturevalue("postgres_url")
-    yield Files(url, server.data, lambda words: server.ask(words, url.rpartition("/")[2]))
+    yield Files(url, server.data, tmp_path / "snapshot", lambda words: server.ask(words, url.rpartition("/")[2]))
 
 
 def busy(town: Town) -> None:
@@ -71,13 +75,17 @@ def busy(town: Town) -> None:
 def test_nothing_of_an_erased_person_can_be_read_from_the_files(files: Files, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with closing(SqlStore(files.url)) as store:
-        town = Town(store)
+        town = Town(store, snapshot=files.snapshot)
         busy(town)
+        town.world.follow()
+        assert town.world.renew_snapshot(ServingIndex(town.context).write_snapshot), "there is another model"
+        town.world.follow()
         told = PersonalData(town.context, AnswerCache()).export(CANARY).decode()
         assert CANARY in told
         assert NAME in told
         assert files.with_text(CANARY), "the canary cannot be found before, so its absence would prove nothing"
         assert files.with_text(NAME)
+        assert "id_text.npy" in files.with_text(CANARY)
         files.analyse()
         erasing = Erasure(town.context, scrubbing_of(town.context, store), ErasedTokens(town.context, b"secret"))
         erasing.erase(CANARY)
@@ -105,8 +113,11 @@ def test_the_command_is_over_when_the_files_are_clean(files: Files, tmp_path: Pa
         town = Town(store)
         town.couples(1)
         town.move_in(CANARY, man=True, name=NAME)
+        ServingIndex(replace(town.context, snapshot=files.snapshot)).load()
     assert files.with_text(NAME)
+    assert "id_text.npy" in files.with_text(CANARY)
     settings = {"KACZMATCH_DATABASE": files.url, "KACZMATCH_DATA": str(tmp_path)}
     done = CliRunner().invoke(app, ["erase", CANARY, "--yes"], env=settings)
     assert "nothing of" in done.stdout, (done.stdout, done.stderr)
     assert files.with_text(NAME) == []
+    assert "id_text.npy" not in files.with_text(CANARY)

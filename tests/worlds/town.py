@@ -19,6 +19,7 @@ from kaczmatch.service.domain.impressions import Impression, answered_cards, imp
 from kaczmatch.service.domain.outbox import announce
 from kaczmatch.service.domain.records import Event, PersonCounters, Record, StoredDeck, StoredState
 from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Store
 from kaczmatch.service.meeting.decks import Decks
 from kaczmatch.service.meeting.matches import Matches
@@ -68,12 +69,13 @@ class Town:
         features: Sequence[str] = (),
         clock: Clock | None = None,
         before: Town | None = None,  # whose place this one takes, after a restart
+        snapshot: SnapshotFiles | None = None,
         **rules: Any,
     ) -> None:
         self.clock = clock or (Clock() if before is None else before.clock)
         self.numbers = count(1) if before is None else before.numbers
         rules = {"deck_size": 4, "away_days": None} | rules
-        self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}")
+        self.context = Context(store, ServiceConfig(**rules), self.clock, lambda: f"id{next(self.numbers)}", snapshot=snapshot)
         self.models, self.relearning = Models(self.context), Relearning(self.context)
         self.models.set_up(Vocabulary.of(tags, features), learner, {"appeal": True} if settings is None else settings)
         self.rng = np.random.default_rng(7)

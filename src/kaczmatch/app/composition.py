@@ -6,6 +6,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -29,7 +30,9 @@ from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.experiment import Arm, Assigned, Experiment
 from kaczmatch.service.domain.scrubbing import Scrubbing
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Store
+from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.messages.feed import Feed
 from kaczmatch.service.messages.webhook_delivery import TryListener, WebhookDelivery
 from kaczmatch.service.operations.models import Models
@@ -143,10 +146,22 @@ def experiment_of(settings: Settings) -> Experiment | None:
 def context_of(settings: Settings, store: Store, clock: Callable[[], datetime] = now) -> Context:
     """Store, rules, clock; the store gets its first vocabulary and model if it has none."""
     context = Context(
-        store, service_config_of(settings), clock, new_id, rest=lambda: time.sleep(REST_SECONDS), compute=in_own_process
+        store,
+        service_config_of(settings),
+        clock,
+        new_id,
+        snapshot=None if isinstance(store, MemoryStore) else SnapshotFiles(settings.data / "snapshot"),
+        rest=lambda: time.sleep(REST_SECONDS),
+        compute=in_own_process,
     )
     Models(context).set_up(first_vocabulary(settings, context.config.schema), settings.learner, settings.learner_settings)
     return context
+
+
+def write_snapshot(settings: Settings) -> None:
+    """Write another snapshot of the serving index, in a process that does nothing else."""
+    with closing(open_store(settings)) as store:
+        ServingIndex(context_of(settings, store)).write_snapshot()
 
 
 def credentials_of(settings: Settings, context: Context) -> Credentials:

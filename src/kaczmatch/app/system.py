@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import final
 
 import structlog
@@ -23,6 +24,7 @@ from kaczmatch.app.composition import (
     picks_of,
     scrubbing_of,
     webhook_delivery_of,
+    write_snapshot,
 )
 from kaczmatch.app.demo.key import demo_key, demo_key_ids, revoke_demo_keys
 from kaczmatch.app.health import PROBE_SECONDS, ProcessHealth
@@ -41,7 +43,7 @@ from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore, SqlStore
 
 FOLLOW_SECONDS, MAINTENANCE_SECONDS, REFIT_SECONDS, WEBHOOK_SECONDS = 0.25, 20.0, 300.0, 0.5
-PICKS_SECONDS = 60.0
+PICKS_SECONDS = SNAPSHOT_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 RESUME_SECONDS = 60.0  # relearning goes on if the process that began it has failed
 
@@ -116,6 +118,7 @@ class System:
         self.background.every(MAINTENANCE_SECONDS, "maintenance", Maintenance(self.context).run)
         self.background.every(MAINTENANCE_SECONDS, "erasures", self.use_cases.erasure.resume)
         self.background.every(RESUME_SECONDS, "resume relearning", Relearning(self.context).resume)
+        self.background.every(SNAPSHOT_SECONDS, "snapshot", self._renew_snapshot)
         if self.settings.refit:
             refit = Refit(self.context)
             self.background.every(REFIT_SECONDS, "refit", lambda: self._refit(refit))
@@ -139,6 +142,11 @@ class System:
         version = refit.run_if_due(every=every, min_people=settings.refit_people, min_events=settings.refit_swipes)
         if version is not None:
             log.info("prior fitted again", prior=version)
+
+    def _renew_snapshot(self) -> None:
+        began = time.monotonic()
+        if self.serving_index.renew_snapshot(lambda: self.context.compute(partial(write_snapshot, self.settings))):
+            log.info("snapshot renewed", seconds=round(time.monotonic() - began, 1))
 
     def _load(self) -> None:
         """Load everybody, and begin again as long as the store cannot be reached."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, final, overload
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.html import bars, table
 from kaczmatch.core.tags import Features, is_named_rows
-from kaczmatch.core.vectors import Matrix, Vector, as_rows, problem_with, usable_rows
+from kaczmatch.core.vectors import Matrix, Vector, as_rows, problem_with, read_only, usable_rows
 from kaczmatch.learners.prior import Prior
 
 # A float for one vector of features, a vector for a matrix of them. Numpy's own type for this is Any.
@@ -74,6 +74,42 @@ class State(NamedTuple):
         )
         body = header + slug + prior_version + weights.astype("<f8").tobytes() + self.cells.astype("<f8").tobytes()
         return body + _CHECKSUM.pack(zlib.crc32(body))
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StateRows(Sequence[State]):
+    """States of one learner over the same terms, as rows of one matrix: many are scored at once without an object for each."""
+
+    start: State  # whose learner, terms and prior they share
+    cells: Matrix
+
+    def __eq__(self, other: object) -> bool:
+        """As lists of states are equal."""
+        return isinstance(other, Sequence) and [*self] == [*other]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @overload
+    def __getitem__(self, place: int) -> State: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> StateRows: ...
+
+    def __getitem__(self, place: int | slice) -> State | StateRows:
+        if isinstance(place, slice):
+            return StateRows(self.start, self.cells[place])
+        return self.start._replace(cells=read_only(self.cells[place]))
+
+
+def stacked_cells(states: Sequence[State]) -> Matrix:
+    """The cells of states of one kind, a row each."""
+    if isinstance(states, StateRows):
+        return states.cells
+    return np.concatenate([state.cells for state in states]).reshape(len(states), -1)
 
 
 @final

@@ -17,7 +17,7 @@ from kaczmatch.core.compiled import compiled, cosine_from_products, products, us
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.vectors import Matrix, Vector, as_matrix
 from kaczmatch.learners.contract import BeliefLearner, Learner
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import State, StateRows
 from kaczmatch.recommend.people.profile import Profile
 
 Fusion = Callable[[ArrayLike, ArrayLike], Vector]
@@ -94,6 +94,8 @@ class Viewer:
         if not states:
             return np.empty(0)
         d = self.state.dimensions
+        if isinstance(states, StateRows) and states.start.learner == self.learner.slug and states.start.dimensions == d:
+            return _cosines(states.cells, self.profile.features)
         learners, _, dimensions, cells, *_ = zip(*states, strict=True)
         if set(learners) != {self.learner.slug} or set(dimensions) != {d}:
             problem = next(one for one in states if (one.learner, one.dimensions) != (self.learner.slug, d))

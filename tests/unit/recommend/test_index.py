@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import tempfile
@@ -12,6 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -371,10 +371,11 @@ def test_a_damaged_or_foreign_folder_is_refused(crowd: Callable[..., Any], tmp_p
         CandidateIndex.open(tmp_path / "nothing", people.learner)
     about = tmp_path / "index" / "index.json"
     text = about.read_text()
-    about.write_text(text.replace('"format": 1', '"format": 9'))
+    other = text.partition("\n")[2].replace('"format": 2', '"format": 9')
+    about.write_text(f"{crc32(other.encode()):08x}\n{other}")
     with pytest.raises(InvalidInput, match="format 9"):
         CandidateIndex.open(tmp_path / "index", people.learner)
-    about.write_text(json.dumps({"format": 1}))
+    about.write_text(text.replace('"format": 2', '"format": 3'))
     with pytest.raises(InvalidInput, match="damaged"):
         CandidateIndex.open(tmp_path / "index", people.learner)
     about.write_text(text)

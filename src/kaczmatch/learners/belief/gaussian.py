@@ -29,7 +29,7 @@ from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behavio
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
+from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +136,14 @@ class GaussianLearner(BeliefLearner):
         x = self.coordinates(as_vector(features, "features"), appeal)
         if not states:
             return np.empty(0)
-        learners, _, dimensions, cells, *_ = zip(*states, strict=True)
-        if set(learners) != {self.slug} or set(dimensions) != {np.size(features)} or len(set(map(len, cells))) > 1:
-            for state in states:
-                if self._checked_state(state).dimensions != np.size(features):
-                    raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        suspects = states[:1]
+        if not isinstance(states, StateRows):
+            learners, _, dimensions, cells, *_ = zip(*states, strict=True)
+            alike = set(learners) == {self.slug} and set(dimensions) == {np.size(features)} and len(set(map(len, cells))) == 1
+            suspects = [] if alike else states
+        for state in suspects:
+            if self._checked_state(state).dimensions != np.size(features):
+                raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         means, covariances, random_share = self.stacked_beliefs(states)
         z = matvec(means, x) / np.sqrt(matvec(covariances, self.quadratic_form(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
@@ -156,7 +159,7 @@ class GaussianLearner(BeliefLearner):
     @final
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has the entries of covariances."""
-        cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
+        cells = stacked_cells(states)
         n = self.belief_size(states[0].dimensions)
         return cells[:, :n], self.covariance_entries(cells[:, n:-BEHAVIOUR_CELLS]), cells[:, -BEHAVIOUR_CELLS]
 

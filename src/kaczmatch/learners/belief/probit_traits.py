@@ -35,7 +35,7 @@ from kaczmatch.learners.belief.trait_kernels import forget, predict, swipe
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import Kernels
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import Scores, State, feature_rows, in_shape_of
+from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
 
 
 @final
@@ -122,7 +122,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
         if not states:
             return np.empty(0)
-        for state in states:
+        for state in states[:1] if isinstance(states, StateRows) else states:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
         x, doubts = self._heard(states[0], as_vector(features, "features"), appeal)
@@ -132,7 +132,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
 
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has the entries of covariances, then the squared weights of traits, on which doubts act."""
-        cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
+        cells = stacked_cells(states)
         n = self.belief_size(states[0].dimensions)
         terms = np.hstack([cells[:, n : -BEHAVIOUR_CELLS - 1], cells[:, n - self.traits : n] ** 2])
         return cells[:, :n], terms, cells[:, -BEHAVIOUR_CELLS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import final
 from weakref import WeakKeyDictionary
@@ -20,7 +20,7 @@ from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, t
 
 HALF_LIFE_DAYS = 7.0
 _DAY = 86_400.0
-_UNKNOWN, _ABSENT = -2, -1
+_UNKNOWN = -2  # -1: not in the index
 
 
 @final
@@ -30,14 +30,15 @@ class Exposure:
     A person is over the cap with more than `cap` x (average + 1) cards. The 1 matters at the very start, when the average is 0.
     """
 
-    def __init__(self, *, cap: float = 2.0, half_life_days: float = HALF_LIFE_DAYS) -> None:
+    def __init__(self, *, cap: float = 2.0, half_life_days: float = HALF_LIFE_DAYS, index_ids: IdNumbers | None = None) -> None:
+        """With `index_ids`, only people of that index are counted, by their numbers there. Whoever leaves is forgotten first."""
         self.cap = check_number("cap", cap, low=1.0)
         self._rate = math.log(2.0) / (_DAY * check_number("half_life_days", half_life_days, low=0.0, open_low=True))
         self._lock = threading.Lock()
         # Cards are counted in units that grow as fast as old cards decay, so that only new cards are written.
         self._origin: datetime | None = None
-        self._slots: dict[Hashable, int] = {}
-        self._ids: list[Hashable] = []
+        self._shared = index_ids is not None
+        self._ids = IdNumbers() if index_ids is None else index_ids
         self._cards = np.zeros(64)
         self._total = 0.0
         # Who was over the limit at the last query. As long as the limit rises, only they and people shown since can be over it.
@@ -55,38 +56,66 @@ class Exposure:
         """Count so many cards of each person, as of one moment."""
         with self._lock:
             unit = self._unit(at)
-            for identifier, number in cards.items():
-                slot = self._slots.get(identifier)
-                if slot is None:
-                    slot = self._slots[identifier] = len(self._ids)
-                    self._ids.append(identifier)
-                    if len(self._ids) > len(self._cards):
-                        self._cards = np.append(self._cards, np.zeros(len(self._cards)))
-                        self._is_over = np.append(self._is_over, np.zeros(len(self._is_over), np.bool_))
-                self._cards[slot] += number * unit
-                self._total += number * unit
-                self._since.append(slot)
+            slots = self._ids.numbers_or_none(cards) if self._shared else np.array([*map(self._ids.add, cards)], np.int32)
+            known = slots >= 0
+            slots, numbers = slots[known], np.fromiter(cards.values(), np.float64, len(cards))[known] * unit
+            self._make_room()
+            self._cards[slots] += numbers
+            self._total += float(numbers.sum())
+            self._since += slots.tolist()
             if len(self._since) > len(self._cards):
                 self._invalidate()
 
     def forget(self, identifier: Hashable) -> None:
-        """Remove a person. The person in the last slot takes theirs."""
+        """Remove a person."""
         with self._lock:
-            slot = self._slots.pop(identifier, None)
+            slot = self._ids.number(identifier)
             if slot is None:
                 return
-            last = self._ids.pop()
-            if last != identifier:
-                self._ids[slot], self._slots[last] = last, slot
-            self._cards[slot], self._cards[len(self._ids)] = self._cards[len(self._ids)], 0.0
-            self._total = float(self._cards.sum())
-            self._invalidate()
+            if not self._shared:
+                self._ids.remove(identifier)
+            if slot < len(self._cards) and self._cards[slot]:
+                self._cards[slot] = 0.0
+                self._total = float(self._cards.sum())
+                self._invalidate()
             self._numbers.clear()
+
+    def moved_to(self, index_ids: IdNumbers) -> Exposure:
+        """The same counts for another index of the same people."""
+        other = Exposure(cap=self.cap, index_ids=index_ids)
+        with self._lock:
+            other._rate, other._origin, other._total = self._rate, self._origin, self._total
+            other._make_room()
+            slots = np.flatnonzero(self._cards).astype(np.int32)
+            numbers = index_ids.numbers_or_none(self._ids.ids(slots.tolist()))
+            other._cards[numbers[numbers >= 0]] = self._cards[slots[numbers >= 0]]
+        other._invalidate()
+        return other
+
+    def kept(self) -> tuple[Vector, str]:
+        """Cards by number, and the moment in whose units they are counted, for `restored`."""
+        with self._lock:
+            self._make_room()
+            return self._cards[: self._ids.capacity].copy(), "" if self._origin is None else self._origin.isoformat()
+
+    def restore(self, cards: Vector, origin: str) -> None:
+        """What `kept` has told of the same index. The array may be mapped from a file."""
+        self._cards, self._is_over = cards, np.zeros(len(cards), np.bool_)
+        self._origin = datetime.fromisoformat(origin) if origin else None
+        self._total = float(cards.sum())
+        self._invalidate()
+
+    def _make_room(self) -> None:
+        missing = self._ids.capacity - len(self._cards)
+        if missing > 0:
+            more = max(missing, len(self._cards) // 8)
+            self._cards = np.append(self._cards, np.zeros(more))
+            self._is_over = np.append(self._is_over, np.zeros(more, np.bool_))
 
     def over_cap(self, people: int, at: datetime) -> list[Hashable]:
         """Who is over the cap, in a population of so many people."""
         with self._lock:
-            return [self._ids[slot] for slot in self._update_over_cap(people, at).tolist()]
+            return self._ids.ids(self._update_over_cap(people, at).tolist())
 
     def over_cap_bits(self, index_ids: IdNumbers, at: datetime) -> Bits:
         """The same for the people of an index, as bits by number. The caller holds the index's read lock."""
@@ -94,6 +123,8 @@ class Exposure:
             over = self._update_over_cap(len(index_ids), at)
             if not len(over):
                 return NO_BITS
+            if index_ids is self._ids:
+                return to_bits(over.astype(np.int32), index_ids.capacity)
             known = self._numbers.get(index_ids)
             if known is None or known.version != index_ids.version:
                 known = self._numbers[index_ids] = _NumberCache(index_ids.version)
@@ -122,8 +153,8 @@ class Exposure:
         """The cards of one person, old ones decayed."""
         with self._lock:
             unit = self._unit(at)
-            slot = self._slots.get(identifier)
-            return 0.0 if slot is None else float(self._cards[slot]) / unit
+            slot = self._ids.number(identifier)
+            return 0.0 if slot is None or slot >= len(self._cards) else float(self._cards[slot]) / unit
 
     def _unit(self, at: datetime) -> float:
         """What a card at this moment counts, in internal units."""
@@ -148,14 +179,13 @@ class _NumberCache:
         self.version = version
         self._by_slot = np.empty(0, np.int32)
 
-    def of(self, slots: NDArray[np.int64], ids: Sequence[Hashable], index_ids: IdNumbers) -> PersonNumbers:
+    def of(self, slots: NDArray[np.int64], ids: IdNumbers, index_ids: IdNumbers) -> PersonNumbers:
         """The numbers of those who are in the index."""
-        if len(self._by_slot) < len(ids):
-            more = max(len(ids), 2 * len(self._by_slot)) - len(self._by_slot)
+        if len(self._by_slot) < ids.capacity:
+            more = max(ids.capacity, 2 * len(self._by_slot)) - len(self._by_slot)
             self._by_slot = np.append(self._by_slot, np.full(more, _UNKNOWN, np.int32))
-        for slot in slots[self._by_slot[slots] == _UNKNOWN].tolist():
-            number = index_ids.number(ids[slot])
-            self._by_slot[slot] = _ABSENT if number is None else number
+        unknown = slots[self._by_slot[slots] == _UNKNOWN]
+        self._by_slot[unknown] = index_ids.numbers_or_none(ids.ids(unknown.tolist()))
         numbers = self._by_slot[slots]
         return numbers[numbers >= 0]
 

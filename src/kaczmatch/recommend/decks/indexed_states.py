@@ -5,8 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
@@ -15,7 +20,9 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import COOLDOWN
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.recommend.decks.recommender import Recommender
+from kaczmatch.recommend.decks.state_columns import StateColumns
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
+from kaczmatch.recommend.index.membership import PersonNumbers
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 
@@ -29,9 +36,9 @@ class IndexedStates:
 
     def __init__(self, index: CandidateIndex, prior: Prior) -> None:
         self.index = index
-        self._states: dict[Hashable, State] = {}
-        self._changing = threading.Lock()  # decks that grow states must not undo what is learned or forgotten meanwhile
-        self._start = self._grown(index.learner.start(prior))
+        self._changing = threading.Lock()  # states are read and written in place
+        # Those over the terms of the vocabulary come first, then those over fewer terms, which are still to grow.
+        self._states = [StateColumns(self._grown(index.learner.start(prior)))]
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, learner: Learner, prior: Prior, schema: Schema) -> IndexedStates:
@@ -43,23 +50,45 @@ class IndexedStates:
         """The same people for another learner or prior, by which everybody is at the start."""
         return IndexedStates(self.index.relearned(learner, prior.grown(self.index.vocabulary.dimensions)), prior)
 
+    def save(self, folder: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write people and states to a folder, with what else belongs to them."""
+        with self._changing:
+            for older in self._states[1:]:
+                self._grow(older.people())
+            states = self._states[0]
+            odd = self.index.ids_of(np.array([*states.odd], np.int32))
+            self.index.save(folder, {**about, "odd": odd}, {**states.arrays(), **arrays})
+
+    @classmethod
+    def open(cls, folder: Path, learner: Learner, prior: Prior) -> tuple[IndexedStates, dict[str, Any], dict[str, NDArray[Any]]]:
+        """What `save` wrote, mapped: people and states, and what else was saved. The states of those in `odd` are not known."""
+        index, about, arrays = CandidateIndex.opened(folder, learner)
+        people = cls(index, prior)
+        try:
+            people._states = [StateColumns.kept_in(people._states[0].start, arrays)]
+        except (KeyError, ValueError) as problem:
+            raise InvalidInput("folder", f"{folder}: has no states of {learner} ({problem})") from problem
+        return people, about, arrays
+
     def set_vocabulary(self, vocabulary: Vocabulary) -> None:
         """Switch to a later version of the vocabulary. States grow when they are next needed, or by `grow`."""
-        self.index.set_vocabulary(vocabulary)
-        self._start = self._grown(self._start)
+        with self._changing:
+            self.index.set_vocabulary(vocabulary)
+            start = self._grown(self._states[0].start)
+            if start is not self._states[0].start:
+                self._states.insert(0, StateColumns(start))
 
     def outgrown(self) -> list[Hashable]:
         """Whose states are over fewer terms than the vocabulary has by now."""
-        dimensions = self.index.vocabulary.dimensions
-        return [identifier for identifier, state in self._states.copy().items() if state.dimensions != dimensions]
+        with self._changing:
+            numbers = [number for older in self._states[1:] for number in older.people().tolist()]
+            self._states[1:] = [older for older in self._states[1:] if len(older.people())]
+            return self.index.ids_of(np.array(numbers, np.int32))
 
     def grow(self, ids: Iterable[Hashable]) -> None:
         """Bring the states of some people to all terms of the vocabulary."""
         with self._changing:
-            for identifier in ids:
-                state = self._states.get(identifier)
-                if state is not None:
-                    self._states[identifier] = self._grown(state)
+            self._grow(self.index.numbers_of(ids))
 
     def recommender(
         self, policy: Policy, *, fusion: str = "", cooldown: timedelta = COOLDOWN, repeats: bool = False
@@ -69,20 +98,23 @@ class IndexedStates:
             index=self.index, states=self.states_of, policy=policy, fusion=fusion, cooldown=cooldown, repeats=repeats
         )
 
-    def states_of(self, ids: Sequence[Hashable]) -> list[State]:
-        found = [self._states.get(identifier, self._start) for identifier in ids]
-        dimensions = self.index.vocabulary.dimensions
-        if all(state.dimensions == dimensions for state in found):
-            return found
-        self.grow(ids)
-        return [self._states.get(identifier, self._start) for identifier in ids]
+    def states_of(self, ids: Sequence[Hashable]) -> Sequence[State]:
+        with self._changing:
+            numbers = self.index.numbers_of(ids)
+            if len(self._states) > 1:
+                self._grow(numbers)
+            return self._states[0].states(numbers)
 
     def learn(self, states: Mapping[Hashable, State]) -> None:
         """What people were found to like by now."""
-        grown = {identifier: self._grown(state) for identifier, state in states.items()}
         with self._changing:
+            grown = {identifier: self._grown(state) for identifier, state in states.items()}
             self.index.set_states(grown)
-            self._states.update(grown)
+            numbers = self.index.numbers_of(grown)
+            for number, state in zip(numbers.tolist(), grown.values(), strict=True):
+                if number >= 0:
+                    self._clear(number)
+                    self._states[0].set(number, state)
 
     def traits_of(self, ids: Iterable[Hashable]) -> dict[Hashable, Vector]:
         """Traits and doubts of those who are there; nothing without traits."""
@@ -93,11 +125,24 @@ class IndexedStates:
         return dict(zip(rows.ids, rows.appeal, strict=True))
 
     def forget(self, *ids: Hashable) -> None:
-        """Take people and their states out."""
+        """Take people and their states out. Somebody else may get the number of one, so the state goes first."""
         with self._changing:
+            for number in self.index.numbers_of(ids).tolist():
+                if number >= 0:
+                    self._clear(number)
             self.index.remove(*ids)
-            for identifier in ids:
-                self._states.pop(identifier, None)
+
+    def _clear(self, number: int) -> None:
+        for columns in self._states:
+            columns.clear(number)
+
+    def _grow(self, numbers: PersonNumbers) -> None:
+        for older in self._states[1:]:
+            for number in numbers.tolist():
+                if number >= 0 and older.knows(number):
+                    (state,) = older.states(np.array([number], np.int32))
+                    older.clear(number)
+                    self._states[0].set(number, self._grown(state))
 
     def _grown(self, state: State) -> State:
         dimensions = self.index.vocabulary.dimensions

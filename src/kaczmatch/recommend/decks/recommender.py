@@ -11,7 +11,7 @@ import numpy as np
 
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.vectors import Vector
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import State, StateRows
 from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, max_uniform_cards
 from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
 from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, EligiblePeople
@@ -173,7 +173,6 @@ class _DeckInProgress:
         self.recommender, self.viewer, self.plan, self.size, self.over_cap = recommender, viewer, plan, size, over
         self._deal: Deal | None = None
         self._pool: Pool | None = None
-        self._states: dict[Hashable, State] = {}
 
     def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
         """Read from the index all rows that the deck can need."""
@@ -250,20 +249,14 @@ class _DeckInProgress:
         nobody = CandidateRows(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
         return self.pool(nobody)
 
-    def _states_of(self, ids: list[Hashable]) -> list[State]:
-        """The states of some people, each looked up once."""
-        new = [identifier for identifier in ids if identifier not in self._states] if self._states else ids
-        if new:
-            found = self.recommender.states(new)
-            if len(found) != len(new):
-                raise InvalidInput("states", f"{len(found)} were found for {len(new)} identifiers; there must be one each")
-            known = self.viewer.state.dimensions
-            if any(state.dimensions != known for state in found):
-                raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
-            self._states.update(zip(new, found, strict=True))
-            if new is ids:
-                return list(found)
-        return [self._states[identifier] for identifier in ids]
+    def _states_of(self, ids: list[Hashable]) -> Sequence[State]:
+        found = self.recommender.states(ids)
+        if len(found) != len(ids):
+            raise InvalidInput("states", f"{len(found)} were found for {len(ids)} identifiers; there must be one each")
+        known = self.viewer.state.dimensions
+        if any(state.dimensions != known for state in (found[:1] if isinstance(found, StateRows) else found)):
+            raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
+        return found
 
 
 def _first_stage(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,10 @@ from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.index import storage
 from kaczmatch.recommend.index.chunks import ChunkTable
-from kaczmatch.recommend.index.columns import CHUNK, DTYPES, IndexColumns, pack_tags, read_rows, without_terms
+from kaczmatch.recommend.index.columns import CHUNK, DTYPES, Array, IndexColumns, pack_tags, read_rows, without_terms
 from kaczmatch.recommend.index.compact_state import CompactState, said_columns, typical_quadratic_form, viewer_weights
 from kaczmatch.recommend.index.id_numbers import IdNumbers
+from kaczmatch.recommend.index.membership import PersonNumbers
 from kaczmatch.recommend.index.read_write_lock import ReadWriteLock
 from kaczmatch.recommend.index.search_kernel import ViewerWeights
 from kaczmatch.recommend.index.view import IndexView
@@ -189,22 +190,39 @@ class CandidateIndex:
             said = self.prior.expected_traits(features)[:, : self._table.said].T
         return {"said": said, "doubts": doubts}
 
-    def save(self, folder: Path | str) -> None:
-        """Write the index to a folder, replacing what was there as a whole."""
+    def numbers_of(self, ids: Iterable[Hashable]) -> PersonNumbers:
+        """The number of each; -1 of whoever is not in the index."""
+        return self._ids.numbers_or_none(ids)
+
+    def ids_of(self, numbers: PersonNumbers) -> list[Hashable]:
+        return self._ids.ids(numbers.tolist())
+
+    @property
+    def ids_and_numbers(self) -> IdNumbers:
+        return self._ids
+
+    def save(self, folder: Path | str, more_about: Mapping[str, Any] = {}, arrays: Mapping[str, Array] = {}) -> None:
+        """Write the index to a folder, replacing what was there as a whole. More can be saved with it (see `storage.write`)."""
         about = {
             "tags": len(self._tag_coordinates),
             "features": len(self._feature_coordinates),
             "vocabulary": [self.vocabulary.version, [[n.name, n.is_tag, n.retired, n.kinds] for n in self.vocabulary.terms]],
             "schema": [list(self.schema.kinds), self.schema.minimum_age, self.schema.age_required],
             "learner": repr(self.learner),
+            **more_about,
         }
         with self._lock.reading():
-            storage.write(Path(folder), self._table, self._ids, self.prior.to_bytes(), about)
+            storage.write(Path(folder), self._table, self._ids, self.prior.to_bytes(), about, arrays)
 
     @classmethod
     def open(cls, folder: Path | str, learner: Learner) -> CandidateIndex:
         """The index that was saved in a folder. Its files are memory-mapped, so it opens at once, and they are never changed."""
-        table, ids, prior, about = storage.read(Path(folder))
+        return cls.opened(folder, learner)[0]
+
+    @classmethod
+    def opened(cls, folder: Path | str, learner: Learner) -> tuple[CandidateIndex, dict[str, Any], dict[str, Array]]:
+        """The index that was saved in a folder, and what else was saved with it."""
+        table, ids, prior, about, arrays = storage.read(Path(folder))
         if about["learner"] != repr(learner):
             raise InvalidInput("learner", f"the index was saved for {about['learner']}, not for {learner}")
         version, names = about["vocabulary"]
@@ -212,7 +230,7 @@ class CandidateIndex:
         vocabulary = Vocabulary(tuple(Term(name, is_tag, gone, tuple(kinds)) for name, is_tag, gone, kinds in names), version)
         index = cls(vocabulary, learner, prior=Prior.from_bytes(prior), schema=Schema(tuple(all_kinds), *ages))
         index._table, index._ids = table, ids
-        return index
+        return index, about, arrays
 
     def _view(self) -> IndexView:
         return IndexView(self._table, self._ids, self.schema, self._tag_coordinates, self._feature_coordinates)

@@ -61,8 +61,9 @@ class ChunkTable:
                 self._repack(kind)
 
     def remove(self, number: int) -> None:
-        """Remove a person from every chunk."""
-        for place in self.places_of(number):
+        """Remove a person from every chunk, also where the row was overwritten in the file that it is mapped from."""
+        copies = [self.copies.get((number, kind)) for kind in range(32)]
+        for place in [int(self.home[number]), *(place for place in copies if place is not None)]:
             chunk, row = divmod(place, CHUNK)
             last = int(self.used[chunk]) - 1
             kind = int(self.kind[chunk])

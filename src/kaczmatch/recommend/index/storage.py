@@ -1,4 +1,7 @@
-"""The index on disk: a folder of plain arrays, memory-mapped when it is opened."""
+"""The index on disk: a folder of plain arrays, memory-mapped when it is opened.
+
+What it holds is personal: only its owner can read it, and `overwrite` leaves nothing of a person in it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Hashable
-from numbers import Integral
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 
@@ -18,37 +21,50 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import DTYPES, Array, IndexColumns
 from kaczmatch.recommend.index.id_numbers import IdNumbers
+from kaczmatch.recommend.index.packed_ids import PackedIds
 
-_FORMAT = 1
-_ABOUT = "index.json"
+_FORMAT: Final = 2
+ABOUT: Final = "index.json"
+_BY_NUMBER: Final = ("used", "kind", "home")  # arrays of the table beside its columns
+_IDS: Final = tuple(f"id_{name}" for name in PackedIds._fields)
+_SPARE: Final = 16  # one free chunk per so many: the first people who come make no process copy what it has mapped
 
 
-def write(folder: Path, table: ChunkTable, numbered_ids: IdNumbers, prior: bytes, about: dict[str, Any]) -> None:
+def write(
+    folder: Path, table: ChunkTable, numbered_ids: IdNumbers, prior: bytes, about: Mapping[str, Any], more: Mapping[str, Array]
+) -> None:
     """Write and sync a new folder beside the old one, then rename it.
+
+    `more` are further arrays. Where `about` names one in `by_number`, it has one value per number. Where it names one in
+    `by_row`, another array says which row of it is whose; the first row is nobody's.
 
     A crash leaves the old folder, the new one or none, never a mixture.
     """
     if folder.is_symlink() or (folder.exists() and not _is_index(folder)):
         raise InvalidInput("folder", f"{folder}: is there already and is not a saved index; name a new folder")
-    ids = [_savable(identifier) for identifier in numbered_ids.all()]
+    packed = numbered_ids.packed()
     new = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-    new.mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new.mkdir(mode=0o700)
     try:
-        arrays = dict(zip(table.columns._fields, table.columns, strict=True))
-        arrays |= {"used": table.used, "kind": table.kind, "home": table.home}
+        arrays: dict[str, Array] = dict(zip(table.columns._fields, table.columns, strict=True))
+        arrays |= {name: getattr(table, name) for name in _BY_NUMBER} | dict(zip(_IDS, packed, strict=True)) | dict(more)
+        room = len(table.used) // _SPARE
         for name, array in arrays.items():
-            _synced(new / f"{name}.npy", lambda file, array=array: np.save(file, array, allow_pickle=False))
+            spare = room if name in DTYPES or name in ("used", "kind") else 0
+            _synced(new / f"{name}.npy", lambda file, array=array, spare=spare: _save(file, array, spare))
         about = {
             "format": _FORMAT,
             **about,
             "begins": table.begins,
             "order": table.chunks,
-            "free": table.free,
+            "free": [*range(len(table.used) + room - 1, len(table.used) - 1, -1), *table.free],
             "copies": [[*key, place] for key, place in table.copies.items()],
-            "ids": ids,
             "prior": base64.b64encode(prior).decode(),
+            "arrays": {name: (new / f"{name}.npy").stat().st_size for name in arrays},
         }
-        _synced(new / _ABOUT, lambda file: file.write(json.dumps(about).encode()))
+        text = json.dumps(about).encode()
+        _synced(new / ABOUT, lambda file: file.write(b"%08x\n%b" % (crc32(text), text)))
         old = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
         if folder.exists():
             folder.rename(old)
@@ -59,57 +75,115 @@ def write(folder: Path, table: ChunkTable, numbered_ids: IdNumbers, prior: bytes
         shutil.rmtree(new, ignore_errors=True)
 
 
-def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any]]:
+def read(folder: Path) -> tuple[ChunkTable, IdNumbers, bytes, dict[str, Any], dict[str, Array]]:
     """What `write` wrote. Later changes stay in memory and never reach the files."""
     try:
-        about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
-        if about["format"] != _FORMAT:
-            raise InvalidInput("folder", f"{folder}: saved in format {about['format']}, this release reads {_FORMAT}")
-        arrays = {name: _mapped(folder, name) for name in (*DTYPES, "used", "kind", "home")}
+        about = read_about(folder)
+        arrays = {name: _mapped(folder, name, size) for name, size in about["arrays"].items()}
         table = ChunkTable(about["tags"], about["features"], arrays["said"].shape[1], arrays["doubts"].shape[1])
         table.columns = IndexColumns(*(arrays[name] for name in DTYPES))
-        table.used, table.kind, table.home = (np.array(arrays[name]) for name in ("used", "kind", "home"))
+        table.used, table.kind, table.home = (arrays[name] for name in _BY_NUMBER)
         table.begins, table.chunks, table.free = about["begins"], about["order"], about["free"]
         table.copies = {(number, kind): place for number, kind, place in about["copies"]}
-        ids, prior = about["ids"], base64.b64decode(about["prior"])
-        here = [number for number, identifier in enumerate(ids) if identifier is not None]
-        if len({ids[number] for number in here}) != len(here) or not np.array_equal(np.flatnonzero(table.home >= 0), here):
+        # Copied, since `overwrite` may change the file: a process still has to find the row that it is to remove.
+        packed = PackedIds(*(np.array(arrays[name]) for name in _IDS))
+        here = np.flatnonzero(table.home >= 0)
+        rows = table.columns.person.reshape(-1)[table.home[here]]
+        overwritten = table.columns.i_am.reshape(-1)[table.home[here]] == 0
+        if not np.array_equal(rows, here) or not np.array_equal(here[~overwritten], np.flatnonzero(packed.taken())):
             raise ValueError("identifiers and rows do not fit together")
+        for number in here[overwritten].tolist():
+            table.remove(number)
         for part in ("vocabulary", "schema", "learner"):
             about[part]
+        prior = base64.b64decode(about["prior"])
     except InvalidInput:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as problem:
         raise InvalidInput("folder", f"{folder}: is not a saved index, or a damaged one ({problem}); build it anew") from problem
-    return table, IdNumbers(ids), prior, about
+    return table, IdNumbers(packed=packed), prior, about, {name: arrays[name] for name in arrays if name not in _OWN}
+
+
+_OWN: Final = frozenset({*DTYPES, *_BY_NUMBER, *_IDS})
+
+
+def overwrite(folder: Path, identifier: Hashable) -> bool:
+    """Leave nothing of a person in a saved index; whether they were in it.
+
+    Processes that have it mapped see an empty row, which passes nobody's filters, until they remove it. The row keeps its number,
+    which names nobody.
+    """
+    about = read_about(folder)
+
+    def changed(name: str) -> Array:
+        return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r+"))
+
+    number = PackedIds(*map(changed, _IDS)).overwrite(identifier)
+    if number < 0:
+        return False
+    places = [int(changed("home")[number]), *(place for copied, _, place in about["copies"] if copied == number)]
+    for name in DTYPES:
+        if name != "person":
+            column = changed(name)
+            for place in places if column.size else ():
+                chunk, row = divmod(place, column.shape[-1])
+                column[chunk][..., row] = 0
+    for name, rows in about.get("by_row", {}).items():
+        for row in changed(rows)[number : number + 1]:
+            if row:
+                changed(name)[row] = 0
+    for name in about.get("by_number", ()):
+        changed(name)[number : number + 1] = 0  # it may be shorter: nobody beyond its end has a value
+    for name in about["arrays"]:
+        with (folder / f"{name}.npy").open("rb") as file:
+            os.fsync(file.fileno())
+    return True
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    checksum, _, text = (folder / ABOUT).read_bytes().partition(b"\n")
+    if checksum != b"%08x" % crc32(text):
+        raise InvalidInput("folder", f"{folder}: {ABOUT} is damaged, or of another release; build it anew")
+    about: dict[str, Any] = json.loads(text)
+    if about["format"] != _FORMAT:
+        raise InvalidInput("folder", f"{folder}: saved in format {about['format']}, this release reads {_FORMAT}")
+    return about
 
 
 def _is_index(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / _ABOUT).exists() or not any(folder.iterdir()))
+    return folder.is_dir() and ((folder / ABOUT).exists() or not any(folder.iterdir()))
 
 
-def _savable(identifier: Hashable) -> str | int | None:
-    if identifier is None or (isinstance(identifier, str | Integral) and not isinstance(identifier, bool)):
-        return int(identifier) if isinstance(identifier, Integral) else identifier
-    raise InvalidInput("id", f"only texts and whole numbers can be saved, got {identifier!r}")
+def _save(file: Any, array: Array, spare: int) -> None:
+    """An array, and so many zeros more along its first axis, which take no space on the disk."""
+    shape = (len(array) + spare, *array.shape[1:])
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
+    )
+    begin = file.tell()
+    for part in array if array.ndim > 1 else (array,):
+        file.write(np.ascontiguousarray(part).data)
+    file.truncate(begin + int(np.prod(shape)) * array.itemsize)
 
 
-def _mapped(folder: Path, name: str) -> Array:
+def _mapped(folder: Path, name: str, size: int) -> Array:
     path = folder / f"{name}.npy"
-    shape_only = np.load(path, allow_pickle=False) if path.stat().st_size <= 128 else np.load(path, mmap_mode="c")
+    if path.stat().st_size != size:
+        raise ValueError(f"{path.name} has another size")
+    shape_only = np.load(path, allow_pickle=False) if size <= 128 else np.load(path, mmap_mode="c")
     return np.asarray(shape_only)
 
 
 def _synced(path: Path, write_to: Any) -> None:
-    with path.open("wb") as file:
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         write_to(file)
         file.flush()
         os.fsync(file.fileno())
 
 
 def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     finally:
-        os.close(handle)
+        os.close(descriptor)

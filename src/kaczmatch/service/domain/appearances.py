@@ -98,15 +98,26 @@ def remove_cards(transaction: Transaction, user: str, decks: Iterable[tuple[str,
             transaction.put(without_card(deck, number))
 
 
-def exposure_counts(reader: Reader) -> Iterator[tuple[dict[int, float], datetime]]:
-    """How many cards people have, by number, and as of when. Whoever adds them up counts everybody."""
-    until = np.full(GROUPS, _microseconds(filed_until(reader)))
+def exposure_counts(reader: Reader, until: datetime | None = None) -> Iterator[tuple[dict[int, float], datetime]]:
+    """How many cards people have, by number, and as of when. Whoever adds them up counts everybody.
+
+    Younger decks than `until` are left out; it is younger than what is filed.
+    """
+    filed = np.full(GROUPS, _microseconds(filed_until(reader)))
     for row in reader.find(StoredExposure):
-        until[row.group] = _microseconds(row.until)
+        filed[row.group] = _microseconds(row.until)
         yield _counts(row.cards), row.until
-    for page in decks_since(reader, filed_until(reader)):
+    yield from counts_since(reader, filed_until(reader), until, filed)
+
+
+def counts_since(
+    reader: Reader, moment: datetime, until: datetime | None = None, filed: NDArray[np.int64] | None = None
+) -> Iterator[tuple[dict[int, float], datetime]]:
+    """The same of decks after a moment. `filed`: up to when those of each group are counted elsewhere."""
+    for page in decks_since(reader, moment, until):
         entries = _entries(page)
-        entries = entries[entries["at"] > until[entries["number"] % GROUPS]]
+        if filed is not None:
+            entries = entries[entries["at"] > filed[entries["number"] % GROUPS]]
         if len(entries):
             yield _counts(_counted(None, entries, page[-1].at)), page[-1].at
 

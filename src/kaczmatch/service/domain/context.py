@@ -9,6 +9,7 @@ from typing import Any, final
 
 from kaczmatch.service.domain.catalogue import Catalogue
 from kaczmatch.service.domain.config import ServiceConfig
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Store
 
 
@@ -35,5 +36,6 @@ class Context:
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
     catalogue: Catalogue = field(default_factory=Catalogue)
+    snapshot: SnapshotFiles | None = None  # of the serving index, where one is kept
     rest: Callable[[], None] = no_rest
     compute: Callable[[Callable[[], Any]], Any] = at_once

@@ -45,7 +45,7 @@ class PastStates:
         self._changed.update(person.id for person in new if person.id in self._tracked)
 
     def remove_people(self, people: Collection[Person]) -> None:
-        self._people.index.remove(*(person.id for person in people))
+        self._people.forget(*(person.id for person in people))
 
     def apply_event(self, event: Event) -> None:
         repeated = self._answered[event.user].repeats(event)

@@ -149,6 +149,8 @@ class Erasure:
     def _clean(self, user: str) -> None:
         """Everybody who swiped on this person, or on whom they swiped, one at a time."""
         self.record(user, self.context.clock())  # before it is over: until then nobody can come under this id
+        if self.context.snapshot is not None:
+            self.context.snapshot.overwrite(user)
         self._take_cards(user)
         with self.context.store.read() as reader:
             others = {event.user for event in reader.find(Event, candidate=user)}

@@ -1,0 +1,177 @@
+"""What people cost: start, memory, decks, swipes and bulk commands of the service on SQLite, at several sizes in one run.
+
+The people and their swipes are made up from a seed and imported by the command. Every tenth has swiped ten times. Figures are
+processor time of the service or the command, since machines differ; only rates are by the clock, with the client on the same
+machine. Floors: a start with a snapshot, and the private memory of a process beyond that of one without people.
+
+    python benchmarks/million.py [--people 100000,1000000] [--out FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import importing
+import service
+from kaczmatch.report.results import Table
+from tables import add_out, tell
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SESSION, TOGETHER, DECKS, SWIPES = 10, 100, 400, 2_000
+START_SECONDS, PRIVATE_MB = 15.0, 100.0
+COLUMNS = ["id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags"]
+
+
+def people_file(path: Path, people: int, rng: np.random.Generator) -> None:
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(COLUMNS)
+        for place in range(people):
+            kind, other = ("man", "woman") if place % 2 else ("woman", "man")
+            born = f"{1970 + place % 35}-{1 + place % 12:02}-{1 + place % 28:02}"
+            tags = "|".join(f"tag {one}" for one in rng.permutation(service.TAGS)[: rng.integers(4, 14)].tolist())
+            at = [f"{50.0 + rng.random() * 2.0:.4f}", f"{8.0 + rng.random() * 2.0:.4f}", 150]
+            out.writerow([f"p{place}", f"Person {place}", born, kind, other, 18, 99, *at, tags])
+
+
+def swipes_file(path: Path, people: int, rng: np.random.Generator) -> None:
+    """In the order of time, as a log is: a hundred people swipe side by side, then a hundred others."""
+    users, second = rng.permutation(people)[: people // SESSION], 0
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["user", "candidate", "decision", "at"])
+        for first in range(0, len(users), TOGETHER):
+            for _ in range(SESSION):
+                for user in users[first : first + TOGETHER].tolist():
+                    other = (user + 1 + 2 * int(rng.integers(people // 2 - 1))) % people
+                    at, second = START + timedelta(seconds=second), second + 1
+                    out.writerow([f"p{user}", f"p{other}", "like" if rng.random() < 0.4 else "pass", at.isoformat()])
+
+
+def private_mb(process: int) -> float:
+    """What a process has for itself."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+
+
+@contextmanager
+def started(environment: dict[str, str]) -> Iterator[tuple[int, int, float]]:
+    """A service: its port, its process, and the processor seconds until it was ready."""
+    port = service.free_port()
+    command = [*importing.COMMAND, "serve"]
+    with service.serving(command, port, environment | {"KACZMATCH_PORT": str(port)}) as process:
+        yield port, process, service.cpu_seconds(process)
+
+
+def bulk(arguments: Sequence[str], folder: Path) -> float:
+    ran = importing.ran([str(one) for one in arguments], folder)
+    if ran.rc:
+        raise SystemExit(f"kaczmatch {' '.join(map(str, arguments))} failed")
+    return ran.cpu
+
+
+def swipe_requests(port: int, key: str, users: Sequence[str], number: int) -> list[bytes]:
+    """Answers to the open decks of some users."""
+    requests: list[bytes] = []
+    for user in users:
+        asked = service.urllib.request.Request(
+            f"http://127.0.0.1:{port}/v1/people/{user}/deck",
+            data=b"{}",
+            method="POST",
+            headers={"Authorization": f"Bearer {key}"},
+        )
+        asked.add_header("Content-Type", "application/json")
+        with service.urllib.request.urlopen(asked, timeout=60) as answer:
+            deck = json.load(answer)
+        for place, card in enumerate(deck["cards"]):
+            body = json.dumps({"candidate": card["id"], "decision": "pass" if place % 3 else "like", "deck": deck["id"]})
+            requests.append(
+                f"PUT /v1/people/{user}/swipes/m{place} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+            )
+        if len(requests) >= number:
+            break
+    return requests[:number]
+
+
+def measured(folder: Path, people: int) -> dict[str, float]:
+    """All figures of one size, by name."""
+    rng, data, found = np.random.default_rng(0), folder / "data", dict[str, float]()
+    folder.mkdir()
+    people_file(folder / "people.csv", people, rng)
+    swipes_file(folder / "swipes.csv", people, rng)
+    (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
+    environment = {
+        "KACZMATCH_DATA": str(data),
+        "KACZMATCH_REFIT": "false",
+        "KACZMATCH_VOCABULARY": str(folder / "words.txt"),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    os.environ.update(environment)
+    with started(environment | {"KACZMATCH_DATA": str(folder / "nobody")}) as (_, process, seconds):
+        found["start with nobody, processor s"] = seconds
+        nobody = private_mb(process)
+    found["import of one profile, processor µs"] = 1e6 * bulk(["import", "profiles", str(folder / "people.csv")], data) / people
+    found["import of one swipe, processor µs"] = 1e6 * bulk(["import", "swipes", str(folder / "swipes.csv")], data) / people
+    command = [*importing.COMMAND, "keys", "create", "bench", "--scope", "app"]
+    shown = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    key = max(shown.split(), key=len)
+    with started(environment) as (_, process, seconds):
+        found["first start, which writes the snapshot, processor s"] = seconds
+    with started(environment) as (port, process, seconds):
+        found["start with the snapshot, processor s"] = seconds
+        found["private memory beyond nobody, MB"] = private_mb(process) - nobody
+        service.loaded(port, process, service.deck_requests(50, people, key), connections=4)
+        requests = service.deck_requests(DECKS + 50, people, key)[50:]
+        decks = service.loaded(port, process, requests, connections=4)
+        found["new deck with HTTP, processor ms"] = decks.cpu_us / 1e3
+        found["decks per second"] = decks.a_second
+        users = [f"p{place * 101 % people}" for place in range(50, 50 + DECKS)]
+        swipes = service.loaded(port, process, swipe_requests(port, key, users, SWIPES))
+        found["swipe with HTTP, processor µs"] = swipes.cpu_us
+        found["swipes per second"] = swipes.a_second
+        if decks.failed or swipes.failed:
+            raise SystemExit(f"{decks.failed + swipes.failed} requests were refused: this measures nothing")
+    found["export of profiles, processor s"] = bulk(["export", "profiles", str(folder / "out.csv")], data)
+    found["verify, processor s"] = bulk(["verify"], data)
+    found["backup, processor s"] = bulk(["backup", str(folder / "backup")], data)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--people", default="100000,1000000", help="sizes, the smallest first")
+    add_out(parser)
+    options = parser.parse_args()
+    sizes = [int(size) for size in options.people.split(",")]
+    with tempfile.TemporaryDirectory(prefix="kaczmatch-million-") as name:
+        runs = [measured(Path(name) / str(size), size) for size in sizes]
+    rows: list[dict[str, Any]] = []
+    for what in runs[0]:
+        row: dict[str, Any] = {"of the service": what}
+        row |= {f"{size:,} people": run[what] for size, run in zip(sizes, runs, strict=True)}
+        rows.append(row | ({"ratio": runs[-1][what] / runs[0][what]} if len(runs) > 1 else {}))
+    tell(options.out, Table("million", "Processor time by the number of people, on SQLite", rows, timed=True))
+    last = runs[-1]
+    for what, floor in (
+        ("start with the snapshot, processor s", START_SECONDS),
+        ("private memory beyond nobody, MB", PRIVATE_MB),
+    ):
+        if last[what] > floor:
+            raise SystemExit(f"{what}: {last[what]:.1f}, above the floor of {floor:.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""The serving index in files, as of a change and an event of the store's logs. A process that starts applies what came since.
+
+A snapshot belongs to the store that has its record: one of a `ServingProcess`, for which changes are kept like for any process.
+A store that was restored, or another one under the same settings, has no such record, and then everybody is loaded anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Final, final
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kaczmatch.core.errors import InvalidInput
+from kaczmatch.recommend.decks.exposure import Exposure
+from kaczmatch.recommend.decks.indexed_states import IndexedStates
+from kaczmatch.service.domain.changes import last_dropped_change
+from kaczmatch.service.domain.context import Context
+from kaczmatch.service.domain.records import ActiveVersions, ServingProcess
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
+from kaczmatch.service.domain.store import Reader
+
+# Appeal fades with time, and nobody's is counted again who was not judged since: after so long everybody is loaded anew. A
+# process that does nothing else does it a day before, so that no start has to.
+LONGEST_LIFE: Final = timedelta(days=7)
+RENEWED_BEFORE: Final = timedelta(days=1)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexSnapshot:
+    """What a snapshot holds, mapped from its files."""
+
+    id: str  # of its record in the store
+    built: datetime  # when everybody was loaded from the store
+    people: IndexedStates
+    exposure: Exposure
+    counted_until: datetime  # decks up to then are in the exposure
+    versions: ActiveVersions
+    changes: int  # up to this number all are in it, or their people are in `stale`
+    events: int
+    day: date  # up to which people who are away were taken out
+    stale: NDArray[np.int64]  # numbers in the store of whoever has changed since
+    odd: list[str]  # whose states are not in it
+
+
+def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) -> None:
+    """Beside the one that is there."""
+    cards, origin = made.exposure.kept()
+    about = {
+        "id": made.id,
+        "built": made.built.isoformat(),
+        "rules": _rules(context),
+        "model": made.versions.model,
+        "vocabulary_version": made.versions.vocabulary,
+        "changes": made.changes,
+        "events": made.events,
+        "day": made.day.isoformat(),
+        "counted_until": made.counted_until.isoformat(),
+        "cards_in": origin,
+        "by_number": ["cards", "state_rows"],
+        "by_row": {"state_cells": "state_rows"},
+    }
+    made.people.save(files.next, about, {"cards": cards})
+
+
+def open_snapshot(files: SnapshotFiles, context: Context, oldest: datetime) -> IndexSnapshot | None:
+    """None: there is none that fits the rules and the model in use, or it was built before a moment."""
+    version, about = files.version(), files.about()
+    if about is None or about["rules"] != _rules(context) or datetime.fromisoformat(about["built"]) < oldest:
+        return None
+    with context.store.read() as reader:
+        current = context.catalogue.current(reader)
+        if about["model"] != current.model:
+            return None
+        fold = context.catalogue.fold(reader, current.model)
+    stale, known = files.changed()
+    try:
+        people, about, arrays = IndexedStates.open(files.folder, fold.learner, fold.prior)
+    except InvalidInput:
+        return None
+    if files.version() != version:  # another one has just taken its place
+        return None
+    exposure = Exposure(cap=context.config.exposure_cap, index_ids=people.index.ids_and_numbers)
+    exposure.restore(arrays["cards"], about["cards_in"])
+    return IndexSnapshot(
+        id=about["id"],
+        built=datetime.fromisoformat(about["built"]),
+        people=people,
+        exposure=exposure,
+        counted_until=datetime.fromisoformat(about["counted_until"]),
+        versions=replace(current, vocabulary=about["vocabulary_version"]),
+        changes=max(about["changes"], known),
+        events=about["events"],
+        day=date.fromisoformat(about["day"]),
+        stale=stale,
+        odd=about["odd"],
+    )
+
+
+def fits(snapshot: IndexSnapshot, reader: Reader) -> bool:
+    """Whether the store knows it, and has all that came since."""
+    kept = reader.get(ServingProcess, snapshot.id)
+    return kept is not None and kept.changes_read <= snapshot.changes and last_dropped_change(reader) <= snapshot.changes
+
+
+def _rules(context: Context) -> int:
+    """What people in the index depend on, beside the store."""
+    config = context.config
+    return crc32(repr((config.schema, config.away_days, config.appeal)).encode())

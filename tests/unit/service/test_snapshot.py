@@ -1,0 +1,277 @@
+"""A process that starts from a snapshot knows what one knows that loads everybody from the store."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kaczmatch.app.backups import back_up, restore
+from kaczmatch.service.domain.records import Change, ServingProcess
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
+from kaczmatch.service.meeting import snapshot_keeping
+from kaczmatch.service.meeting.serving_index import ServingIndex
+from kaczmatch.service.operations.maintenance import Maintenance
+from kaczmatch.storage import SqlStore
+from worlds.town import Town
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SnapshotFiles:
+    return SnapshotFiles(tmp_path / "data" / "snapshot", least_people=0)
+
+
+@pytest.fixture
+def town(tmp_path: Path, files: SnapshotFiles) -> Iterator[Town]:
+    with closing(SqlStore(f"sqlite:///{tmp_path}/store.db")) as store:
+        town = Town(store, snapshot=files)
+        town.couples(5)
+        town.swipe("w0", "m1")
+        town.swipe("w1", "m1", "pass")
+        yield town
+
+
+def known(index: ServingIndex, town: Town, *, compact: bool = True) -> dict[Any, Any]:
+    """All that a process has in memory to deal decks from. `compact`: with the rounded states by which it finds a shortlist."""
+    people = index.recommender.index
+    with people.reading() as view:
+        numbers = view.all_numbers()
+        rows, columns = view.candidate_rows(numbers), view.rows(numbers)
+    found = {}
+    for place, user in enumerate(rows.ids):
+        (state,) = index.recommender.states([user])
+        found[user] = (
+            state.to_bytes(),
+            rows.features[place].tolist(),
+            np.round(rows.appeal[place], 6).tolist(),  # it fades with time
+            [
+                np.round(column[..., place], 6).tolist()
+                for column in columns[1 : None if compact else columns._fields.index("mean")]
+            ],
+            round(index.exposure.cards_of(user, town.now), 9),
+        )
+    return found
+
+
+def started(town: Town, **changes: Any) -> tuple[ServingIndex, list[int]]:
+    """Another process, and how many people it read from the store page by page."""
+    index, built = ServingIndex(replace(town.context, **changes)), []
+    build = index._build
+    index._build = lambda **how: (built.append(1), build(**how))[1]  # type: ignore[method-assign, misc]
+    index.load()
+    return index, built
+
+
+def from_store(town: Town) -> ServingIndex:
+    return started(town, snapshot=None)[0]
+
+
+def test_the_first_process_writes_it_and_the_next_one_maps_it(town: Town, files: SnapshotFiles) -> None:
+    first, built = started(town)
+    assert built == []  # the town's own process has written one when it started, with nobody in it
+    assert known(first, town) == known(from_store(town), town) != {}
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in files.folder.iterdir()}
+    assert modes == {0o600}
+    assert stat.S_IMODE(files.folder.stat().st_mode) == 0o700
+
+
+def test_everything_that_changed_since_is_applied(town: Town) -> None:
+    renewed(town)
+    town.deck("w2")
+    town.swipe("m0", "w0")
+    town.swipe("w3", "m2", "pass")
+    town.people.pause("m3", True).result()
+    town.move_in("m1", man=True, tags=["chess", "cooking"])
+    town.move_in("w9", tags=["theatre"])
+    town.erasing.erase("m4")
+    town.world.follow()
+    index, built = started(town)
+    assert built == []
+    assert known(index, town) == known(from_store(town), town)
+    assert "m4" not in index.recommender.index
+    assert "w9" in index.recommender.index
+    assert "m3" not in index.recommender.index
+
+
+def test_changes_that_were_dropped_meanwhile_are_known_by_number(town: Town) -> None:
+    renewed(town)
+    town.people.pause("m3", True).result()
+    town.move_in("w9", tags=["theatre"])
+    for _ in range(3):
+        town.wait(minutes=10)
+        town.world.follow()
+        Maintenance(town.context).run()
+    assert town.find(Change) == []
+    index, built = started(town)
+    assert built == []
+    assert known(index, town) == known(from_store(town), town)
+
+
+def test_changes_that_nobody_has_written_down_make_it_useless(town: Town, files: SnapshotFiles) -> None:
+    renewed(town)
+    town.world.close()
+    town.people.pause("m3", True).result()
+    town.wait(hours=2)
+    other = from_store(town)
+    town.wait(minutes=10)
+    other.follow()
+    Maintenance(replace(town.context, snapshot=None)).run()
+    assert town.find(Change) == []
+    index, built = started(town)
+    assert built == [1]
+    assert known(index, town) == known(from_store(town), town)
+    assert len(files.changed()[0]) == 0
+
+
+def test_one_of_another_store_is_not_used(town: Town, tmp_path: Path) -> None:
+    renewed(town)
+    with closing(SqlStore(f"sqlite:///{tmp_path}/other.db")) as store:
+        other = Town(store)
+        other.couples(2)
+        index, built = started(other, snapshot=town.context.snapshot)
+        assert built == [1]
+        assert known(index, other) == known(from_store(other), other)
+
+
+def test_one_that_is_younger_than_a_restored_backup_is_not_used(town: Town, tmp_path: Path) -> None:
+    url, file = f"sqlite:///{tmp_path}/store.db", tmp_path / "backup"
+    back_up(url, file, lambda *_: None)
+    town.move_in("w9", tags=["theatre"])
+    renewed(town)
+    town.context.store.close()
+    restore(file, url, lambda *_: None, force=True)
+    with closing(SqlStore(url)) as store:
+        after = Town(store, before=town, snapshot=town.context.snapshot)
+        assert "w9" not in after.world.recommender.index
+        assert known(after.world, after) == known(from_store(after), after)
+
+
+def test_other_rules_need_another_one(town: Town) -> None:
+    renewed(town)
+    assert started(town, config=replace(town.context.config, away_days=400))[1] == [1]
+    town.swipe("w3", "m3")
+    town.world.follow()  # goes on with what it has
+    assert known(town.world, town) == known(from_store(town), town)
+
+
+def test_another_model_needs_another_one(town: Town) -> None:
+    renewed(town)
+    town.relearning.relearn("probit", {}, town.world.recommender.index.prior)
+    while town.world.rebuilding or town.world.current.model == 1:
+        town.world.follow()
+    index, built = started(town)
+    assert built == [1]
+    assert known(index, town) == known(from_store(town), town) == known(town.world, town)
+
+
+def test_terms_that_came_since_are_added(town: Town) -> None:
+    renewed(town)
+    town.models.change_vocabulary(lambda words: words.add(tags=["sailing"]))
+    town.world.follow()
+    town.move_in("w9", tags=["sailing"])
+    index, built = started(town)
+    assert built == []
+    assert known(index, town, compact=False) == known(from_store(town), town, compact=False)
+
+
+def test_a_damaged_one_is_built_anew(town: Town, files: SnapshotFiles) -> None:
+    renewed(town)
+    for damage in ("index.json", "mean.npy", "home.npy"):
+        file = files.folder / damage
+        file.write_bytes(file.read_bytes()[:-40])
+        index, built = started(town)
+        assert built == [1], damage
+        assert known(index, town) == known(from_store(town), town)
+
+
+def renewed(town: Town, *, due: bool = True) -> bool:
+    """As a process of its own writes it."""
+    town.world.follow()
+    world = town.world
+
+    def write() -> None:
+        ServingIndex(town.context).write_snapshot()
+
+    if due:
+        world._keep_snapshot()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(snapshot_keeping, "_MUCH", -1)
+            patch.setattr(snapshot_keeping, "_SHARE", 10**9)
+            done = world.renew_snapshot(write)
+    else:
+        done = world.renew_snapshot(write)
+    world.follow()
+    return done
+
+
+def test_it_is_renewed_when_much_has_changed_and_processes_go_over_to_it(town: Town, files: SnapshotFiles) -> None:
+    assert not renewed(town, due=False)
+    before = files.version()
+    town.swipe("w2", "m3")
+    other, _ = started(town)
+    assert renewed(town)
+    assert files.version() != before
+    old = other.recommender
+    other.follow()
+    assert other.recommender is not old
+    assert known(other, town) == known(town.world, town) == known(from_store(town), town)
+    ids = [process.id for process in town.find(ServingProcess)]
+    about = files.about()
+    assert about is not None
+    assert about["id"] in ids
+    assert len(ids) == 4  # the town's, the other's, that of `from_store`, and the snapshot's; none of the one before
+
+
+def test_while_another_one_is_written_no_change_is_missed(town: Town) -> None:
+    town.world.follow()
+
+    def write() -> None:
+        ServingIndex(town.context).write_snapshot()
+        town.people.pause("m3", True).result()
+        town.world.follow()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshot_keeping, "_MUCH", -1)
+        patch.setattr(snapshot_keeping, "_SHARE", 10**9)
+        town.world._keep_snapshot()
+        assert town.world.renew_snapshot(write)
+    for _ in range(3):
+        town.wait(minutes=10)
+        town.world.follow()
+        Maintenance(town.context).run()
+    assert town.find(Change) == []
+    index, built = started(town)
+    assert built == []
+    assert "m3" not in index.recommender.index
+    assert known(index, town) == known(from_store(town), town)
+
+
+def test_an_erased_person_is_overwritten_and_every_process_removes_the_row(town: Town, files: SnapshotFiles) -> None:
+    renewed(town)
+    other, _ = started(town)
+    place = int(np.load(files.folder / "home.npy")[other.recommender.index.numbers_of(["m1"])[0]])
+    chunk, row = divmod(place, np.load(files.folder / "born.npy").shape[-1])
+    assert np.load(files.folder / "born.npy")[chunk, row]
+    town.erasing.erase("m1")
+    for name in ("born", "tags", "mean", "said", "x", "offset", "i_am", "i_look_for"):
+        column = np.load(files.folder / f"{name}.npy")
+        assert not column[chunk][..., row].any(), name
+    assert b"m1" not in (files.folder / "id_text.npy").read_bytes()
+    for index in (other, town.world):
+        index.follow()
+        assert known(index, town) == known(from_store(town), town)
+        assert len(index) == 9
+
+
+def test_what_was_left_half_written_is_removed(town: Town, files: SnapshotFiles) -> None:
+    for left in (files.next, files.next.with_name(f".{files.next.name}.0a1b")):
+        left.mkdir()
+        (left / "id_text.npy").write_bytes(b"somebody")
+    started(town)
+    assert {path.name for path in files.folder.parent.iterdir() if path.is_dir()} == {"snapshot"}
