@@ -7,6 +7,7 @@ import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
 from kaczmatch.learners.population.population_fit import TraitChoice, people_with_history, selected
+from kaczmatch.learners.population.trait_fit import _Directions
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
@@ -33,6 +34,24 @@ def test_traits_that_no_tag_tells_are_found_the_same_each_time() -> None:
     assert first.sites is not None
     assert again.sites is not None
     assert np.array_equal(first.sites.sites, again.sites.sites)
+
+
+def test_directions_in_which_tastes_go_together_are_found_and_independent_tags_have_none() -> None:
+    rng = np.random.default_rng(0)
+    loadings = rng.uniform(-0.8, 0.8, (12, 2)) / np.sqrt(2.0)
+    rest = 1.0 - np.sum(loadings**2, axis=1)
+    found = _Directions.of(loadings @ loadings.T + np.diag(rest), 2)
+    np.testing.assert_allclose(found.loadings @ found.loadings.T, loadings @ loadings.T, atol=0.02)
+    np.testing.assert_allclose(found.rest, rest, atol=0.02)
+    assert not _Directions.of(np.eye(12), 2).loadings.any()
+
+
+def test_eight_traits_are_one_that_swipes_tell_and_seven_directions_of_tags() -> None:
+    found = fit_population(simulated(2, shared=1.0, users=30, tags=12), choices=(8,))
+    assert found.sites is not None
+    precisions = found.sites.sites[:, :8]
+    assert (precisions[:, 0] > 0).all()
+    assert not precisions[:, 1:].any()
 
 
 def test_where_nothing_is_shared_the_fewest_traits_are_taken() -> None:

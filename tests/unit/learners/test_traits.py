@@ -222,6 +222,26 @@ def test_the_kernel_equals_the_readable_rule_with_traits(full: bool) -> None:
         assert learner.probability(state, seen.features, said) == pytest.approx(kernel, abs=1e-12)
 
 
+def test_threshold_and_tags_are_kept_as_coupled_as_the_prior_has_them() -> None:
+    k, slope, rng = 2, 0.3, np.random.default_rng(3)
+    apart = np.eye(D + 1 + k)
+    apart[D, :D] = -slope
+    covariance = apart @ np.diag(rng.uniform(0.2, 2.0, D + 1 + k)) @ apart.T
+    prior = Prior(
+        np.ones(D), "p", 0.1, covariance=(covariance + covariance.T) / 2, traits=np.ones(k), trait_map=np.ones((D + 1, k))
+    )
+    learner = ProbitTraits(traits=k)
+    state = learner.start(prior)
+    np.testing.assert_allclose(learner.covariance(state), covariance, atol=1e-12)
+    for label in (1, -1, 1):
+        state = learner.swipe(state, (rng.random(D) < 0.5).astype(float), label)
+    x, said = (rng.random(D) < 0.5).astype(float), np.concatenate([rng.normal(size=k), rng.random(k)])
+    row, kept = learner.coordinates(x[None], said[None]), learner.covariance(state)
+    np.testing.assert_allclose(learner.score_variance(state, row), row[0] @ kept @ row[0])
+    np.testing.assert_allclose(learner.probabilities_by_user([state], x, said), learner.probability(state, x, said))
+    np.testing.assert_allclose(np.cov(learner.draws(state, 40_000, rng).T), kept, atol=0.06)
+
+
 def test_a_candidate_of_whom_nobody_spoke_is_as_the_tags_lead_to_expect() -> None:
     learner, prior = ProbitTraits(traits=2), fitted(2)
     state, a = learner.start(prior), np.array([1.0, 0, 1, 0, 0])

@@ -10,7 +10,9 @@ but a share κ of swipes is a coin toss. With φ = (x̃, 1, z̄), the doubt abou
     q = α + φᵀPφ + Σ S_k (v̄_k² + P_kk),   t = y φ·m/√q,   P(like) = κ/2 + (1 − κ) Φ(φ·m/√q)
     m ← m + (y g/√q) Pφ,                  P ← P − (g(g + t)/q) (Pφ)(Pφ)ᵀ
 
-P is kept in full over threshold and traits. Over tags only variances are kept, or the whole of it with `full`.
+P is kept in full over threshold and traits. Over tags only variances are kept, or the whole of it with `full`. Tags and
+threshold would not stay independent (`probit_diagonal.py` says why). With variances alone, what is kept as independent is, in
+place of the threshold c, its sum with s Σ w over the tags of the fit. The prior's covariance of the two says the slope s.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from kaczmatch.core.swipes import ShownCandidate, check_appeal
 from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Matrix, Vector, as_vector, matvec, unit_rows
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, updated_behaviour
-from kaczmatch.learners.belief.trait_kernels import forget, predict, swipe
+from kaczmatch.learners.belief.trait_kernels import SHAPE_CELLS, forget, predict, swipe
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import Kernels
 from kaczmatch.learners.prior import Prior
@@ -41,8 +43,9 @@ from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbitTraits(BeliefLearner, FixedSizeLearner):
-    """Cells: the mean m, variances of tags (none with `full`), the lower triangle of the rest of P, length of m, behaviour."""
+    """Cells: the mean m, variances of tags (none with `full`), the lower triangle of the rest of P, `SHAPE_CELLS`, behaviour."""
 
+    state_version: ClassVar[int] = 2  # 1 had tags and threshold independent
     slug: ClassVar[str] = "probit-traits"
     kernels: ClassVar[Kernels] = Kernels(swipe, forget=forget, predict=predict)
 
@@ -58,7 +61,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     false_alarms: float = 1e-5  # largest rate, per swipe, of detecting a change where there is none; 0: never look for one
 
     def initial_cells(self, prior: Prior) -> Vector:
-        d, n = prior.dimensions, self.belief_size(prior.dimensions)
+        d = prior.dimensions
         if prior.traits.size not in (0, self.traits) or (prior.covariance is not None and not prior.traits.size):
             raise InvalidInput("prior", f"has {prior.traits.size or 'no'} traits, the learner {self.traits}; fit it for this one")
         if prior.traits.size and prior.covariance is not None:
@@ -71,33 +74,43 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         mean = np.concatenate([prior.weights, [prior.effective_threshold], weights])
         noise = self.label_noise if prior.label_noise is None else prior.label_noise
         behaviour = initial_behaviour(noise, self.label_noise_swipes)
-        return np.concatenate([mean, self._packed(covariance), [n], behaviour])
+        return np.concatenate([mean, self._packed(covariance, prior.original_tags), behaviour])
 
     def grown_cells(self, state: State, prior: Prior) -> Vector:
-        old, new = state.dimensions, prior.dimensions
-        start = self.start(prior)
-        mean, covariance = self.mean(start).copy(), self.covariance(start).copy()
-        kept = np.r_[:old, new : self.belief_size(new)]
-        mean[kept] = self.mean(state)
-        covariance[np.ix_(kept, kept)] = self.covariance(state)
-        return np.concatenate([mean, self._packed(covariance), [len(mean)], state.cells[-BEHAVIOUR_CELLS:]])
+        old, new = self.belief_size(state.dimensions), self.belief_size(prior.dimensions)
+        cells = self.start(prior).cells.copy()
+        kept = np.r_[: state.dimensions, prior.dimensions : new]
+        cells[kept] = self.mean(state)
+        alone, rest = self._alone(state.dimensions), self._rest(cells, new)
+        cells[new : new + alone] = state.cells[old : old + alone]
+        inner = kept[alone:] - self._alone(prior.dimensions)
+        rest[np.ix_(inner, inner)] = self._rest(state.cells, old)
+        lower = rest[np.tril_indices(len(rest))]
+        place = new + self._alone(prior.dimensions)
+        cells[place : place + len(lower)] = lower
+        cells[-BEHAVIOUR_CELLS:] = state.cells[-BEHAVIOUR_CELLS:]
+        return cells
 
     def reference_swipe(self, cells: Vector, candidate: ShownCandidate, label: Label) -> Vector:
         n, k = self.belief_size(len(candidate.features)), self.traits
         said = self._rows_said(candidate.appeal, 1)[0]
         x = np.concatenate([unit_rows(candidate.features[None])[0], [1.0], said[:k]])
-        m, p, behaviour = cells[:n], self._unpacked(cells, n), cells[-BEHAVIOUR_CELLS:]
-        px, y = p @ x, sign(label)
-        q = float(x @ px + said[k:] @ (m[-k:] ** 2 + np.diag(p)[-k:])) + self.alpha
+        m, p, behaviour = cells[:n], self._kept(cells, n), cells[-BEHAVIOUR_CELLS:]
+        slopes, threshold = self._slopes(cells, n), len(candidate.features)
+        apart = x - slopes
+        px, y = p @ apart, sign(label)
+        q = float(apart @ px + said[k:] @ (m[-k:] ** 2 + np.diag(p)[-k:])) + self.alpha
         t = y * float(x @ m) / math.sqrt(q)
         density, mass = math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi), float(ndtr(t))
         g = (1.0 - behaviour[0]) * density / (0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
-        m, p = m + (y * g / math.sqrt(q)) * px, p - (g * (g + t) / q) * np.outer(px, px)
-        return np.concatenate([m, self._packed(p), [n], updated_behaviour(behaviour, y, mass)])
+        p = p - (g * (g + t) / q) * np.outer(px, px)
+        px[threshold] -= slopes @ px
+        m, shape = m + (y * g / math.sqrt(q)) * px, cells[-BEHAVIOUR_CELLS - SHAPE_CELLS : -BEHAVIOUR_CELLS]
+        return np.concatenate([m, self._lower(p), shape, updated_behaviour(behaviour, y, mass)])
 
     def width(self, dimensions: int) -> int:
         n, alone = self.belief_size(dimensions), self._alone(dimensions)
-        return n + alone + (n - alone) * (n - alone + 1) // 2 + 1 + BEHAVIOUR_CELLS
+        return n + alone + (n - alone) * (n - alone + 1) // 2 + SHAPE_CELLS + BEHAVIOUR_CELLS
 
     def weights(self, cells: Vector, dimensions: int) -> Vector:
         return cells[:dimensions]
@@ -131,11 +144,15 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
 
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
-        """The second has the entries of covariances, then the squared weights of traits, on which doubts act."""
+        """The second has variances of tags, their covariances with the threshold, the rest of P, then the squared weights of
+        traits, on which doubts act."""
         cells = stacked_cells(states)
-        n = self.belief_size(states[0].dimensions)
-        terms = np.hstack([cells[:, n : -BEHAVIOUR_CELLS - 1], cells[:, n - self.traits : n] ** 2])
-        return cells[:, :n], terms, cells[:, -BEHAVIOUR_CELLS]
+        n, alone = self.belief_size(states[0].dimensions), self._alone(states[0].dimensions)
+        variances, rest = cells[:, n : n + alone], cells[:, n + alone : -BEHAVIOUR_CELLS - SHAPE_CELLS].copy()
+        slope, first = cells[:, -BEHAVIOUR_CELLS - 2], cells[:, -BEHAVIOUR_CELLS - 1]
+        beside = -slope[:, None] * np.where(np.arange(alone) < first[:, None], variances, 0.0)
+        rest[:, 0] -= slope * beside.sum(axis=1)
+        return cells[:, :n], np.hstack([variances, beside, rest, cells[:, n - self.traits : n] ** 2]), cells[:, -BEHAVIOUR_CELLS]
 
     def variance_form(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         rows = feature_rows(features)
@@ -144,8 +161,9 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def score_variance(self, state: State, x: Matrix) -> Vector:
         n = self.belief_size(state.dimensions)
         alone, rest = self._alone(state.dimensions), self._rest(self._checked_state(state).cells, n)
-        inner = x[:, alone:]
-        return np.asarray(x[:, :alone] ** 2 @ state.cells[n : n + alone] + np.einsum("ij,ij->i", inner @ rest, inner))
+        inner, threshold = x[:, alone:], state.dimensions
+        tags = x[:, :alone] - x[:, [threshold]] * self._slopes(state.cells, n)[:alone]
+        return np.asarray(tags**2 @ state.cells[n : n + alone] + np.einsum("ij,ij->i", inner @ rest, inner))
 
     def decision_noise(self, state: State, appeal: ArrayLike = 0.0) -> Vector | float:
         said = np.asarray(appeal, np.float64)
@@ -165,6 +183,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         noise = rng.standard_normal((count, len(mean)))
         noise[:, :alone] *= np.sqrt(state.cells[len(mean) : len(mean) + alone])
         noise[:, alone:] = noise[:, alone:] @ np.linalg.cholesky(self._rest(state.cells, len(mean))).T
+        noise[:, state.dimensions] -= noise @ self._slopes(state.cells, len(mean))
         return np.asarray(mean + noise)
 
     def change_detected(self, cells: Vector) -> bool:
@@ -231,14 +250,40 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
         products = x[:, alone + rows] * x[:, alone + columns] * np.where(rows == columns, 1.0, 2.0)
         own = np.flatnonzero(rows == columns)[-self.traits :]  # the variances of the weights of traits
         products[:, own] += doubts
-        return np.hstack([x[:, :alone] ** 2, products, doubts])
+        return np.hstack([x[:, :alone] ** 2, 2.0 * x[:, [-1 - self.traits]] * x[:, :alone], products, doubts])
 
-    def _packed(self, covariance: Matrix) -> Vector:
-        alone = self._alone(len(covariance) - 1 - self.traits)
-        rest = covariance[alone:, alone:]
-        return np.concatenate([np.diag(covariance)[:alone], rest[np.tril_indices(len(rest))]])
+    def _packed(self, covariance: Matrix, first: int) -> Vector:
+        """P as it is kept, and the `SHAPE_CELLS`, from the covariance of a prior that was fitted with the first so many tags."""
+        n = len(covariance)
+        threshold, kept, slope = n - 1 - self.traits, covariance.copy(), 0.0
+        if not self.full:
+            variance = float(np.trace(covariance[:first, :first]))
+            slope = -float(covariance[:first, threshold].sum()) / variance
+            row = covariance[threshold] + slope * covariance[:first].sum(axis=0)
+            row[threshold] += slope * row[:first].sum()
+            kept[threshold, threshold:] = kept[threshold:, threshold] = row[threshold:]
+        return np.concatenate([self._lower(kept), [n, slope, first]])
+
+    def _lower(self, kept: Matrix) -> Vector:
+        alone = self._alone(len(kept) - 1 - self.traits)
+        rest = kept[alone:, alone:]
+        return np.concatenate([np.diag(kept)[:alone], rest[np.tril_indices(len(rest))]])
+
+    def _slopes(self, cells: Vector, n: int) -> Vector:
+        """One per coordinate: s at the tags that the threshold is kept apart from, 0 elsewhere."""
+        slope, first = cells[-BEHAVIOUR_CELLS - 2], cells[-BEHAVIOUR_CELLS - 1]
+        return np.where(np.arange(n) < first, slope, 0.0)
 
     def _unpacked(self, cells: Vector, n: int) -> Matrix:
+        """The covariance of (tags, threshold, traits)."""
+        covariance, slopes, threshold = self._kept(cells, n), self._slopes(cells, n), n - 1 - self.traits
+        beside = -slopes * np.diag(covariance)
+        covariance[threshold] += beside
+        covariance[:, threshold] += beside
+        covariance[threshold, threshold] -= slopes @ beside
+        return covariance
+
+    def _kept(self, cells: Vector, n: int) -> Matrix:
         alone = self._alone(n - 1 - self.traits)
         covariance = np.zeros((n, n))
         covariance[np.arange(alone), np.arange(alone)] = cells[n : n + alone]

@@ -31,13 +31,21 @@ def trait_coordinates(features: Vector, said: Vector, traits: int) -> Vector:
     return x
 
 
+# The cells between P and the behaviour: length of m, slope c, and of how many tags the threshold is kept apart.
+SHAPE_CELLS = 3
+
+
 @compiled
 def score_moments(cells: Vector, x: Vector, said: Vector, traits: int, alone: int) -> tuple[float, float, Vector]:
-    """φ·m, its variance with the doubts, and Pφ. The first `alone` coordinates have only variances."""
+    """φ·m, its variance with the doubts, and Pφ' as P is kept. The first `alone` coordinates have only variances."""
     n = x.shape[0]
     px = np.empty(n)
+    slope, first = cells[-BEHAVIOUR_CELLS - 2], int(cells[-BEHAVIOUR_CELLS - 1])
+    spread = 0.0
     for i in range(alone):
-        px[i] = cells[n + i] * x[i]
+        apart = x[i] - slope if i < first else x[i]
+        px[i] = cells[n + i] * apart
+        spread += apart * px[i]
     place = n + alone
     for i in range(alone, n):
         s = 0.0
@@ -47,7 +55,7 @@ def score_moments(cells: Vector, x: Vector, said: Vector, traits: int, alone: in
             px[j] += entry * x[i]
         px[i] = s + cells[place + i - alone] * x[i]
         place += i - alone + 1
-    spread = dot(x, px)
+    spread += dot(x[alone:], px[alone:])
     known = said.shape[0] == 2 * traits
     for k in range(traits):
         i = n - traits + k
@@ -69,8 +77,11 @@ def swipe(cells: Vector, features: Vector, said: Vector, label: float, parameter
     step, shrink, answer = update_gains(score, spread, label, parameters, cells[-BEHAVIOUR_CELLS:])
     for i in range(n):
         cells[i] += step * px[i]
+    moved = 0.0
     for i in range(alone):
         cells[n + i] -= shrink * px[i] * px[i]
+        moved += px[i] if i < int(cells[-BEHAVIOUR_CELLS - 1]) else 0.0
+    cells[features.shape[0]] -= step * cells[-BEHAVIOUR_CELLS - 2] * moved
     place = n + alone
     for i in range(alone, n):
         for j in range(alone, i + 1):
@@ -91,5 +102,5 @@ def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -
 
 @forget_kernel
 def forget(cells: Vector, start: Vector, keep: float) -> int:
-    forget_towards(start, cells, keep, int(cells[-BEHAVIOUR_CELLS - 1]))
+    forget_towards(start, cells, keep, int(cells[-BEHAVIOUR_CELLS - SHAPE_CELLS]))
     return DONE

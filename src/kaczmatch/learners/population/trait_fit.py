@@ -8,12 +8,20 @@ traits, every candidate's traits are normal given the users' tastes, and a decis
 
 and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus the covariance of the M, and W the ridge
 regression of z̄ on tags. The last round writes the sites, so that fitted traits too are an expectation and a sum over raters.
+Tags are centred at their mean, so that weights of tags and threshold are nearly independent.
+
+Up to four traits are fitted so. Of more, only the first is. The others are directions of tags in which tastes go together:
+factors of the correlations that `fit_prior` finds, D + UUᵀ. Tags alone tell them, and raters next to nothing.
+
+P₀ comes out too small, because EM takes each posterior for independent of the others. So it is widened, for tags and for the
+rest: as much as makes the swipes of the same people most likely, predicted one by one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, final
 
 import numpy as np
@@ -26,15 +34,22 @@ from scipy.special import ndtr, ndtri
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.swipes import SwipeLog
 from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
+from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, guard_site
+from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, TraitModel, guard_site
 from kaczmatch.learners.prior import Prior
 
 ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
 _INNER: Final = 3  # steps of a user's mean in a round
 _DOUBT: Final = 0.5  # the share of S that users hear
-_WIDER: Final = 1.5  # P₀, at the end
+_WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
+MOST_TOLD: Final = 4  # traits that swipes tell
+_AXES_ROUNDS: Final = 20
+_LEAST_REST: Final = 0.02  # of a tag's variance, which its own weight keeps
+_SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _RIDGE: Final = 10.0  # of W
 
@@ -59,7 +74,55 @@ def fit_traits(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: in
         fit.hear_candidates()
         fit.update_population()
         advance()
-    return TraitFit(fit.prior(), fit.site_log(), fit.users)
+    sites = fit.site_log()
+    return TraitFit(_most_likely(fit, sites), sites, fit.users)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Width:
+    """How much wider P₀ is made."""
+
+    tags: float = _WIDER[0]
+    rest: float = _WIDER[0]
+
+
+def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
+    """The prior under which the fitted people's own swipes are most likely, with traits as the others' sites tell them."""
+    log, together, best = fit.log, fit.directions(), _Width()
+    model = TraitModel(learner=fit.learner, prior=fit.prior(best, together), half_life_days=math.inf)
+    after: Integers = np.full(len(log), np.iinfo(np.int64).max)
+    seen = log.with_appeal(
+        sites.traits_at(model, model.expected(log.features), viewer=fit.user, candidate=fit.candidate, at=after)
+    )
+
+    def loss(width: _Width) -> float:
+        p = progressive_predictions(fit.learner, seen, prior=fit.prior(width, together))
+        return float(-np.log(np.clip(np.where(log.label > 0.0, p, 1.0 - p), 1e-9, 1.0)).sum())
+
+    best = min((replace(best, tags=each) for each in _WIDER), key=loss)
+    best = min((replace(best, rest=each) for each in _WIDER), key=loss)
+    return fit.prior(best, together)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Directions:
+    """Factors of the correlations of tastes over tags, R = UUᵀ + ψ."""
+
+    loadings: Matrix  # U
+    rest: Vector  # ψ
+
+    @classmethod
+    def of(cls, correlations: Matrix, many: int) -> _Directions:
+        """So many, by principal axes."""
+        rest = 1.0 / np.diag(np.linalg.inv(correlations))
+        loadings = np.zeros((len(correlations), many))
+        for _ in range(_AXES_ROUNDS if many else 0):
+            size, axes = np.linalg.eigh(correlations - np.diag(rest))
+            loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
+            rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
+        return cls(loadings * _signs(loadings), rest if many else np.ones(len(rest)))
 
 
 @final
@@ -74,10 +137,9 @@ class _Fit:
     rows_of: list[Integers] = field(init=False)
 
     def __post_init__(self) -> None:
-        log, k = self.log, self.learner.traits
+        log, k = self.log, self.told
         self.label = log.label
         self.candidate = np.arange(len(log)) if log.candidate_row is None else log.candidate_row
-        self.x = np.hstack([unit_rows(log.features), np.ones((len(log.features), 1))])
         order = np.argsort(self.user, kind="stable")
         numbers, begin = np.unique(self.user[order], return_index=True)
         self.numbers = numbers
@@ -86,7 +148,10 @@ class _Fit:
         swipes = np.array([len(rows) for rows in self.rows_of], np.float64)
         self.counts = swipes / (swipes + _HISTORY)
         self.place = np.searchsorted(numbers, self.user)
-        self.seen = np.bincount(self.candidate, minlength=len(self.x)) > 0
+        self.seen = np.bincount(self.candidate, minlength=len(log.features)) > 0
+        tags = unit_rows(log.features)
+        self.centre = float(tags[self.seen].mean())
+        self.x = np.hstack([tags - self.centre, np.ones((len(tags), 1))])
         self.z, self.doubt = self._first_traits(k), np.full((len(self.x), k), 0.1)
         d = self.x.shape[1] - 1
         self.n = d + 1 + k
@@ -97,6 +162,21 @@ class _Fit:
         self.trait_map = np.zeros((d + 1, k))
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
+
+    @property
+    def told(self) -> int:
+        """How many traits swipes tell."""
+        k = self.learner.traits
+        return k if k <= MOST_TOLD or self.learner.full else 1
+
+    def directions(self) -> _Directions:
+        """In which tastes over tags go together, as many as there are traits that swipes do not tell."""
+        d, many = self.log.dimensions, min(self.learner.traits - self.told, self.log.dimensions)
+        covariance = np.eye(d)
+        if many:
+            covariance = np.asarray(fit_prior(Probit(), self.log, neutral=np.zeros(d)).covariance)[:d, :d]
+        sd = np.sqrt(np.diag(covariance))
+        return _Directions.of(covariance / np.outer(sd, sd), many)
 
     def _first_traits(self, k: int) -> Matrix:
         """The candidates' mean residual, then the leading directions of what is left, each with variance 1."""
@@ -115,15 +195,13 @@ class _Fit:
             if few > 0:
                 rng = np.random.default_rng([self.seed, 40])
                 _, _, right = svds(matrix, k=few, v0=rng.standard_normal(min(matrix.shape)))
-                right = right[::-1]
-                right *= np.sign(right[np.arange(few), np.argmax(np.abs(right), axis=1)])[:, None]
-                z[:, 1 : 1 + few] = right.T
+                z[:, 1 : 1 + few] = right[::-1].T * _signs(right[::-1].T)
         scale = np.sqrt(np.mean(z[self.candidate] ** 2, axis=0))
         return z / np.where(scale > 0.0, scale, 1.0)
 
     def hear_users(self) -> None:
         """Every user's posterior, given the candidates'."""
-        k = self.learner.traits
+        k = self.told
         inverse = np.linalg.inv(self.p0)
         pull = inverse @ self.m0
         for place, rows in enumerate(self.rows_of):
@@ -141,7 +219,7 @@ class _Fit:
 
     def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
-        k = self.learner.traits
+        k = self.told
         found = np.empty((len(self.label), k))
         for place, rows in enumerate(self.rows_of):
             one, y, m = self.candidate[rows], self.label[rows], self.means[place]
@@ -154,7 +232,7 @@ class _Fit:
 
     def hear_candidates(self) -> None:
         """Every candidate's posterior, given the users'."""
-        k, many = self.learner.traits, len(self.x)
+        k, many = self.told, len(self.x)
         evidence, second = self._evidence()
         ones = csr_array((np.ones(len(self.label)), (self.candidate, self.place)), shape=(many, self.users))
         squares = np.asarray(ones @ second.reshape(self.users, -1)).reshape(many, k, k)
@@ -182,32 +260,49 @@ class _Fit:
             symmetric = kept
         return symmetric
 
-    def prior(self) -> Prior:
-        d = self.x.shape[1] - 1
+    def prior(self, width: _Width, together: _Directions) -> Prior:
+        """(w, c', v) as fitted, wider, then directions of tags, and c = c' − centre Σ w."""
+        d, told, many = self.log.dimensions, self.told, together.loadings.shape[1]
+        n = self.n + self.learner.traits - told
+        wider = np.sqrt(np.r_[np.full(d, width.tags), np.full(1 + told, width.rest)])
+        covariance = np.eye(n) * width.tags / _SHARP**2
+        covariance[: self.n, : self.n] = self.p0 * np.outer(wider, wider)
+        covariance[range(d), range(d)] *= together.rest
+        mapped = np.zeros((d + 1, self.learner.traits))
+        mapped[:, :told] = self.trait_map
+        mapped[:d, told : told + many] = _SHARP * np.sqrt(np.diag(self.p0)[:d, None]) * together.loadings
+        mapped[d] -= self.centre * mapped[:d].sum(axis=0)
+        apart = np.eye(n)
+        apart[d, :d] = -self.centre
+        mean, covariance = apart @ np.append(self.m0, np.zeros(n - self.n)), apart @ covariance @ apart.T
         return Prior(
-            self.m0[:d],
+            mean[:d],
             "population",
-            float(self.m0[d]),
-            covariance=_WIDER * self.p0,
+            float(mean[d]),
+            covariance=(covariance + covariance.T) / 2.0,
             label_noise=self.learner.label_noise,
-            traits=self.m0[d + 1 :],
-            trait_map=self.trait_map,
+            traits=mean[d + 1 :],
+            trait_map=mapped,
         ).with_content_version("population")
 
     def site_log(self) -> SiteLog:
         """Every rater's site on the fitted traits, from the last decision about each candidate."""
-        k = self.learner.traits
         evidence, second = self._evidence()
         across = second[self.place]
         diagonal = np.diagonal(across, axis1=1, axis2=2)
         z = self.z[self.candidate]
         shift = evidence - np.einsum("nij,nj->ni", across, z) + diagonal * z
-        sites = np.empty((len(self.label), 2 * k), np.int32)
+        sites = np.zeros((len(self.label), 2 * self.learner.traits), np.int32)
         _guard_rows(np.ascontiguousarray(diagonal), shift, np.ascontiguousarray(self.x @ self.trait_map), self.candidate, sites)
         _, backwards = np.unique((self.place * len(self.x) + self.candidate)[::-1], return_index=True)
         last = np.sort(len(self.label) - 1 - backwards)
         at = np.zeros(len(last), np.int64) if self.log.at is None else self.log.at[last]
         return SiteLog(self.user[last].astype(np.int64), self.candidate[last].astype(np.int64), at, sites[last])
+
+
+def _signs(columns: Matrix) -> Vector:
+    """By which the largest entry of each column becomes positive: a direction and its opposite are one."""
+    return np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])])
 
 
 def _slope(t: Vector) -> Vector:
