@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from kaczmatch import LEARNERS, __version__
 from kaczmatch.cli.app import app
 from kaczmatch.cli.terminal import choices
+from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.settings.model import DemoName
 from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
 from kaczmatch.simulation.population import POPULATIONS
@@ -195,6 +196,7 @@ def test_every_command_shows_an_example_that_it_understands() -> None:
 
 def test_choices_are_those_that_there_are() -> None:
     assert choices.LEARNERS.split(", ") == list(LEARNERS)
+    assert choices.SAMPLERS.split(", ") == list(SAMPLERS)
     for shown, there in (
         (choices.TUNED, ("probit", "probit-diag")),
         (choices.POPULATIONS, POPULATIONS),
