@@ -100,9 +100,8 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         [*KACZMATCH, "reproduce", "all", "--seeds", "1", "--out", "r"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     finished = tmp_path / "r" / "table-metrics-paper.csv"
-    for _ in range(600):
-        if finished.exists():
-            break
+    until = time.monotonic() + 600.0  # a busy machine is not a fault
+    while not finished.exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
