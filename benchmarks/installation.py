@@ -10,8 +10,10 @@ time, beside Python alone and the import of typer, one after another in turn.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
+import pty
 import resource
 import shutil
 import signal
@@ -53,19 +55,17 @@ def served(what: str, commit: str, folder: Path) -> dict[str, Any]:
     port = free_port("127.0.0.1", 0)
     begun, used = time.monotonic(), children_seconds()
     heard: list[tuple[float, str]] = [(begun, "")]
+    terminal, there = pty.openpty()  # as a person meets it
     process = subprocess.Popen(
         ["make", "serve"],  # noqa: S607
         cwd=folder,
         env=FRESH | {"KACZMATCH_PORT": str(port)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        stdout=there,
+        stderr=there,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    listening = threading.Thread(
-        target=lambda out: heard.extend((time.monotonic(), line) for line in out), args=(process.stdout,)
-    )
+    os.close(there)
+    listening = threading.Thread(target=listen, args=(terminal, heard))
     listening.start()
     try:
         while not answers(port):
@@ -88,6 +88,11 @@ def served(what: str, commit: str, folder: Path) -> dict[str, Any]:
         "processor seconds": used,
         "longest silence in seconds": max(after - at for at, after in itertools.pairwise(times)),
     }
+
+
+def listen(terminal: int, heard: list[tuple[float, str]]) -> None:
+    with contextlib.suppress(OSError), os.fdopen(terminal, errors="replace") as out:  # a terminal ends with an error
+        heard.extend((time.monotonic(), line) for line in out)
 
 
 def children_seconds() -> float:

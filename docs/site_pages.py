@@ -66,14 +66,10 @@ def command_line() -> str:
     parts = ["# Command line\n\nGenerated from the code. `kaczmatch COMMAND --help` says the same.\n"]
     for path, command in commands(typer.main.get_command(app)):
         parts.append(f"## {path}\n\n{command.help}\n\n    {command.epilog.removeprefix('Example: ')}\n")
-        rows = [(_option(each), str(getattr(each, "help", "") or "")) for each in command.params if each.name != "help"]
-        parts.append(_table(("option", "meaning"), rows))
+        context = command.make_context(path, [], resilient_parsing=True)
+        shown = [each.get_help_record(context) for each in command.params]  # with choices, ranges and defaults
+        parts.append(_table(("option", "meaning"), [(f"`{names}`", words) for names, words in shown]))
     return "\n".join(parts)
-
-
-def _option(parameter: Any) -> str:
-    names = " ".join([*parameter.opts, *parameter.secondary_opts]) if parameter.param_type_name == "option" else parameter.name
-    return f"`{names}`"
 
 
 def python_names() -> str:
@@ -98,6 +94,7 @@ def _described(name: str, public: Any) -> str:
     if not (inspect.isclass(public) or inspect.isfunction(public)):
         return f"{heading}`{public!r}`\n"
     shown = "" if inspect.isclass(public) and issubclass(public, BaseException) else str(inspect.signature(public))
+    shown = shown.removesuffix(" -> None") if inspect.isclass(public) else shown
     text = f"{heading}```python\n{name.rpartition('.')[2]}{_shorter(shown)}\n```\n\n{inspect.getdoc(public)}\n"
     if inspect.isclass(public):
         methods = [(n, m) for n, m in inspect.getmembers(public, inspect.isfunction) if not n.startswith("_") and m.__doc__]
@@ -127,15 +124,18 @@ def http_reference() -> str:
     def rows(fields: tuple[ApiField, ...]) -> list[tuple[str, str, str]]:
         return [(f"`{each.name}`{' (required)' if each.required else ''}", link(each.type), each.description) for each in fields]
 
-    parts = ["# HTTP reference\n\nGenerated from the OpenAPI document. A running service shows it at `/docs`.\n"]
+    parts, subject = ["# HTTP reference\n\nGenerated from the OpenAPI document. A running service shows it at `/docs`.\n"], ""
     for each in operations(document):
-        parts.append(f"## {each.id}\n\n`{each.method} {each.path}`\n\n{each.words}\n")
+        if each.subject != subject:
+            subject = each.subject
+            parts.append(f"## {subject.capitalize()}\n")
+        parts.append(f"### {each.id}\n\n`{each.method} {each.path}`\n\n{each.words}\n")
         parts.append(_table(("parameter", "type", "meaning"), rows(each.parameters)))
         bodies = (each.takes and f"Takes {link(each.takes)}.", each.returns and f"Returns {link(each.returns)}.")
         parts.append(" ".join(words for words in bodies if words))
-    parts.append("\n# Schemas\n")
+    parts.append("\n## Schemas\n")
     for schema in named:
-        parts.append(f"## {schema.name} {{#schema-{schema.name}}}\n\n{schema.words}\n")
+        parts.append(f"### {schema.name} {{#schema-{schema.name}}}\n\n{schema.words}\n")
         parts.append(_table(("member", "type", "meaning"), rows(schema.members)))
     return "\n".join(parts)
 

@@ -120,7 +120,7 @@ def test_our_own_learners_come_out_as_in_the_harness() -> None:
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "kaczmatch.evaluation.peers.vowpal_wabbit", raising=False)
     monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
-    with pytest.raises(InvalidInput, match=r"vowpalwabbit is not installed.*\.\[bench\]"):
+    with pytest.raises(InvalidInput, match=r"vowpalwabbit is missing; install it with: pip install -e .*\[bench\]"):
         all_peers()
 
 

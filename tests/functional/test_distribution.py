@@ -86,8 +86,11 @@ def test_the_thin_client_works_where_there_is_nothing_else(packages: dict[str, P
     )
     assert "install it with: pip install 'kaczmatch[sklearn]'" in run("import kaczmatch.sklearn")
     assert "install it with: pip install 'kaczmatch[river]'" in run("import kaczmatch.river")
-    said = run("from kaczmatch.cli.main import main; main()")
-    assert said == "kaczmatch: typer is missing; install it with: pip install 'kaczmatch[lab]'\n"
+    say = "import sys; from kaczmatch.cli.main import main; sys.argv = ['kaczmatch', *{}]; main()"
+    assert run(say.format(["--version"])) == f"kaczmatch {kaczmatch.__version__}\n"
+    for command, extra in (("", "lab"), ("evaluate", "lab"), ("serve", "service"), ("keys", "service")):
+        said = f"kaczmatch: typer is missing; install it with: pip install 'kaczmatch[{extra}]'\n"
+        assert run(say.format(command.split())) == said
 
 
 def test_the_service_alone_needs_no_polars_but_for_parquet(tmp_path: Path) -> None:

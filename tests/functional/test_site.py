@@ -100,7 +100,9 @@ def test_the_generated_pages_say_what_the_code_says(tmp_path: Path) -> None:
     assert "create_deck(user: str, *, size: int or None = None) -> Deck" in python
     assert "## kaczmatch.sklearn.SwipeClassifier" in python
     assert "`swipe(" in python
-    assert "## kaczmatch keys rotate" in (tmp_path / "reference" / "cli.md").read_text(encoding="utf-8")
+    commands = (tmp_path / "reference" / "cli.md").read_text(encoding="utf-8")
+    assert "## kaczmatch keys rotate" in commands
+    assert r"| `--protocol <strict\|mature\|forward>` | Others' decisions:" in commands
     http = (tmp_path / "reference" / "http.md").read_text(encoding="utf-8")
-    assert "## createDeck" in http
+    assert http.index("## Profiles") < http.index("### putProfile") < http.index("## Decks") < http.index("### createDeck\n")
     assert "Returns [Deck](#schema-Deck)." in http

@@ -89,15 +89,18 @@ def test_tab_completion_offers_what_a_user_calls_and_its_settings() -> None:
     assert {"probability", "covariance", "draw", "label_noise"} <= set(dir(kaczmatch.learner("probit")))
 
 
-def test_every_public_function_says_what_it_returns() -> None:
-    names = [name for name in kaczmatch.__all__ if not name.startswith("__")]
-    assert len(names) > 40
-    for name in names:
-        public = getattr(kaczmatch, name)
-        if inspect.isfunction(public):
-            assert inspect.signature(public).return_annotation is not inspect.Signature.empty, name
-        if inspect.isfunction(public) or inspect.isclass(public):
-            assert inspect.getdoc(public), name
+def test_every_public_function_and_method_says_what_it_does_and_returns() -> None:
+    public = {name: getattr(kaczmatch, name) for name in kaczmatch.__all__ if not name.startswith("__")}
+    assert len(public) > 40
+    classes = {name: each for name, each in public.items() if inspect.isclass(each)}
+    assert [name for name, each in classes.items() if not inspect.getdoc(each)] == []
+    called = {name: each for name, each in public.items() if inspect.isfunction(each)}
+    for name, owner in classes.items():
+        called |= {f"{name}.{m}": f for m, f in inspect.getmembers(owner, inspect.isroutine) if not m.startswith("_")}
+    ours = {name: each for name, each in called.items() if str(getattr(each, "__module__", "")).startswith("kaczmatch")}
+    assert len(ours) > 100
+    assert [name for name, each in ours.items() if not inspect.getdoc(each)] == []
+    assert [name for name, each in ours.items() if inspect.signature(each).return_annotation is inspect.Signature.empty] == []
 
 
 def test_help_of_a_client_says_what_a_call_returns() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from starlette.concurrency import run_in_threadpool
 
 from kaczmatch import __version__
@@ -32,6 +34,8 @@ def create() -> FastAPI:
 
 
 def create_app(settings: Settings) -> FastAPI:
+    # FastAPI silences this one for a moment at a time, which is undone while another thread compiles: numba does the same.
+    warnings.filterwarnings("ignore", category=UnsupportedFieldAttributeWarning)
     system = compose(settings, open_store(settings))
     routers = add_demo(system) if settings.demo else ()
     return app_of(system, routers=routers)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import kaczmatch
 from kaczmatch.cli.operate import commands as operate
 from kaczmatch.cli.research import commands as research
 
@@ -18,17 +17,9 @@ app = typer.Typer(
 )
 
 
-def _say_version(asked: bool) -> None:
-    if asked:
-        print(f"kaczmatch {kaczmatch.__version__}")
-        raise typer.Exit
-
-
 @app.callback()
-def options(
-    version: Annotated[bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print it and exit.")] = False,
-) -> None:
-    """What is the same for every command."""
+def options(version: Annotated[bool, typer.Option("--version", help="Print it and exit.")] = False) -> None:
+    """What is the same for every command. `main` answers `--version`, which needs nothing that is imported here."""
 
 
 research.register(app)

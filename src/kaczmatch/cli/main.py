@@ -5,20 +5,32 @@ from __future__ import annotations
 import os
 import sys
 
+import kaczmatch
 from kaczmatch.extras import missing_extra
+
+LAB = ("evaluate", "tune", "reproduce", "simulate", "market")  # the commands that need no service
 
 
 def main() -> None:
     try:
+        if sys.argv[1:] == ["--version"]:  # works beside the thin client, too
+            print(f"kaczmatch {kaczmatch.__version__}")
+            return
         from kaczmatch.cli.app import app
 
         app()
     except ModuleNotFoundError as error:
-        sys.exit(f"kaczmatch: {missing_extra(error)}")
+        sys.exit(f"kaczmatch: {missing_extra(error, _extra(error))}")
     except BrokenPipeError:
         pass
     finally:
         _flush()
+
+
+def _extra(error: ModuleNotFoundError) -> str | None:
+    """What the command needs, where two extras bring the package: whoever wants to serve should not be sent to the laboratory."""
+    shared = error.name in ("rich", "typer") and len(sys.argv) > 1
+    return ("lab" if sys.argv[1] in LAB else "service") if shared else None
 
 
 def _flush() -> None:

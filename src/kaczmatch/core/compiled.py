@@ -7,7 +7,9 @@ lanes, which lets strict code use vector registers.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -49,10 +51,19 @@ def compiled_as(signature: Any) -> Callable[[F], F]:
     def compile_now(function: F) -> F:
         dispatcher = _jit(function, cache=_CACHE)
         dispatcher.compile(signature)
+        if dispatcher.stats.cache_misses:
+            _say_that_it_takes_long()
         dispatcher.disable_compile()
         return cast(F, dispatcher)
 
     return compile_now
+
+
+@functools.cache
+def _say_that_it_takes_long() -> None:
+    """Once, to whoever sits before it and would wonder."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print("kaczmatch compiles its kernels, once per installation: half a minute or more …", file=sys.stderr)
 
 
 def _jit(function: Callable[..., object], *, cache: bool) -> Any:

@@ -12,8 +12,9 @@ _WIDTH = 160  # pixels from the middle to one end
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A title and a table. Numbers have three digits."""
     shown = list(rows)
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in shown[:_MOST])
+    like = shown[0] if shown else columns  # a heading stands where its column's cells do
+    head = "".join(_cell("th", escape(name), value) for name, value in zip(columns, like, strict=True))
+    body = "".join(f"<tr>{''.join(_cell('td', _text(value), value) for value in row)}</tr>" for row in shown[:_MOST])
     more = f"<p>… and {len(shown) - _MOST:,} more</p>" if len(shown) > _MOST else ""
     return f"<div><b>{escape(title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
 
@@ -45,9 +46,11 @@ def _bar(share: float, spread: float) -> Markup:
     )
 
 
-def _cell(value: object) -> str:
-    if isinstance(value, Markup):
-        return f"<td>{value}</td>"
-    if isinstance(value, float):
-        return f'<td style="text-align:right">{value:.3f}</td>'
-    return f"<td>{escape(str(value))}</td>"
+def _cell(tag: str, text: str, value: object) -> str:
+    """With its alignment, because every notebook has another one."""
+    side = "right" if isinstance(value, float) else "left"
+    return f'<{tag} style="text-align:{side};padding:1px 8px">{text}</{tag}>'
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, Markup) else f"{value:.3f}" if isinstance(value, float) else escape(str(value))

@@ -55,7 +55,7 @@ class State(NamedTuple):
         d, tags = self.dimensions, self.prior.tags
         names = [*tags, *(f"tag {place}" for place in range(len(tags), d))]
         spreads = None if self.rule is None else self.rule.standard_deviations(self)
-        return bars(repr(self), names, self.cells[:d].tolist(), None if spreads is None else spreads.tolist())
+        return bars(repr(self).strip("<>"), names, self.cells[:d].tolist(), None if spreads is None else spreads.tolist())
 
     def to_bytes(self) -> bytes:
         """The state as bytes; ``learner.from_bytes`` is the way back."""

@@ -11,6 +11,10 @@ from markupsafe import Markup, escape
 
 from kaczmatch.web.pages import Site, SitePage, headers_of
 
+SUBJECTS: Final = (  # tags of the document, in the order in which an app needs them
+    "access", "vocabulary", "profiles", "import and export", "decks", "swipes", "matches", "preferences", "safety", "feed",
+    "health", "operators",
+)  # fmt: skip
 REFERENCE: Final = SitePage("/docs", "api_reference.html.j2", cached=False)
 
 
@@ -26,6 +30,7 @@ class ApiField(NamedTuple):
 class ApiOperation(NamedTuple):
     """One thing that the API does."""
 
+    subject: str
     id: str
     method: str
     path: str
@@ -44,9 +49,10 @@ class ApiSchema(NamedTuple):
 
 
 def operations(document: Mapping[str, Any]) -> list[ApiOperation]:
-    """In the order of the document."""
-    return [
+    """By subject; of one subject in the order of the document."""
+    found = [
         ApiOperation(
+            operation["tags"][0],
             operation["operationId"],
             method.upper(),
             path,
@@ -61,6 +67,7 @@ def operations(document: Mapping[str, Any]) -> list[ApiOperation]:
         for path, ways in document["paths"].items()
         for method, operation in ways.items()
     ]
+    return sorted(found, key=lambda each: SUBJECTS.index(each.subject))
 
 
 def schemas(document: Mapping[str, Any]) -> list[ApiSchema]:

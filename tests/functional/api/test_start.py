@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import stat
+import warnings
 from datetime import date
 from pathlib import Path
 from threading import Event, Thread
@@ -12,8 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 
-from kaczmatch.app.asgi import app_of
+from kaczmatch.app.asgi import app_of, create_app
 from kaczmatch.app.composition import context_of, open_store, read_or_create_secret
 from kaczmatch.app.server import check, free_port, serve, when_listening
 from kaczmatch.app.system import compose
@@ -127,6 +129,15 @@ def test_until_it_is_ready_requests_are_told_to_come_back(tmp_path: Path) -> Non
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": True, "detail": ""}
     system.stop()
     assert asyncio.run(ask("/v1/health/ready")).json() == {"ok": False, "detail": "stopping"}
+
+
+def test_a_start_at_a_terminal_shows_no_warning_of_a_library(tmp_path: Path) -> None:
+    """FastAPI's own silence was undone by numba's, in a thread beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        app = create_app(Settings(data=tmp_path, port=0))
+        warnings.warn("said in a way that nobody at a terminal can use", UnsupportedFieldAttributeWarning, stacklevel=1)
+        app.state.system.stop()
 
 
 def test_settings_that_do_not_fit_who_is_there_are_said(tmp_path: Path) -> None:

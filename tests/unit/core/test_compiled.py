@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import math
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -60,6 +62,18 @@ def test_without_a_place_for_the_cache_everything_is_compiled(monkeypatch: pytes
     monkeypatch.setattr(compiled, "_jit", refuse)
     with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a writable folder"):
         assert not compiled._can_cache()
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_whoever_waits_for_kernels_is_told_why_once(watched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(said, "isatty", lambda: watched)
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(compiled, "_CACHE", False)
+    compiled._say_that_it_takes_long.cache_clear()
+    for _ in range(2):
+        compiled.compiled_as("f8(f8)")(lambda x: x + 1.0)
+    assert said.getvalue().count("once per installation") == watched
 
 
 def test_zero_stays_zero_when_normalised() -> None:

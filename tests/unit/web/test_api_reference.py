@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from kaczmatch.web.api_reference import REFERENCE, operations, reference_page, type_words
+from kaczmatch.web.api_reference import REFERENCE, SUBJECTS, operations, reference_page, type_words
 from kaczmatch.web.pages import Site
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text(encoding="utf-8"))
@@ -16,6 +16,7 @@ def test_every_operation_and_schema_is_on_the_page_and_nothing_is_fetched() -> N
     found, page = operations(DOCUMENT), reference_page(Site([REFERENCE]), DOCUMENT)
     ids = {operation["operationId"] for ways in DOCUMENT["paths"].values() for operation in ways.values()}
     assert {each.id for each in found} == ids
+    assert tuple(dict.fromkeys(each.subject for each in found)) == SUBJECTS
     assert all(f'id="{each}"' in page for each in ids)
     assert all(f'id="schema-{name}"' in page for name in DOCUMENT["components"]["schemas"])
     assert re.findall(r'(?:src|href)="(?:https?:)?//', page) == []

@@ -90,14 +90,14 @@ async def import_swipes(request: Request, cases: Cases, caller: DataCaller, opti
 
 @router.get("/export/profiles", response_class=Response, responses=_DOWNLOAD)
 async def export_profiles(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
-    """All profiles, as the import takes them. In CSV, texts that look like formulas begin with '."""
+    """All profiles, as the import takes them. In CSV, an apostrophe stands before texts that look like formulas."""
     del caller
     return _export(request, cases, "profiles", format)
 
 
 @router.get("/export/swipes", response_class=Response, responses=_DOWNLOAD)
 async def export_swipes(request: Request, cases: Cases, caller: DataCaller, format: FormatQuery = "csv") -> Response:
-    """All swipes as a swipe table, as the import takes it. In CSV, texts that look like formulas begin with '."""
+    """All swipes as a swipe table, as the import takes it. In CSV, an apostrophe stands before texts that look like formulas."""
     del caller
     return _export(request, cases, "swipes", format)
 

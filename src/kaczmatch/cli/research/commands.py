@@ -206,7 +206,11 @@ def simulate(
 def market(
     population: Annotated[PopulationName, typer.Option(help="Who meets whom.")] = PopulationName.ARCHETYPES,
     policy: Annotated[
-        list[str] | None, typer.Option(help="default, paper, 'greedy + quota', …; repeatable; usually all.")
+        list[str] | None,
+        typer.Option(
+            help=f"default, paper, popularity, or a sampler ({choices.SAMPLERS}) with ' + quota', ' + cap' or both behind it, "
+            "such as 'greedy + quota + cap'; repeatable; usually all."
+        ),
     ] = None,
     seeds: Seeds = 3,
     side: Annotated[int, typer.Option(min=2, help="People on each side.")] = 300,

@@ -9,6 +9,7 @@ from importlib import import_module
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.evaluation.peers.contract import Peer
 from kaczmatch.evaluation.peers.individual import IndividualPeer
+from kaczmatch.extras import missing_extra
 
 LIBRARIES = ("river", "vowpal_wabbit", "scikit_learn", "mabwiser", "implicit", "ease")
 
@@ -23,9 +24,7 @@ def peers_of(library: str) -> list[Peer]:
     try:
         found: list[Peer] = list(import_module(f"kaczmatch.evaluation.peers.{library}").peers())
     except ModuleNotFoundError as missing:
-        raise InvalidInput(
-            "peers", f"{missing.name} is not installed; install all peers, in the checkout, with: pip install -e '.[bench]'"
-        ) from missing
+        raise InvalidInput("peers", str(missing_extra(missing, "bench"))) from missing
     return found
 
 

@@ -73,16 +73,20 @@ class CandidateTraits:
         return cls(np.zeros(2 * traits, np.int64))
 
     def plus(self, site: Sites) -> CandidateTraits:
+        """What is known with one decision more."""
         return CandidateTraits(self.sums + site)
 
     def minus(self, site: Sites) -> CandidateTraits:
+        """What is known without that decision."""
         return CandidateTraits(self.sums - site)
 
     def to_bytes(self) -> bytes:
+        """For a store."""
         return self.sums.astype("<i8").tobytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CandidateTraits:
+        """What `to_bytes` wrote."""
         if not isinstance(data, bytes) or not data or len(data) % 16:
             raise InvalidInput("traits", "these bytes are not the traits of a candidate")
         return cls(np.frombuffer(data, "<i8"))

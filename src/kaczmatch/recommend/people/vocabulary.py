@@ -54,6 +54,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
+        """A vocabulary of these tags, then these features."""
         return cls(_terms(tags, features))
 
     @property
