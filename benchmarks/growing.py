@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -104,9 +105,9 @@ def serving(environment: dict[str, str], folder: Path) -> Iterator[tuple[int, fl
         process = subprocess.Popen(command, env=os.environ | environment, stdout=out, stderr=out)  # noqa: S603
         try:
             service.wait_ready(process, port, command)
-            lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-            seconds = next(line["seconds"] for line in lines if line.get("event") == "ready")
-            yield process.pid, float(seconds["loading everybody"])
+            while '"loading everybody": ' not in (said := log.read_text()):  # the line comes a moment after it is ready
+                time.sleep(0.05)
+            yield process.pid, float(said.partition('"loading everybody": ')[2].partition(",")[0].rstrip("} \n"))
         finally:
             process.terminate()
             process.wait(60)
@@ -126,10 +127,10 @@ def measure(people: int, server: Server | None) -> dict[str, float]:
         }
         (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
         key = service.prepare(environment, people, SWIPES)
+        empty = disk_used(environment["KACZMATCH_DATABASE"])
         with closing(SqlStore(environment["KACZMATCH_DATABASE"])) as store:
-            empty = store.database.bytes_used()
             availability.fill(context_of(read(), store), people)
-            full = store.database.bytes_used()
+        full = disk_used(environment["KACZMATCH_DATABASE"])
         with serving(environment, folder) as (process, loading):
             memory = int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) * 1024
             before = server_seconds(server)
@@ -148,6 +149,12 @@ def measure(people: int, server: Server | None) -> dict[str, float]:
         "server": of_server,
         "deck": decks.cpu_us,
     }
+
+
+def disk_used(url: str) -> int:
+    """Of a database that nobody has open: a SQLite file has its log in it then."""
+    with closing(SqlStore(url)) as store:
+        return store.database.bytes_used()
 
 
 def server_seconds(server: Server | None) -> float:
