@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -105,9 +106,9 @@ def serving(environment: dict[str, str], folder: Path) -> Iterator[tuple[int, fl
         process = subprocess.Popen(command, env=os.environ | environment, stdout=out, stderr=out)  # noqa: S603
         try:
             service.wait_ready(process, port, command)
-            while '"loading everybody": ' not in (said := log.read_text()):  # the line comes a moment after it is ready
-                time.sleep(0.05)
-            yield process.pid, float(said.partition('"loading everybody": ')[2].partition(",")[0].rstrip("} \n"))
+            while (said := re.search(r'"loading everybody": ([0-9.e-]+)', log.read_text())) is None:
+                time.sleep(0.05)  # the line comes a moment after it is ready
+            yield process.pid, float(said[1])
         finally:
             process.terminate()
             process.wait(60)
