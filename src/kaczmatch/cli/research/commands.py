@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kaczmatch.cli.terminal import choices
+from kaczmatch.cli.terminal.runners import Ray, Workers
 
 PANEL = "Research: what learns best"
 
@@ -233,11 +234,35 @@ def market(
     run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json)
 
 
+def replay(
+    swipes: Annotated[
+        Path, typer.Option(help="A Parquet file, or a folder of them: user, candidate, decision, at; swipes of any number.")
+    ],
+    candidates: Candidates,
+    out: Annotated[Path, typer.Option(help="Folder for the states: user, swipes and state in Parquet files.", file_okay=False)],
+    learner: Annotated[str | None, typer.Option(help=f"Who learns; usually probit-diag: {choices.LEARNERS}.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Learner and settings, as kaczmatch tune writes them.", dir_okay=False)
+    ] = None,
+    prior: Annotated[Path | None, typer.Option(help="Where users start: a file of Prior.to_bytes().", dir_okay=False)] = None,
+    column: Columns = None,
+    ignore: Ignored = None,
+    workers: Workers = None,
+    ray: Ray = None,
+) -> None:
+    """Learn from a log of any size: one state per user, in parts. A run that was killed goes on where it was."""
+    from kaczmatch.cli.research.replay import run
+
+    asked = {"slug": learner, "config": config, "prior": prior, "ray": ray, "workers": workers}
+    run(swipes, candidates, out, columns=column or [], ignore=ignore or [], **asked)  # type: ignore[arg-type]
+
+
 EXAMPLES: dict[Callable[..., None], str] = {
     evaluate: "kaczmatch evaluate --swipes swipes.csv --candidates candidates.csv --out report",
     tune: "kaczmatch tune --swipes swipes.csv --candidates candidates.csv --learner probit",
     reproduce: "kaczmatch reproduce table-metrics --quick",
     simulate: "kaczmatch simulate --learner tk --learner probit --users 20 --log swipes.csv",
+    replay: "kaczmatch replay --swipes log --candidates candidates.parquet --out states",
     market: "kaczmatch market --population archetypes --seeds 1 --side 100",
 }
 
