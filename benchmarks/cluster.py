@@ -170,6 +170,37 @@ CONTENDERS: dict[str, Callable[[Path, Path], Any]] = {
 }
 
 
+def fitted(folder: Path, workers: int) -> dict[str, Any]:
+    """A population fitted to the log: what it takes beside the columns of the log, which are in memory."""
+    rows = pl.read_parquet(folder / "swipes/*.parquet")
+    log = SwipeLog(
+        user=rows["user"].to_numpy(),
+        candidate=rows["candidate"].to_numpy(),
+        candidates=candidates(folder),
+        label=(rows["decision"] == "like").to_numpy(),
+        at=rows["at"].to_numpy(),
+    )
+    del rows
+    before, begun, used = _peak_mb(), time.perf_counter(), time.process_time()
+    found = kaczmatch.fit_population(log, choices=(0, 4), runner=LocalRunner(workers))
+    columns = (log.user, log.candidate_row, log.label, log.at, log.features)
+    sites = b"" if found.sites is None else found.sites.sites.tobytes()
+    return {
+        "workers": workers,
+        "people": len(found.fitted),
+        "seconds": time.perf_counter() - begun,
+        "processor_seconds": time.process_time() - used,
+        "log_mb": sum(each.nbytes for each in columns if each is not None) / 2**20,
+        "peak_before_mb": before,
+        "peak_mb": _peak_mb(),
+        "digest": hashlib.sha256(found.prior.to_bytes() + sites).hexdigest(),
+    }
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def digest(out: Path) -> str:
     """Of everybody's state, whatever the files are."""
     states = pl.scan_parquet(out / "*.parquet").select("user", "state").sort("user").collect()
@@ -193,16 +224,26 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
     return {"seconds": seconds, "processor": spent, "peak_mb": after.ru_maxrss / 1024, "digest": digest(out), **found}
 
 
+def alone_in_a_process(name: str, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--only", name, "--folder", str(folder)]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
+    found: dict[str, Any] = json.loads(said.splitlines()[-1])
+    print(name, found, file=sys.stderr)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_out(parser)
     parser.add_argument("--swipes", type=int, default=20_000_000)
     parser.add_argument("--users", type=int, default=200_000)
+    parser.add_argument("--fit", type=int, default=10_000_000, help="swipes that a population is fitted to")
     parser.add_argument("--only", help="one contender, in this process")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     if asked.only:
-        print(json.dumps(measured(asked.only, asked.folder)))
+        workers = asked.only.removeprefix("fit ")
+        print(json.dumps(measured(asked.only, asked.folder) if workers == asked.only else fitted(asked.folder, int(workers))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "log"
@@ -216,9 +257,7 @@ def main() -> None:
             if ("dask" in each and not find_spec("dask")) or ("Ray" in each and not find_spec("ray")):
                 print(f"{each}: not installed here", file=sys.stderr)
                 continue
-            command = [sys.executable, __file__, "--only", each, "--folder", str(folder)]
-            said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
-            found = json.loads(said.splitlines()[-1])
+            found = alone_in_a_process(each, folder)
             digests.append(found["digest"])
             here = "Ray" not in each and "node" not in each
             rows.append(
@@ -232,11 +271,21 @@ def main() -> None:
                     "killed": found.get("killed"),
                 }
             )
-            print(json.dumps(rows[-1]), file=sys.stderr)
+        fits: list[dict[str, Any]] = []
+        if asked.fit:
+            shutil.rmtree(folder)
+            write_log(folder, asked.users, asked.fit)
+            fits = [alone_in_a_process(f"fit {workers}", folder) for workers in (1, 4)]
+            for fit in fits:
+                fit["same"] = fit["digest"] == fits[0]["digest"]
     for row in rows:
         row["million_per_second"] = asked.swipes / row["seconds"] / 1e6
     about = f"{asked.swipes:,} swipes of {asked.users:,} users, {D} tags, {LEARNER}; reading and writing included."
-    tell(asked.out, Table("replay", "A log replayed from Parquet", rows, about))
+    tables = [Table("replay", "A log replayed from Parquet", rows, about)]
+    if fits:
+        note = f"{asked.fit:,} swipes; 0 and 4 traits compared."
+        tables.append(Table("fit", "A population fitted", [{**fit, "digest": fit["digest"][:12]} for fit in fits], note))
+    tell(asked.out, *tables)
 
 
 if __name__ == "__main__":

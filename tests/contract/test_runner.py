@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,22 +29,22 @@ KINDS = ("threads", "processes", "ray")
 
 
 @pytest.fixture(scope="module")
-def three_nodes() -> Iterator[str]:
+def three_nodes() -> Iterator[Any]:
     """A Ray cluster of three nodes on this machine."""
     pytest.importorskip("ray", reason="the extra ray is not installed")
     from worlds.ray_cluster import ray_cluster
 
     with ray_cluster(nodes=3) as cluster:
-        yield cluster.address
+        yield cluster
 
 
 @pytest.fixture(params=KINDS)
 def runner(request: pytest.FixtureRequest) -> Runner:
     if request.param == "ray":
-        address = request.getfixturevalue("three_nodes")
+        cluster = request.getfixturevalue("three_nodes")
         from kaczmatch.runner.cluster import RayRunner
 
-        return RayRunner(address)
+        return RayRunner(cluster.address)
     return LocalRunner(2) if request.param == "threads" else ProcessRunner(2)
 
 
@@ -70,7 +71,7 @@ def separate(request: pytest.FixtureRequest) -> Runner:
     if request.param == "ray":
         from kaczmatch.runner.cluster import RayRunner
 
-        return RayRunner(request.getfixturevalue("three_nodes"))
+        return RayRunner(request.getfixturevalue("three_nodes").address)
     return ProcessRunner(2)
 
 
@@ -154,24 +155,22 @@ def test_ctrl_c_ends_a_job_at_once_and_leaves_what_was_finished(tmp_path: Path) 
     assert sorted(file.name for file in folder.iterdir()) == ["0", "1"]
 
 
-def test_a_replay_on_ray_survives_the_death_of_a_node(tmp_path: Path) -> None:
-    """The same bytes as on one thread, and nothing is lost."""
-    pytest.importorskip("ray", reason="the extra ray is not installed")
+def test_a_replay_on_ray_survives_the_death_of_a_node(three_nodes: Any, tmp_path: Path) -> None:
+    """The same bytes as on one thread, and nothing is lost. The last test, since the cluster has a node less afterwards."""
     from kaczmatch.runner.cluster import RayRunner
-    from worlds.ray_cluster import ray_cluster
 
     write_parquet_log(tmp_path)
     replay_files(job_on(tmp_path, "here"), LocalRunner(1))
-    with ray_cluster(nodes=3) as cluster:
-        killed = []
+    runner, killed = RayRunner(three_nodes.address), []
 
-        def kill(what: str, done: int, total: int) -> None:
-            if what == "learning" and done == 2:
-                killed.append(cluster.worker_nodes[0])
-                cluster.remove_node(killed[0], allow_graceful=False)
+    def kill(what: str, done: int, total: int) -> None:
+        if what == "learning" and done == 2:
+            killed.append(three_nodes.worker_nodes[0])
+            three_nodes.remove_node(killed[0], allow_graceful=False)
 
-        found = replay_files(job_on(tmp_path, "there"), RayRunner(cluster.address), kill)
-        assert len(killed) == 1
+    assert runner.workers == 3
+    found = replay_files(job_on(tmp_path, "there"), runner, kill)
+    assert len(killed) == 1
     assert found.parts == 8
     here, there = (
         {path.name: path.read_bytes() for path in (tmp_path / name).glob("states-*.parquet")} for name in ("here", "there")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +28,8 @@ def ray_cluster(nodes: int) -> Iterator[Any]:
     import ray
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(initialize_head=True, head_node_args=_NODE | {"num_cpus": 0})
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    cluster = Cluster(initialize_head=True, head_node_args=_NODE | {"num_cpus": 0, "temp_dir": folder})
     try:
         for _ in range(nodes):
             cluster.add_node(**{name: value for name, value in _NODE.items() if name != "include_dashboard"})
@@ -35,6 +38,7 @@ def ray_cluster(nodes: int) -> Iterator[Any]:
     finally:
         ray.shutdown()
         cluster.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
         for name, value in before.items():
             os.environ.pop(name, None)
             if value is not None:

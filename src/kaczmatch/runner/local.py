@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar, final
 
 from kaczmatch.runner.contract import fold_in_order
@@ -19,7 +20,7 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True, slots=True)
 class LocalRunner:
-    """As many threads as there are cores, or `workers`. At most one result per worker waits to be combined."""
+    """As many threads as there are cores, or `workers`; where that is one, the caller's. One result per worker waits at most."""
 
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
 
@@ -27,6 +28,8 @@ class LocalRunner:
         self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
     ) -> T:
         at_once = parts_at_once(self.workers, memory)
+        if at_once == 1:
+            return fold_in_order(lambda part: partial(function, part), parts, combine, start, 1)
         pool = ThreadPoolExecutor(at_once)
         try:
             return fold_in_order(lambda part: pool.submit(function, part).result, parts, combine, start, at_once)
