@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from kaczmatch.cli.terminal import choices
-from kaczmatch.cli.terminal.runners import Ray, Workers
+from kaczmatch.cli.terminal.runners import Processes, Ray, Workers
 
 PANEL = "Research: what learns best"
 
@@ -222,6 +222,8 @@ def market(
     traits: Annotated[
         int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
     ] = None,
+    workers: Processes = 1,
+    ray: Ray = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -231,7 +233,8 @@ def market(
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = (() if not refit else (0, 1, 4, 8)) if traits is None else (traits,)
     pace = {"rounds": rounds, "deck": deck}
-    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json)
+    where = {"ray": ray, "workers": workers}
+    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json, **where)  # type: ignore[arg-type]
 
 
 def replay(
