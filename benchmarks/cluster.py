@@ -154,7 +154,7 @@ def on_ray(folder: Path, out: Path, *, kill: bool = False) -> dict[str, Any]:
         def tell_and_kill(what: str, done: int, total: int) -> None:
             if kill and what == "learning" and done > total // 4 and not killed.is_set():
                 killed.set()
-                cluster.remove_node(cluster.worker_nodes[0], allow_graceful=False)
+                cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
 
         begun = time.perf_counter()
         replay_files(job(folder, out), runner, tell_and_kill)

@@ -165,7 +165,7 @@ def test_a_replay_on_ray_survives_the_death_of_a_node(three_nodes: Any, tmp_path
 
     def kill(what: str, done: int, total: int) -> None:
         if what == "learning" and done == 2:
-            killed.append(three_nodes.worker_nodes[0])
+            killed.append(next(iter(three_nodes.worker_nodes)))
             three_nodes.remove_node(killed[0], allow_graceful=False)
 
     assert runner.workers == 3

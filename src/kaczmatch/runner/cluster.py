@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, TypeVar, final
 
 import kaczmatch
@@ -15,6 +17,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+def _ray() -> Any:
+    """Imported when a cluster is used, because it is large and not always there."""
+    return import_module("ray")
+
+
 @final
 class RayRunner:
     """One part per core of the cluster at `address`, as `ray.init` takes it: auto, HOST:PORT or ray://HOST:PORT.
@@ -23,25 +30,22 @@ class RayRunner:
     """
 
     def __init__(self, address: str) -> None:
-        import ray
-
+        ray = _ray()
         if not ray.is_initialized():
             try:
-                ray.init(address=address, log_to_driver=False, logging_level="error")
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise ConnectionError(f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}") from None
 
     @property
     def workers(self) -> int:
-        import ray
-
+        ray = _ray()
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def fold(
         self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
     ) -> T:
-        import ray
-
+        ray = _ray()
         shared = ray.put(function)  # once per node, not once per part
         run = ray.remote(_run).options(num_cpus=1, memory=memory or None, max_retries=TRIES)
         begun: list[Any] = []
@@ -52,7 +56,8 @@ class RayRunner:
 
             def result() -> R:
                 begun.remove(task)
-                return _result(task, part, memory)
+                found: R = _result(task, part, memory)
+                return found
 
             return result
 
@@ -64,8 +69,7 @@ class RayRunner:
 
 
 def _result(task: Any, part: object, memory: int) -> Any:
-    import ray
-
+    ray = _ray()
     try:
         return ray.get(task)
     except ray.exceptions.RayTaskError as error:
