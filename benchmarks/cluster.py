@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -128,18 +129,18 @@ def in_dask(folder: Path, out: Path) -> None:
     import dask
     import dask.dataframe as dd
     import pandas as pd
-    import pyarrow as pa
 
     features = candidates(folder)
+    out.mkdir()
 
     def fold(part: Any) -> Any:
-        return pd.DataFrame(states_of(part.sort_values(["user", "at"]), features), columns=["user", "state"])
+        states = pd.DataFrame(states_of(part.sort_values(["user", "at"]), features))
+        states.to_parquet(out / f"{uuid.uuid4().hex}.parquet")
+        return pd.DataFrame({"users": [len(states)]})
 
     dask.config.set(scheduler="threads")
     rows = dd.read_parquet(folder / "swipes").shuffle("user", npartitions=20)
-    rows.map_partitions(fold, meta={"user": "int64", "state": "object"}).to_parquet(
-        out, schema={"user": pa.int64(), "state": pa.binary()}
-    )
+    rows.map_partitions(fold, meta={"users": "int64"}).compute()
 
 
 def on_ray(folder: Path, out: Path, *, kill: bool = False) -> dict[str, Any]:
