@@ -18,6 +18,7 @@ _EXTRAS: Final = {
     "sklearn": ("sklearn",),
     "river": ("river",),
     "gpu": ("torch", "triton"),
+    "ray": ("ray",),
 }  # fmt: skip
 _BY_PACKAGE: Final = {package: extra for extra, packages in _EXTRAS.items() for package in packages}
 

@@ -37,8 +37,8 @@ def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
         "--policy",
         "greedy",
     ]
-    for folder in ("one", "two"):
-        done = kaczmatch("market", *options, "--out", str(tmp_path / folder))
+    for folder, workers in (("one", "1"), ("two", "2")):
+        done = kaczmatch("market", *options, "--workers", workers, "--out", str(tmp_path / folder))
         assert done.exit_code == 0, done.output
         assert "effective mutual matches" in (tmp_path / folder / "report.html").read_text()
     for name in ("market-archetypes.csv", "market-asked.csv", "market-archetypes-seeds.csv", "market-archetypes.svg"):

@@ -9,6 +9,7 @@ import pytest
 
 import kaczmatch
 from kaczmatch.learners.logs import replay
+from kaczmatch.runner.local import LocalRunner
 
 
 def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "block-nk") -> int:
@@ -27,11 +28,10 @@ def peak(swipes: int, users: int, monkeypatch: pytest.MonkeyPatch, slug: str = "
         session=np.arange(swipes) // 10,
     )
     monkeypatch.setattr(replay, "_ROWS_AT_ONCE", 12_500)
-    monkeypatch.setattr(replay, "_THREADS", 1)  # how much two have at the same moment is chance
     found = []
     for _ in range(3):
         tracemalloc.start()
-        states = kaczmatch.replay(kaczmatch.learner(slug), log)
+        states = kaczmatch.replay(kaczmatch.learner(slug), log, runner=LocalRunner(1))  # what two have at once is chance
         found.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(states) == users

@@ -118,6 +118,9 @@ class SwipeLog:
             where = "features" if self.candidate_row is None else "candidates"
             raise InvalidInput(where, f"row {bad[0]}: {problem_with(self.features[bad[0]])}")
         self.tags = () if tags is None else checked_tags(tags, self.dimensions)
+        self._set_moments(session, at, appeal)
+
+    def _set_moments(self, session: ArrayLike | None, at: ArrayLike | None, appeal: ArrayLike | None) -> None:
         self.session = None if session is None else self._column(session, "session")
         if self.session is not None and self.session.dtype.kind == "f" and np.isnan(self.session).any():
             raise InvalidInput("session", f"row {int(np.argmax(np.isnan(self.session)))}: is not a number")
@@ -151,6 +154,24 @@ class SwipeLog:
     @property
     def dimensions(self) -> int:
         return int(self.features.shape[1])
+
+    def with_swipes(
+        self,
+        *,
+        user: ArrayLike,
+        label: ArrayLike,
+        candidate: ArrayLike,
+        session: ArrayLike | None = None,
+        at: ArrayLike | None = None,
+        appeal: ArrayLike | None = None,
+    ) -> SwipeLog:
+        """Other swipes on the same candidates, by their rows. The candidates are not checked again."""
+        other = object.__new__(SwipeLog)
+        other.features, other.tags, other.label = self.features, self.tags, signs(label)
+        other.user = other._column(user, "user")
+        other.candidate_row = _rows_of(other._column(candidate, "candidate"), len(self.features))
+        other._set_moments(session, at, appeal)
+        return other
 
     def with_appeal(self, appeal: ArrayLike) -> SwipeLog:
         """The same swipes with these appeals, or rows of traits and doubts."""
@@ -209,16 +230,20 @@ def _looked_up(candidate: Column, candidates: ArrayLike | Mapping[Any, Any]) -> 
             rows[i] = place[key]
         return matrix, rows
     matrix = as_matrix(candidates, "candidates")
+    return matrix, _rows_of(candidate, len(matrix))
+
+
+def _rows_of(candidate: Column, people: int) -> NDArray[np.int64]:
     if candidate.dtype.kind not in "iu":
         raise InvalidInput(
             "candidate", f"must be row numbers into candidates, got {candidate.dtype}; for names, make candidates a mapping"
         )
     rows = np.ascontiguousarray(candidate, np.int64)
-    outside = (rows < 0) | (rows >= len(matrix))
+    outside = (rows < 0) | (rows >= people)
     if outside.any():
         i = int(np.argmax(outside))
-        raise InvalidInput("candidate", f"row {i}: {rows[i]} is not a row of the {len(matrix)} candidates")
-    return matrix, rows
+        raise InvalidInput("candidate", f"row {i}: {rows[i]} is not a row of the {people} candidates")
+    return rows
 
 
 def microseconds(at: Column) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
@@ -83,9 +83,13 @@ def read_swipes(
         require_column(log, name, swipes)
     seq, at, session = (_optional(log, getattr(names, field), field, swipes) for field in ("seq", "at", "session"))
     log = log.with_row_index(_ROW)
-    log = log.with_columns(_decisions(log[names.decision], swipes).alias(_DECISION))
+
+    def where(row: int) -> str:
+        return f"row {row_number(swipes, row)} of {swipes.name}"
+
+    log = log.with_columns(known_decisions(log[names.decision], where).alias(_DECISION))
     if at is not None:
-        log = log.with_columns(pl.Series(_AT, _times(log[at], swipes)))
+        log = log.with_columns(pl.Series(_AT, known_times(log[at], where)))
     skips = int((log[_DECISION] == SKIP).sum())
     log = log.filter(pl.col(_DECISION) != SKIP)
     if log.is_empty():
@@ -119,8 +123,8 @@ def _optional(frame: pl.DataFrame, named: str | None, usual: str, path: Path) ->
     return named or usual
 
 
-def _decisions(column: pl.Series, path: Path) -> pl.Series:
-    """`like`, `pass` or `skip`, from any of the ways in which people write them."""
+def known_decisions(column: pl.Series, where: Callable[[int], str]) -> pl.Series:
+    """`like`, `pass` or `skip`, from any of the ways in which people write them; `where` says which row is wrong."""
     if column.dtype.is_numeric():
         known = column.cast(pl.Float64).replace_strict(_NUMBERS, default=None, return_dtype=pl.String)
     else:
@@ -128,25 +132,21 @@ def _decisions(column: pl.Series, path: Path) -> pl.Series:
         known = texts.replace_strict(DECISIONS, default=None, return_dtype=pl.String)
     if known.null_count():
         row = int(known.is_null().arg_max() or 0)
-        where = f"row {row_number(path, row)} of {path.name}"
         raise InvalidInput(
-            column.name,
-            f"{where} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}",
+            column.name, f"{where(row)} must be like, pass or skip (or 1/0, 1/-1, true/false), got {column[row]!r}"
         )
     return known
 
 
-def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
-    """Microseconds: from datetimes, texts that are datetimes, or numbers that are seconds."""
+def known_times(column: pl.Series, where: Callable[[int], str]) -> NDArray[np.int64]:
+    """Microseconds: from datetimes, texts that are datetimes, or numbers that are seconds; `where` says which row is wrong."""
     if column.dtype.is_numeric():
         seconds = column.cast(pl.Float64).to_numpy()
         wrong = ~(np.abs(seconds) < 1e12)
         if wrong.any():
             row = int(np.argmax(wrong))
-            where = f"row {row_number(path, row)} of {path.name}"
             raise InvalidInput(
-                column.name,
-                f"{where}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000",
+                column.name, f"{where(row)}: {seconds[row]:g} is not a time in seconds; divide milliseconds by 1,000"
             )
         return np.rint(seconds * 1e6).astype(np.int64)
     moments = column
@@ -154,11 +154,9 @@ def _times(column: pl.Series, path: Path) -> NDArray[np.int64]:
         moments = column.str.to_datetime(time_unit="us", strict=False, time_zone="UTC")
         if moments.null_count():
             row = int(moments.is_null().arg_max() or 0)
-            raise InvalidInput(
-                column.name, f"row {row_number(path, row)} of {path.name} must be seconds or a date and time, got {column[row]!r}"
-            )
+            raise InvalidInput(column.name, f"{where(row)} must be seconds or a date and time, got {column[row]!r}")
     if not moments.dtype.is_temporal():
-        raise InvalidInput(column.name, f"must be seconds or dates and times in {path.name}, got {column.dtype}")
+        raise InvalidInput(column.name, f"{where(0)} must be seconds or a date and time, got {column.dtype}")
     return moments.cast(pl.Datetime("us")).to_physical().to_numpy().astype(np.int64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +13,8 @@ from kaczmatch.charts.market import market_chart
 from kaczmatch.core.errors import InvalidInput, check_integer, did_you_mean
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.report.results import Figure, ReportPart, Table
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.market.arms import DEFAULT, GREEDY, PAPER, MarketPolicy, market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import SOON, MarketOutcome, outcome
@@ -73,16 +76,33 @@ def compare_policies(
     policies: Sequence[MarketPolicy],
     tick: Callable[[str], None],
     outcomes: dict[str, list[MarketOutcome]] | None = None,
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> MarketComparison:
-    """Every policy in the same towns. `tick` is told what begins; `outcomes` is filled, so that an interrupted run has them."""
+    """Every policy in the same towns; a policy in one town is a part.
+
+    `tick` is told what is finished; `outcomes` is filled, so that an interrupted run has them.
+    """
     outcomes = {} if outcomes is None else outcomes
     outcomes |= {arm.name: [] for arm in policies}
-    for seed in range(check_integer("seeds", seeds, low=1, high=10_000)):
-        here = town(population, seed, census)
-        for arm in policies:
-            tick(f"{arm.name}, seed {seed}")
-            outcomes[arm.name].append(outcome(arm.play(here, pace), here))
+    numbers = range(check_integer("seeds", seeds, low=1, high=10_000))
+
+    def keep(_: None, played: tuple[str, int, MarketOutcome]) -> None:
+        name, seed, found = played
+        outcomes[name].append(found)
+        tick(f"{name}, seed {seed}")
+
+    parts = [(seed, arm) for seed in numbers for arm in policies]
+    runner.fold(partial(_played, population, census, pace), parts, keep, None)
     return MarketComparison(population, census, pace, outcomes)
+
+
+_town = lru_cache(1)(town)  # the parts of one town follow each other
+
+
+def _played(population: str, census: Census, pace: Pace, part: tuple[int, MarketPolicy]) -> tuple[str, int, MarketOutcome]:
+    seed, arm = part
+    here = _town(population, seed, census)
+    return arm.name, seed, outcome(arm.play(here, pace), here)
 
 
 def market_part(found: MarketComparison) -> ReportPart:

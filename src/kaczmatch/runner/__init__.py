@@ -1,1 +1,1 @@
-"""Runs jobs in parts."""
+"""Runs jobs in parts: on threads, on processes, or on a Ray cluster."""

@@ -49,7 +49,7 @@ def test_the_market_counts_from_nothing_to_all(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(Progress, "update", update)
     run_market(**SMALL, out=None, as_json=True)
-    assert shown == [0, 1, 2, 3]  # what is finished when each of the four begins
+    assert shown == [1, 2, 3, 4]
     assert capsys.readouterr().out
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from kaczmatch.cli.terminal import choices
+from kaczmatch.cli.terminal.runners import Processes, Ray, Workers
 
 PANEL = "Research: what learns best"
 
@@ -225,6 +226,8 @@ def market(
     traits: Annotated[
         int | None, typer.Option(min=0, max=64, help="Refit with so many traits; --refit alone selects how many.")
     ] = None,
+    workers: Processes = 1,
+    ray: Ray = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -234,7 +237,31 @@ def market(
     census = {"side": side, "like_rate": like_rate, "label_noise": label_noise, "people": people}
     refits = (() if not refit else (0, 1, 4, 8)) if traits is None else (traits,)
     pace = {"rounds": rounds, "deck": deck}
-    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json)
+    where = {"ray": ray, "workers": workers}
+    run(population.value, policy or [], census, pace, seeds, refits=refits, out=out, as_json=json, **where)  # type: ignore[arg-type]
+
+
+def replay(
+    swipes: Annotated[
+        Path, typer.Option(help="A Parquet file, or a folder of them: user, candidate, decision, at; swipes of any number.")
+    ],
+    candidates: Candidates,
+    out: Annotated[Path, typer.Option(help="Folder for the states: user, swipes and state in Parquet files.", file_okay=False)],
+    learner: Annotated[str | None, typer.Option(help=f"Who learns; usually probit-diag: {choices.LEARNERS}.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="Learner and settings, as kaczmatch tune writes them.", dir_okay=False)
+    ] = None,
+    prior: Annotated[Path | None, typer.Option(help="Where users start: a file of Prior.to_bytes().", dir_okay=False)] = None,
+    column: Columns = None,
+    ignore: Ignored = None,
+    workers: Workers = None,
+    ray: Ray = None,
+) -> None:
+    """Learn from a log of any size: one state per user, in parts. A run that was killed goes on where it was."""
+    from kaczmatch.cli.research.replay import run
+
+    asked = {"slug": learner, "config": config, "prior": prior, "ray": ray, "workers": workers}
+    run(swipes, candidates, out, columns=column or [], ignore=ignore or [], **asked)  # type: ignore[arg-type]
 
 
 EXAMPLES: dict[Callable[..., None], str] = {
@@ -242,6 +269,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     tune: "kaczmatch tune --swipes swipes.csv --candidates candidates.csv --learner probit",
     reproduce: "kaczmatch reproduce table-metrics --quick",
     simulate: "kaczmatch simulate --learner tk --learner probit --users 20 --log swipes.csv",
+    replay: "kaczmatch replay --swipes log --candidates candidates.parquet --out states",
     market: "kaczmatch market --population archetypes --seeds 1 --side 100",
 }
 

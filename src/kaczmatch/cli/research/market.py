@@ -12,9 +12,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from kaczmatch.cli.terminal.errors import INTERRUPTED, plain_errors
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.laboratory.market import MarketComparison, compare_policies, market_answer, market_part, policies_named
 from kaczmatch.report.page import ResultsPage
+from kaczmatch.runner.contract import Runner
+from kaczmatch.simulation.market.arms import MarketPolicy
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census
@@ -30,9 +33,12 @@ def run(
     refits: tuple[int, ...],
     out: Path | None,
     as_json: bool,
+    ray: str | None = None,
+    workers: int = 1,
 ) -> None:
     with plain_errors():
-        found, interrupted = _compare_with_progress(population, Census(**census), Pace(**pace), seeds, policies, refits)
+        asked = population, Census(**census), Pace(**pace), seeds, policies_named(policies, refits)
+        found, interrupted = _compare_with_progress(*asked, runner_of(ray, workers, processes=True))
         part = market_part(found)
         if out is not None:
             part.write(out)
@@ -47,12 +53,11 @@ def run(
 
 
 def _compare_with_progress(
-    population: str, census: Census, pace: Pace, seeds: int, policies: Sequence[str], refits: tuple[int, ...]
+    population: str, census: Census, pace: Pace, seeds: int, arms: Sequence[MarketPolicy], runner: Runner
 ) -> tuple[MarketComparison, str]:
     """What came of it; and, after Ctrl-C, what of it was kept."""
-    arms = policies_named(policies, refits)
     columns = (TextColumn("{task.description:40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    finished, outcomes, console = count(), dict[str, list[MarketOutcome]](), Console(stderr=True)
+    finished, outcomes, console = count(1), dict[str, list[MarketOutcome]](), Console(stderr=True)
     try:
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("drawing people", total=seeds * len(arms))
@@ -60,7 +65,7 @@ def _compare_with_progress(
             def tick(what: str) -> None:
                 progress.update(task, description=what, completed=next(finished))
 
-            return compare_policies(population, census, pace, seeds, arms, tick, outcomes), ""
+            return compare_policies(population, census, pace, seeds, arms, tick, outcomes, runner), ""
     except KeyboardInterrupt:
         if not any(outcomes.values()):
             console.print("Interrupted: no policy was finished, so nothing is kept.")

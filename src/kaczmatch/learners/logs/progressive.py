@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
@@ -15,12 +12,19 @@ from kaczmatch.learners.logs.fold import GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import prior_for, with_expected_traits
 from kaczmatch.learners.prior import AnyPrior
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 _WORK_BYTES = 1 << 20
-_THREADS = os.cpu_count() or 1
 
 
-def progressive_predictions(learner: ProbabilisticLearner, log: AnyLog, *, prior: AnyPrior | None = None) -> Vector:
+def progressive_predictions(
+    learner: ProbabilisticLearner,
+    log: AnyLog,
+    *,
+    prior: AnyPrior | None = None,
+    runner: Runner = LocalRunner(),  # noqa: B008
+) -> Vector:
     """The probability of a like that each row of `log` had, everybody starting from `prior`: a fold like `replay`'s."""
     if not isinstance(learner, ProbabilisticLearner):
         raise InvalidInput("learner", f"must say probabilities, such as kaczmatch.learner('probit'), got {learner!r}")
@@ -32,7 +36,7 @@ def progressive_predictions(learner: ProbabilisticLearner, log: AnyLog, *, prior
     users, order, begin = group_by_user(swipes.user)
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
     size = learner.working_size(swipes.dimensions, int(np.diff(begin).max()))
-    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // runner.workers)))
     found = np.empty(len(swipes))
 
     def fold(first: int) -> None:
@@ -45,6 +49,5 @@ def progressive_predictions(learner: ProbabilisticLearner, log: AnyLog, *, prior
         sequences.fold(learner, work, start, limits[:-1], limits[1:], predictions=predicted)
         found[rows] = predicted
 
-    with ThreadPoolExecutor(_THREADS) as threads:
-        list(threads.map(fold, range(0, len(users), batch)))
+    runner.fold(fold, range(0, len(users), batch), lambda _, done: done, None)
     return found

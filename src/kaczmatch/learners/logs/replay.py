@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, repeat
+from itertools import repeat
+from operator import iadd
 from typing import final
 
 import numpy as np
@@ -18,10 +17,11 @@ from kaczmatch.learners.logs.fold import NO_SESSION, FoldProgress, GroupedSwipes
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 _ROWS_AT_ONCE = 1 << 20  # so that memory grows with users, not with swipes
 _WORK_BYTES = 1 << 20
-_THREADS = os.cpu_count() or 1
 
 
 @final
@@ -80,6 +80,7 @@ def replay(
     prior: AnyPrior | None = None,
     states: States | None = None,
     end_last_session: bool = False,
+    runner: Runner = LocalRunner(),  # noqa: B008
 ) -> States:
     """Fold `log` into one state per user, bit for bit as live calls would have.
 
@@ -98,9 +99,8 @@ def replay(
     swipes = with_expected_traits(swipes, origin)
     progress = {} if states is None else states.progress()
     start = learner.expand(learner.start(origin).cells, origin.dimensions)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        for first in range(0, len(swipes), _ROWS_AT_ONCE):
-            _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, threads)
+    for first in range(0, len(swipes), _ROWS_AT_ONCE):
+        _fold_rows(learner, swipes, slice(first, first + _ROWS_AT_ONCE), start, progress, runner)
     result = States(learner, origin, swipes.dimensions, progress)
     if end_last_session:
         for user, (_, session, at) in progress.items():
@@ -114,7 +114,7 @@ def _fold_rows(
     part: slice,
     start: Vector,
     progress: dict[Hashable, FoldProgress],
-    threads: ThreadPoolExecutor,
+    runner: Runner,
 ) -> None:
     """Fold a part of the log into `progress`, batches of users in parallel."""
     users, order, begin = group_by_user(log.user[part])
@@ -123,7 +123,7 @@ def _fold_rows(
     longest = int(np.diff(begin).max())
     pending = max((len(known[0]) // (log.dimensions + 1) for known in before if known), default=0)
     size = learner.working_size(log.dimensions, longest + pending)
-    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // _THREADS)))
+    batch = max(1, min(_WORK_BYTES // (8 * size), -(-len(users) // runner.workers)))
 
     def folded(first: int) -> list[Vector]:
         known = before[first : first + batch]
@@ -142,5 +142,5 @@ def _fold_rows(
     last = order[begin[1:] - 1]
     sessions = repeat(NO_SESSION) if log.session is None else log.session[last].tolist()
     times = repeat(None) if log.at is None else log.at[last].tolist()
-    cells = chain.from_iterable(threads.map(folded, range(0, len(users), batch)))
+    cells: list[Vector] = runner.fold(folded, range(0, len(users), batch), iadd, [])
     progress.update(zip(users, zip(cells, sessions, times, strict=False), strict=False))

@@ -1,0 +1,87 @@
+"""Parts on processes of this machine: for functions that are mostly Python. Function, parts and results are pickled."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar, final
+
+from kaczmatch.runner.contract import fold_in_order
+from kaczmatch.runner.memory import limited, parts_at_once
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+TRIES: Final = 3  # of a part whose process dies
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProcessRunner:
+    """As many processes as there are cores, or `workers`. They start afresh, because threads do not survive a fork."""
+
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+
+    def fold(
+        self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
+    ) -> T:
+        at_once = parts_at_once(self.workers, memory)
+        pool = _Pool(at_once, function, memory)
+        try:
+            return fold_in_order(pool.begin, parts, combine, start, 2 * at_once)
+        finally:
+            pool.executor.shutdown(wait=False, cancel_futures=True)
+
+
+@final
+class _Pool(Generic[P, R]):
+    """Processes, and new ones when one of them has died: that breaks the whole pool."""
+
+    def __init__(self, workers: int, function: Callable[[P], R], memory: int) -> None:
+        self.workers, self.function, self.memory = workers, function, memory
+        self.executor = self._started()
+
+    def _started(self) -> ProcessPoolExecutor:
+        # Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
+        silent = (signal.SIGINT, signal.SIG_DFL)
+        fresh = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.workers, mp_context=fresh, initializer=signal.signal, initargs=silent)
+
+    def begin(self, part: P) -> Callable[[], R]:
+        try:
+            executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+        except BrokenProcessPool:  # it broke after the last result was taken
+            self.executor = self._started()
+            executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+
+        def result() -> R:
+            nonlocal executor, future
+            for _ in range(TRIES - 1):
+                try:
+                    return future.result()
+                except BrokenProcessPool:  # parts come here one after the other, so that only the guilty one ends the job
+                    if executor is self.executor:
+                        self.executor = self._started()
+                    executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+            try:
+                return future.result()
+            except BrokenProcessPool:
+                raise ChildProcessError(died(part, self.memory)) from None
+
+        return result
+
+
+def died(part: object, memory: int) -> str:
+    limit = f"; it may take {memory / 2**20:,.0f} MiB" if memory else ""
+    return f"part {part!r} ended the process that worked on it {TRIES} times, perhaps for want of memory{limit}"
+
+
+def _run(function: Callable[[P], R], part: P, memory: int) -> R:
+    with limited(memory):
+        return function(part)
