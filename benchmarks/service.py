@@ -48,6 +48,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 TAGS, CONNECTIONS, ROUNDS, FLOOR = 60, 64, 5, 0.5
 POSTGRESQL = ("shared_buffers=1GB", "max_wal_size=4GB", "wal_compression=on")  # as a server of its own would have it
+ENTERED = 500  # people per commit; PostgreSQL ends a transaction that is silent for long
 HERE = Path(__file__)
 RATIO = "of the rate of a bare insert"
 
@@ -120,10 +121,10 @@ def prepare(environment: dict[str, str], people: int, cards: int) -> str:
             person = new_person(f"p{place}", about, words, context.config.schema, now, None)
             return person, *suffixes_of(person), snapshot_of(person), PersonCounters(user=f"p{place}")
 
-        for first in range(0, people, 5_000):
+        for first in range(0, people, ENTERED):
 
             def enter(transaction: Transaction, first: int = first) -> None:
-                for place in range(first, min(first + 5_000, people)):
+                for place in range(first, min(first + ENTERED, people)):
                     for record in somebody(place):
                         transaction.put(record)
 
