@@ -302,7 +302,7 @@ class _Fit:
 
 def _signs(columns: Matrix) -> Vector:
     """By which the largest entry of each column becomes positive: a direction and its opposite are one."""
-    return np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])])
+    return np.asarray(np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]), np.float64)
 
 
 def _slope(t: Vector) -> Vector:
