@@ -25,7 +25,7 @@ from kaczmatch.service.domain.records import (
     StoredDeck,
     StoredState,
 )
-from kaczmatch.service.meeting import serving_index
+from kaczmatch.service.meeting import index_loading, serving_index
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations import maintenance, relearning
 from kaczmatch.service.operations.maintenance import Maintenance
@@ -80,7 +80,8 @@ def relearn(town: Town) -> int:
 
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("_AT_ONCE", 2), ("_BESIDE", 1), ("_PER_TURN", 2)):
+    monkeypatch.setattr(index_loading, "AT_ONCE", 2)
+    for name, value in (("_BESIDE", 1), ("_PER_TURN", 2)):
         monkeypatch.setattr(serving_index, name, value)
 
 

@@ -6,7 +6,7 @@ A store that was restored, or another one under the same settings, has no such r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Final, final
 from zlib import crc32
@@ -43,8 +43,10 @@ class IndexSnapshot:
     changes: int  # up to this number all are in it, or their people are in `stale`
     events: int
     day: date  # up to which people who are away were taken out
-    stale: NDArray[np.int64]  # numbers in the store of whoever has changed since
-    odd: list[str]  # whose states are not in it
+    stale: NDArray[np.int64] = field(
+        default_factory=lambda: np.empty(0, np.int64)
+    )  # numbers in the store of whoever has changed since
+    odd: list[str] = field(default_factory=list)  # whose states are not in it
 
 
 def write_snapshot(files: SnapshotFiles, context: Context, made: IndexSnapshot) -> None:
