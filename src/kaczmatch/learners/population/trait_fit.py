@@ -38,6 +38,7 @@ from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
+from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, TraitModel, guard_site
 from kaczmatch.learners.prior import Prior
@@ -47,8 +48,6 @@ _INNER: Final = 3  # steps of a user's mean in a round
 _DOUBT: Final = 0.5  # the share of S that users hear
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 MOST_TOLD: Final = 4  # traits that swipes tell
-_AXES_ROUNDS: Final = 20
-_LEAST_REST: Final = 0.02  # of a tag's variance, which its own weight keeps
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _RIDGE: Final = 10.0  # of W
@@ -106,26 +105,6 @@ def _most_likely(fit: _Fit, sites: SiteLog) -> Prior:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Directions:
-    """Factors of the correlations of tastes over tags, R = UUᵀ + ψ."""
-
-    loadings: Matrix  # U
-    rest: Vector  # ψ
-
-    @classmethod
-    def of(cls, correlations: Matrix, many: int) -> _Directions:
-        """So many, by principal axes."""
-        rest = 1.0 / np.diag(np.linalg.inv(correlations))
-        loadings = np.zeros((len(correlations), many))
-        for _ in range(_AXES_ROUNDS if many else 0):
-            size, axes = np.linalg.eigh(correlations - np.diag(rest))
-            loadings = (axes * np.sqrt(np.maximum(size, 0.0)))[:, : -1 - many : -1]
-            rest = np.maximum(1.0 - np.sum(loadings**2, axis=1), _LEAST_REST)
-        return cls(loadings * _signs(loadings), rest if many else np.ones(len(rest)))
-
-
-@final
 @dataclass(eq=False)
 class _Fit:
     """The posteriors of users and candidates, and the population."""
@@ -169,14 +148,14 @@ class _Fit:
         k = self.learner.traits
         return k if k <= MOST_TOLD or self.learner.full else 1
 
-    def directions(self) -> _Directions:
+    def directions(self) -> TasteDirections:
         """In which tastes over tags go together, as many as there are traits that swipes do not tell."""
         d, many = self.log.dimensions, min(self.learner.traits - self.told, self.log.dimensions)
         covariance = np.eye(d)
         if many:
             covariance = np.asarray(fit_prior(Probit(), self.log, neutral=np.zeros(d)).covariance)[:d, :d]
         sd = np.sqrt(np.diag(covariance))
-        return _Directions.of(covariance / np.outer(sd, sd), many)
+        return TasteDirections.of(covariance / np.outer(sd, sd), many)
 
     def _first_traits(self, k: int) -> Matrix:
         """The candidates' mean residual, then the leading directions of what is left, each with variance 1."""
@@ -195,7 +174,7 @@ class _Fit:
             if few > 0:
                 rng = np.random.default_rng([self.seed, 40])
                 _, _, right = svds(matrix, k=few, v0=rng.standard_normal(min(matrix.shape)))
-                z[:, 1 : 1 + few] = right[::-1].T * _signs(right[::-1].T)
+                z[:, 1 : 1 + few] = right[::-1].T * signs(right[::-1].T)
         scale = np.sqrt(np.mean(z[self.candidate] ** 2, axis=0))
         return z / np.where(scale > 0.0, scale, 1.0)
 
@@ -260,7 +239,7 @@ class _Fit:
             symmetric = kept
         return symmetric
 
-    def prior(self, width: _Width, together: _Directions) -> Prior:
+    def prior(self, width: _Width, together: TasteDirections) -> Prior:
         """(w, c', v) as fitted, wider, then directions of tags, and c = c' − centre Σ w."""
         d, told, many = self.log.dimensions, self.told, together.loadings.shape[1]
         n = self.n + self.learner.traits - told
@@ -298,11 +277,6 @@ class _Fit:
         last = np.sort(len(self.label) - 1 - backwards)
         at = np.zeros(len(last), np.int64) if self.log.at is None else self.log.at[last]
         return SiteLog(self.user[last].astype(np.int64), self.candidate[last].astype(np.int64), at, sites[last])
-
-
-def _signs(columns: Matrix) -> Vector:
-    """By which the largest entry of each column becomes positive: a direction and its opposite are one."""
-    return np.asarray(np.sign(columns[np.argmax(np.abs(columns), axis=0), np.arange(columns.shape[1])]), np.float64)
 
 
 def _slope(t: Vector) -> Vector:

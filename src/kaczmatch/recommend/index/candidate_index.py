@@ -195,6 +195,7 @@ class CandidateIndex:
         return self._ids.numbers_or_none(ids)
 
     def ids_of(self, numbers: PersonNumbers) -> list[Hashable]:
+        """The identifiers of people, by their numbers in this index."""
         return self._ids.ids(numbers.tolist())
 
     @property
