@@ -7,7 +7,7 @@ import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
 from kaczmatch.learners.population.population_fit import TraitChoice, people_with_history, selected
-from kaczmatch.learners.population.trait_fit import _Directions
+from kaczmatch.learners.population.taste_directions import TasteDirections
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
@@ -40,10 +40,10 @@ def test_directions_in_which_tastes_go_together_are_found_and_independent_tags_h
     rng = np.random.default_rng(0)
     loadings = rng.uniform(-0.8, 0.8, (12, 2)) / np.sqrt(2.0)
     rest = 1.0 - np.sum(loadings**2, axis=1)
-    found = _Directions.of(loadings @ loadings.T + np.diag(rest), 2)
+    found = TasteDirections.of(loadings @ loadings.T + np.diag(rest), 2)
     np.testing.assert_allclose(found.loadings @ found.loadings.T, loadings @ loadings.T, atol=0.02)
     np.testing.assert_allclose(found.rest, rest, atol=0.02)
-    assert not _Directions.of(np.eye(12), 2).loadings.any()
+    assert not TasteDirections.of(np.eye(12), 2).loadings.any()
 
 
 def test_eight_traits_are_one_that_swipes_tell_and_seven_directions_of_tags() -> None:
