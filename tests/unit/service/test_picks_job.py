@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,9 +13,11 @@ from kaczmatch.recommend.assignments.registry import assignment
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.recommend.people.filters import passes_all_filters
 from kaczmatch.runner.local import LocalRunner
+from kaczmatch.service.domain.experiment import Arm, Experiment
 from kaczmatch.service.domain.records import MatchSide, OutboxMessage, Person, Pick, PublishedPicks, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict, NotFound
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
+from kaczmatch.service.experiments.report import ExperimentReports
 from kaczmatch.service.meeting.daily_picks import DailyPicks
 from kaczmatch.service.meeting.profiles import columns_of, profile_of
 from kaczmatch.service.operations.picks_job import PicksJob, given_ids
@@ -249,6 +252,26 @@ def test_a_policy_mixes_picks_into_decks_and_the_rest_is_drawn_without_them() ->
     assert logged.not_drawn == 2
     assert sorted(logged.size.tolist()) == [2.0, 4.0]
     assert logged.weight == pytest.approx(1.0, abs=0.5)  # the same policy as was in use, dealt a few times
+
+
+def test_an_experiment_judges_picks_as_an_arm() -> None:
+    """Only that arm's decks have cards that were not drawn, and the outcomes of both arms are counted."""
+    arms = (Arm("draws", MutualPolicy()), Arm("picks", MutualPolicy(pick_share=0.5)))
+    town = Town(MemoryStore(), experiment=Experiment(name="trial", arms=arms, salt="s", window=timedelta(days=4)))
+    town.couples(12)
+    publish(town, 3)
+    not_drawn: dict[str, set[int]] = {"draws": set(), "picks": set()}
+    for user in (f"w{place}" for place in range(12)):
+        hand = town.deck(user)
+        assert hand.deck is not None
+        not_drawn[hand.deck.arm].add(sum(card.impression.propensity is None for card in hand.cards))
+        for card in hand.cards:
+            town.swipe(user, card.person.id, "like", deck=hand.deck.id)
+    assert not_drawn == {"draws": {0}, "picks": {2}}
+    town.wait(days=7)
+    report = ExperimentReports(town.context).report()
+    assert {arm.name: arm.decks > 0 for arm in report.arms} == {"draws": True, "picks": True}
+    assert sum(arm.units for arm in report.arms) == 12
 
 
 def test_a_market_with_one_side_has_picks_too(town: Town) -> None:
