@@ -1,16 +1,21 @@
 """Deferred acceptance beside the package `matching`, and the equilibrium of `fair` picks on all cores, in bounded memory.
 
-Both solve complete lists on one thread. Only solving counts, in processor time, and a rate is entries of lists per second. Ends
-with 1 where the ratio is below its floor.
+Both solve complete lists on one thread. Only solving counts, in processor time, and a rate is entries of lists per second.
+`matching` is given twice as many people each time until it no longer answers within `--patience` seconds; the largest size it
+did is the one that counts. Ends with 1 where the ratio is below its floor.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import multiprocessing
 import resource
 import sys
 import time
+from multiprocessing.queues import Queue
 from pathlib import Path
+from queue import Empty
 
 import numpy as np
 
@@ -31,7 +36,8 @@ def complete_lists(n: int, seed: int) -> ProposalLists:
     return ProposalLists(np.arange(0, n * n + 1, n), receiver, rng.random(n * n, dtype=np.float32))
 
 
-def by_matching(n: int) -> float:
+def by_matching(n: int, told: Queue[float]) -> None:
+    """Tells the seconds that `matching` needs; run in a process of its own, since large games end the interpreter."""
     from matching.games import StableMarriage
 
     rng = np.random.default_rng(0)
@@ -43,7 +49,27 @@ def by_matching(n: int) -> float:
     )
     begun = time.process_time()
     game.solve(optimal="suitor")
-    return time.process_time() - begun
+    told.put(time.process_time() - begun)
+
+
+def largest_of_matching(first: int, patience: float) -> tuple[int, float]:
+    """The most people that `matching` can do within so many seconds, and its seconds."""
+    done = (0, 0.0)
+    for n in itertools.accumulate(itertools.repeat(2), int.__mul__, initial=first):
+        own = multiprocessing.get_context("spawn")
+        told: Queue[float] = own.Queue()
+        child = own.Process(target=by_matching, args=(n, told))
+        child.start()
+        try:
+            done = n, told.get(timeout=patience)
+        except Empty:
+            child.terminate()
+            print(f"matching: {n:,} on each side did not end in {patience:.0f} seconds", file=sys.stderr)
+            return done
+        finally:
+            child.join()
+        print(f"matching: {n:,} on each side in {done[1]:.1f} s", file=sys.stderr)
+    raise AssertionError("accumulate never ends")
 
 
 def two_sides(n: int) -> PickColumns:
@@ -82,7 +108,7 @@ def fair(people: int, tolerance: float, out: Path | None) -> bool:
     return found.error <= tolerance
 
 
-def stable(people: int, matching: int, out: Path | None) -> bool:
+def stable(people: int, matching: int, patience: float, out: Path | None) -> bool:
     """Measure deferred acceptance beside `matching`, and tell whether it is fast enough."""
     small, room = complete_lists(100, 1), np.ones(100, np.int32)
     deferred_acceptance(small, room, room)  # compiles
@@ -92,7 +118,7 @@ def stable(people: int, matching: int, out: Path | None) -> bool:
     ours = time.process_time() - begun
     assert together.sum() == people
     del lists, together
-    theirs = by_matching(matching)
+    matching, theirs = largest_of_matching(matching, patience)
     rates = people**2 / ours, matching**2 / theirs
     rows = [
         {"way": "ours", "people": people, "seconds": round(ours, 3), "entries per second": round(rates[0])},
@@ -106,13 +132,14 @@ def stable(people: int, matching: int, out: Path | None) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=10_000, help="on each side, for deferred acceptance")
-    parser.add_argument("--matching", type=int, default=1_000, help="on each side, for the package matching; 0: neither")
+    parser.add_argument("--matching", type=int, default=250, help="on each side, where the package matching begins; 0: neither")
+    parser.add_argument("--patience", type=float, default=300.0, help="seconds that matching has for one size")
     parser.add_argument("--market", type=int, default=20_000, help="on each side, for the equilibrium; 0: none")
     parser.add_argument("--tolerance", type=float, default=1e-2)
     add_out(parser)
     given = parser.parse_args()
     within = not given.market or fair(given.market, given.tolerance, given.out)  # first, since it tells the most memory so far
-    fast = not given.matching or stable(given.people, given.matching, given.out)
+    fast = not given.matching or stable(given.people, given.matching, given.patience, given.out)
     sys.exit(not (within and fast))
 
 

@@ -163,7 +163,7 @@ class Settings(BaseSettings):
         default=None, description="Hour of the day (UTC) at which everybody's picks are published; usually never."
     )
     picks_size: int = Field(default=10, ge=1, le=100, description="Picks of one person.")
-    picks_assignment: Literal["top", "stable", "fair"] = Field(default="top", description="Who is picked for whom.")
+    picks_assignment: Literal["top", "stable", "fair"] = Field(default="stable", description="Who is picked for whom.")
     picks_settings: dict[str, Any] = Field(default={}, description="Settings of that assignment, as JSON.")
 
     # An experiment

@@ -56,18 +56,17 @@ class TileColumns(NamedTuple):
 @compiled
 def meet_tiles(
     c: TileColumns, pairs: NDArray[np.int32], turns: Integers, floor: Float32s, best: Keys, stop: NDArray[np.bool_]
-) -> int:
+) -> None:
     """Let pairs of tiles meet, until none is left that no other thread has taken. `best` belongs to this thread.
 
     `floor` is shared: a lower bound of everybody's k-th best score. A bound that another thread overwrites with its own is still
-    a bound. Returns how many pairs of people were scored exactly.
+    a bound.
     """
     forward, backward = np.empty((TILE, TILE), np.float32), np.empty((TILE, TILE), np.float32)
     mutual, flags = np.empty(TILE, np.float32), np.zeros(TILE, np.uint8)
     eights = flags.view(np.uint64)
     limit_j, penalty = np.empty(TILE, np.float32), np.empty(TILE, np.float32)
     weights, profiles, random_share, excluded, excluded_from = c.weights, c.profiles, c.random_share, c.excluded, c.excluded_from
-    scored = 0
     turn = fetch_and_increment(turns)
     while turn < len(pairs) and not stop[0]:
         first, other = pairs[turn, 0], pairs[turn, 1]
@@ -100,11 +99,9 @@ def meet_tiles(
                     if _excludes(excluded, excluded_from[row], excluded_from[row + 1], candidate):
                         continue
                     score = _mutual_probability(weights, profiles, random_share, row, candidate)
-                    scored += 1
                     offer(best, floor, row, candidate, score)
                     offer(best, floor, candidate, row, score)
         turn = fetch_and_increment(turns)
-    return scored
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})  # fused, since proposals need no exact bits
