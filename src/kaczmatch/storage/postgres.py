@@ -10,9 +10,8 @@ import time
 from collections.abc import Collection, Sequence
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
-import psycopg
 from sqlalchemy import URL, Connection, create_engine, event
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +24,9 @@ from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
 from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
+
+if TYPE_CHECKING:  # whoever keeps to SQLite does not have it
+    import psycopg
 
 WHOLE_STORE: Final = 0  # shared by commits with a few locks, exclusive for `EVERYTHING` and where too many would be needed
 MOST_LOCKS: Final = 2_048
