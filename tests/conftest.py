@@ -8,14 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import kaczmatch
 from kaczmatch.app.warm_up import warm_up
-from kaczmatch.core import ranking_metrics
 from kaczmatch.settings.model import PREFIX, Settings
 from worlds.crowd import Crowd, make_crowd
 from worlds.postgres import postgres, postgres_url
@@ -68,15 +66,6 @@ def pytest_configure(config: pytest.Config) -> None:
                 if not module.name.endswith("__main__") and not {"versions", "cuda"} & set(module.name.split(".")):
                     import_module(module.name)
             warm_up(Settings())
-            compile_rankings()
-
-
-def compile_rankings() -> None:
-    """Two workers that compile a kernel for other types at the same moment can spoil numba's cache for both."""
-    scores, liked = np.array([0.2, 0.1]), np.array([True, False])
-    ranking_metrics.auc(scores, liked)
-    for measure in (ranking_metrics.ndcg, ranking_metrics.precision, ranking_metrics.hit_rate):
-        measure(scores, liked, 1)
 
 
 class Folders(LoadScopeScheduling):

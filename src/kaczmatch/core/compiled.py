@@ -18,6 +18,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
+from kaczmatch.core.kernel_cache import guard_cache
 from kaczmatch.core.vectors import MAX_SQUARED_NORM, MIN_SQUARED_NORM, Matrix, Vector
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -38,6 +39,7 @@ def drop_stale_kernels(package: Path) -> None:
 
 
 drop_stale_kernels(Path(__file__).parent.parent)
+guard_cache()
 
 
 def compiled(function: F) -> F:
