@@ -8,12 +8,16 @@ import typer
 
 from kaczmatch.cli.operate import commands as operate
 from kaczmatch.cli.research import commands as research
+from kaczmatch.cli.terminal.help import CommandGroups
 
 app = typer.Typer(
+    cls=CommandGroups,
     help="Learns what each person likes from their own swipes. Start with: kaczmatch serve --demo, or kaczmatch reproduce all",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
 
 

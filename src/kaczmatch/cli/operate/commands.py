@@ -13,8 +13,9 @@ import typer
 from kaczmatch.cli.operate.options import ConfigFile, Force
 from kaczmatch.cli.operate.picks_command import picks
 from kaczmatch.cli.terminal import choices
+from kaczmatch.cli.terminal.help import CommandGroups
 
-PANEL = "Operate: run the service"
+PANEL = "To run the service"
 
 
 class DataKind(StrEnum):
@@ -296,4 +297,4 @@ def register(app: typer.Typer) -> None:
     for name, (command, example) in COMMANDS.items():
         app.command(name, rich_help_panel=PANEL, epilog=f"Example: kaczmatch {name} {example}")(command)
     for name, group in (("config", config_commands), ("keys", keys), ("models", models)):
-        app.add_typer(group, name=name, rich_help_panel=PANEL)
+        app.add_typer(group, name=name, cls=CommandGroups, rich_help_panel=PANEL)

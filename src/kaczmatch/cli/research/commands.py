@@ -12,7 +12,7 @@ import typer
 from kaczmatch.cli.terminal import choices
 from kaczmatch.cli.terminal.runners import Processes, Ray, Workers
 
-PANEL = "Research: what learns best"
+PANEL = "To find out what learns best"
 
 
 class ExperimentName(StrEnum):
