@@ -23,6 +23,7 @@ from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import State
 
 _WORK_BYTES = 1 << 24
+_VISIBLE = 0.001  # degrees; a table of three digits would show less as 0
 
 
 @final
@@ -37,8 +38,11 @@ class Influence:
 
     def _repr_html_(self) -> str:
         order = np.argsort(-self.angles, kind="stable")
-        rows = [(int(self.rows[place]), float(self.angles[place])) for place in order]
-        title = f"Influence of {len(rows)} swipes; starting from zero would turn the direction by {self.prior_angle:.1f}°"
+        turning = order[self.angles[order] >= _VISIBLE]
+        rows = [(int(self.rows[place]), float(self.angles[place])) for place in turning]
+        title = f"Influence of {len(order)} swipes; starting from zero would turn the direction by {self.prior_angle:.1f}°"
+        if silent := len(order) - len(rows):
+            title += f"; {silent} of the swipes turn it by less than {_VISIBLE}°"
         return table(title, ["row of the log", "degrees"], rows)
 
 
