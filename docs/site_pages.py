@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kaczmatch.web.api_reference import ApiField, linked, operations, schemas
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "build" / "pages"
 ROOT_PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"(\[(?:[^\]\[]|\[[^\]]*\]\([^)]*\))*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
@@ -34,7 +36,14 @@ def gather(pages: Path = PAGES) -> None:
     (pages / "reference" / "python.md").write_text(python_names(), encoding="utf-8")
     (pages / "reference" / "http.md").write_text(http_reference(), encoding="utf-8")
     for page in sorted(pages.rglob("*.md")):
-        page.write_text(relinked(page.read_text(encoding="utf-8"), page.relative_to(pages), pages), encoding="utf-8")
+        text = relinked(page.read_text(encoding="utf-8"), page.relative_to(pages), pages)
+        page.write_text(CODE.sub(without_backslashes, text), encoding="utf-8")
+
+
+def without_backslashes(found: re.Match[str]) -> str:
+    """Code in a table, where a bar has a backslash before it. mkdocs would show the backslash."""
+    code = escape(found[1].replace(r"\|", "|")).replace("|", "&#124;")
+    return f"<code>{code}</code>" if r"\|" in found[1] else found[0]
 
 
 def relinked(text: str, page: Path, pages: Path) -> str:

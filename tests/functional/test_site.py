@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from site_pages import ROOT, gather
 
@@ -68,13 +68,24 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.browser
-def test_the_doors_the_search_and_the_colours_work_without_another_host(sites: list[Path]) -> None:
+@contextmanager
+def chromium() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip(f"no Chromium: {os.environ.get('NO_CHROMIUM', 'not installed')}")
-    with served(sites[0]) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+
+
+def search(page: Page) -> None:
+    expect(page.get_by_text("Type to start searching")).to_be_attached()  # the index is loaded
+    page.get_by_role("textbox", name="Search").press_sequentially("propensity")  # it listens for keys; fill() presses none
+    expect(page.locator(".md-search-result__link").first).to_be_visible()
+
+
+@pytest.mark.browser
+def test_the_doors_the_search_and_the_colours_work_without_another_host(sites: list[Path]) -> None:
+    with served(sites[0]) as address, chromium() as browser:
         page = browser.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
@@ -86,11 +97,18 @@ def test_the_doors_the_search_and_the_colours_work_without_another_host(sites: l
         expect(body).to_have_attribute("data-md-color-scheme", "default")
         page.get_by_title("Dark").click()
         expect(body).to_have_attribute("data-md-color-scheme", "slate")
-        expect(page.get_by_text("Type to start searching")).to_be_attached()  # the index is loaded
-        page.get_by_role("textbox", name="Search").press_sequentially("propensity")  # it listens for keys; fill() presses none
-        expect(page.locator(".md-search-result__link").first).to_be_visible()
-        browser.close()
+        search(page)
     assert [url for url in asked if not url.startswith(address) and not url.startswith(("data:", "blob:"))] == []
+
+
+@pytest.mark.browser
+def test_a_site_that_was_opened_as_a_file_can_be_searched(sites: list[Path]) -> None:
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((sites[0] / "index.html").as_uri())
+        search(page)
+        page.locator(".md-search-result__link").first.click()
+        expect(page.locator("mark").first).to_be_attached()  # what was searched for, on the page that was found
 
 
 def test_the_generated_pages_say_what_the_code_says(tmp_path: Path) -> None:
@@ -102,7 +120,7 @@ def test_the_generated_pages_say_what_the_code_says(tmp_path: Path) -> None:
     assert "`swipe(" in python
     commands = (tmp_path / "reference" / "cli.md").read_text(encoding="utf-8")
     assert "## kaczmatch keys rotate" in commands
-    assert r"| `--protocol <strict\|mature\|forward>` | Others' decisions:" in commands
+    assert "| <code>--protocol &lt;strict&#124;mature&#124;forward&gt;</code> | Others' decisions:" in commands
     http = (tmp_path / "reference" / "http.md").read_text(encoding="utf-8")
     assert http.index("## Profiles") < http.index("### putProfile") < http.index("## Decks") < http.index("### createDeck\n")
     assert "Returns [Deck](#schema-Deck)." in http
