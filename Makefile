@@ -60,10 +60,13 @@ pictures: docs # the pictures of the pages, and of the site
 dist: $(ENVIRONMENT) # wheel and sdist; the same commit gives the same bytes
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build
 
-sbom: $(ENVIRONMENT) dist # what the service is made of, as CycloneDX
-	$(PYTHON) -m venv --clear .venv/sbom
-	.venv/sbom/bin/pip install --quiet --disable-pip-version-check -c constraints.txt 'cyclonedx-bom>=7' # for this alone
-	.venv/sbom/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.json $(BIN)/python
+sbom: dist # what the service is made of, as CycloneDX: the wheel in an environment that has nothing else
+	$(PYTHON) -m venv --clear --without-pip build/sbom/service
+	$(BIN)/pip --python build/sbom/service/bin/python install --quiet --disable-pip-version-check -c constraints.txt \
+	  "$$(ls -t dist/*.whl | head -n 1)[service,postgres]"
+	$(PYTHON) -m venv --clear build/sbom/tool
+	build/sbom/tool/bin/pip install --quiet --disable-pip-version-check -c constraints.txt 'cyclonedx-bom>=7' # for this alone
+	build/sbom/tool/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.json build/sbom/service/bin/python
 
 licences: $(ENVIRONMENT) # docs/licences.md, from what is installed
 	$(BIN)/python docs/licences.py
