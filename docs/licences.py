@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.metadata import PackageNotFoundError, metadata, requires
+from importlib.metadata import PackageNotFoundError, distributions, metadata, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -64,18 +64,17 @@ def licence(name: str) -> str:
 
 def page(names: list[str]) -> str:
     service = needed_by("postgres")
-    rows = []
-    for name in names:
-        try:
-            stated = licence(name)
-        except PackageNotFoundError:
-            continue
-        rows.append(f"| {name} | {stated or 'see its files'} | {'service' if canonical(name) in service else 'development'} |")
+    rows = [
+        f"| {name} | {licence(name) or 'see its files'} | {'service' if canonical(name) in service else 'development'} |"
+        for name in names
+    ]
     return "\n".join([WORDS, "| package | licence | used by |", "| --- | --- | --- |", *rows, ""])
 
 
 def main() -> None:
     names = [line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()]
+    if missing := [name for name in names if not list(distributions(name=name))]:
+        raise SystemExit(f"not installed here: {', '.join(missing)}; pip install -c constraints.txt {' '.join(missing)}")
     PAGE.write_text(page(names), encoding="utf-8")
 
 
