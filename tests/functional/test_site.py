@@ -78,8 +78,10 @@ def chromium() -> Iterator[Browser]:
 
 
 def search(page: Page) -> None:
+    box = page.get_by_role("textbox", name="Search")
+    box.click()
     expect(page.get_by_text("Type to start searching")).to_be_attached()  # the index is loaded
-    page.get_by_role("textbox", name="Search").press_sequentially("propensity")  # it listens for keys; fill() presses none
+    box.press_sequentially("propensity")  # it listens for keys; fill() presses none
     expect(page.locator(".md-search-result__link").first).to_be_visible()
 
 

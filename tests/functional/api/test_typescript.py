@@ -34,6 +34,15 @@ def test_the_client_is_generated_compiled_and_talks_to_the_service(one_service: 
     assert "problem 404 not-found" in said  # whoever is not you does not exist for you
 
 
+def test_what_the_page_shows_is_what_is_compiled_and_run() -> None:
+    page = (CLIENT.parents[1] / "docs" / "swipe-screen.md").read_text(encoding="utf-8")
+    shown = page.partition("```ts\n")[2].partition("```")[0].replace('"kaczmatch-client"', '"./generated/client.js"')
+    name = json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))["name"]
+    assert f'from "{name}"' in page
+    walk = (CLIENT / "walk.ts").read_text(encoding="utf-8").splitlines()
+    assert [line for line in shown.splitlines() if line not in walk] == []
+
+
 def test_versions_agree() -> None:
     document = json.loads((CLIENT.parents[1] / "docs" / "openapi.json").read_text(encoding="utf-8"))
     assert json.loads((CLIENT / "package.json").read_text(encoding="utf-8"))["version"] == document["info"]["version"]
