@@ -80,10 +80,12 @@ def test_influence_profile_and_deck_show_themselves() -> None:
 
 def test_influence_shows_the_swipes_that_matter_and_counts_the_rest() -> None:
     log = {"user": [1] * 4, "label": [True, True, False, True], "features": [[1, 0], [0, 0], [0, 1], [0, 0]]}
-    found = shown(kaczmatch.influence(kaczmatch.learner("tk"), log))  # it learns nothing from candidates without tags
-    assert found.elements.count("tr") == 1 + 2
-    assert "2 of the swipes turn it by less than 0.001°" in found.text
-    assert "turn it by" not in shown(kaczmatch.influence(kaczmatch.learner("tk"), log | {"features": np.eye(4)})).text
+    found = shown(kaczmatch.influence(kaczmatch.learner("tk"), log))  # learns from the pass alone
+    assert found.elements.count("tr") == 1 + 1
+    assert "3 of the swipes turn it by less than 0.001°" in found.text
+    found = shown(kaczmatch.influence(kaczmatch.learner("probit"), log))  # has a threshold, and learns from everything
+    assert found.elements.count("tr") == 1 + 4
+    assert "of the swipes turn it" not in found.text
 
 
 def test_a_long_table_says_how_much_it_leaves_out() -> None:

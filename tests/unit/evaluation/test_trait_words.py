@@ -18,7 +18,7 @@ def test_the_number_of_traits_and_of_people_is_said() -> None:
     fitted = [each.traits for each in result.contenders if each.traits is not None]
     words = trait_words(result)
     if fitted:
-        assert f"{fitted[0].model.learner.traits} traits" in words
+        assert f"{fitted[0].model.learner.traits} trait" in words
     else:
         assert "no traits" in words
     (two,) = [each.traits for each in contenders(trial, ["probit-traits"], tick=lambda _: None, traits=2) if each.traits]

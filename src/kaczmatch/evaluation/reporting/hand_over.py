@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import final
 
@@ -17,7 +17,7 @@ USUAL = Configuration("probit-diag", {"appeal": True})  # the service's default
 @final
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """What a service should use, and why that is not what was recommended, where it is not."""
+    """What a service should use, and what else there is to know about it."""
 
     found: Configuration
     note: str = ""
@@ -38,18 +38,14 @@ class HandOver:
 
 def hand_over(result: EvaluationResult) -> HandOver:
     """The recommended contender, or what a service has in its place."""
-    chosen, appeal = result.recommendation.chosen, result.trial.protocol.appeal
-    served = {each.name: each for each in result.contenders if not isinstance(each.learner, ProbitTraits)}
     if not result.recommendation.proven:
         default = f"{USUAL.slug} with appeal"
         return HandOver(
             USUAL, f"A service keeps its default for that: {default} starts from appeal alone, and learns from there."
         )
-    if chosen in served:
-        return HandOver(Configuration.of(served[chosen].learner, appeal))
-    instead = max(served, key=lambda name: result.scores.mean_auc(name).mean)
-    loss = result.scores.mean_difference(instead, chosen).mean
-    note = (
-        f"The service does not run {chosen} yet. The best on this log that it runs is {instead}, with an AUC {loss:+.3f} from it."
-    )
-    return HandOver(Configuration.of(served[instead].learner, appeal), note)
+    rule = next(each.learner for each in result.contenders if each.name == result.recommendation.chosen)
+    found = Configuration.of(rule, result.trial.protocol.appeal)
+    if not isinstance(rule, ProbitTraits):
+        return HandOver(found)
+    settings = {name: value for name, value in found.settings.items() if name != "traits"}
+    return HandOver(replace(found, settings=settings), "A service selects by itself how many traits it has, whenever it fits.")

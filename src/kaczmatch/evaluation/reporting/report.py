@@ -82,7 +82,8 @@ def trait_words(result: EvaluationResult) -> str:
     """How many traits were selected, and from how many people; nothing where nobody asked for traits."""
     fitted = next((each.traits for each in result.contenders if each.traits is not None), None)
     if fitted is not None:
-        return f"{fitted.people:,} of the fitted users have chosen {fitted.model.learner.traits} traits for probit-traits."
+        traits = fitted.model.learner.traits
+        return f"{fitted.people:,} of the fitted users have chosen {traits} trait{'s' * (traits != 1)} for probit-traits."
     if any(isinstance(each.learner, ProbitTraits) for each in result.contenders):
         return "The fitted users have chosen no traits: probit-diag with population and appeal predicts them as well."
     return ""
