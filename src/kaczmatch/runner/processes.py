@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar, final
 
@@ -48,17 +50,18 @@ class _Pool(Generic[P, R]):
         self.executor = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        # Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
-        silent = (signal.SIGINT, signal.SIG_DFL)
-        fresh = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.workers, mp_context=fresh, initializer=signal.signal, initargs=silent)
+        return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_silently)
+
+    def _submit(self, part: P) -> tuple[ProcessPoolExecutor, Future[R]]:
+        with _without_interrupts():  # which a process that starts here inherits, until it ends silently
+            return self.executor, self.executor.submit(_run, self.function, part, self.memory)
 
     def begin(self, part: P) -> Callable[[], R]:
         try:
-            executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+            executor, future = self._submit(part)
         except BrokenProcessPool:  # it broke after the last result was taken
             self.executor = self._started()
-            executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+            executor, future = self._submit(part)
 
         def result() -> R:
             nonlocal executor, future
@@ -68,13 +71,32 @@ class _Pool(Generic[P, R]):
                 except BrokenProcessPool:  # parts come here one after the other, so that only the guilty one ends the job
                     if executor is self.executor:
                         self.executor = self._started()
-                    executor, future = self.executor, self.executor.submit(_run, self.function, part, self.memory)
+                    executor, future = self._submit(part)
             try:
                 return future.result()
             except BrokenProcessPool:
                 raise ChildProcessError(died(part, self.memory)) from None
 
         return result
+
+
+def _end_silently() -> None:
+    """Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def died(part: object, memory: int) -> str:
