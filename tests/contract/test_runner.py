@@ -123,6 +123,13 @@ def test_the_number_of_workers_does_not_matter(parts: list[int], workers: int) -
     assert fold(LocalRunner(workers)) == fold(LocalRunner(1))
 
 
+def test_a_part_for_which_no_node_has_the_memory_is_refused_at_once(three_nodes: Any) -> None:
+    from kaczmatch.runner.cluster import RayRunner
+
+    with pytest.raises(OSError, match="a part takes 8,192 MiB, and the largest node of the cluster has 4,096 MiB"):
+        RayRunner(three_nodes.address).fold(third, [1.0], appended, [], memory=8 * 2**30)
+
+
 INTERRUPTED = """
 import functools, sys, time
 from pathlib import Path

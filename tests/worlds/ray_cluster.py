@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "memory": 2**30, "include_dashboard": False}
+_NODE = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "memory": 4 * 2**30, "include_dashboard": False}
 _QUIET = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",

@@ -46,6 +46,11 @@ class RayRunner:
         self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
     ) -> T:
         ray = _ray()
+        most = max((node["Resources"].get("memory", 0) for node in ray.nodes() if node["Alive"]), default=0)
+        if memory > most:  # Ray would wait for such a node
+            raise OSError(
+                f"a part takes {memory / 2**20:,.0f} MiB, and the largest node of the cluster has {most / 2**20:,.0f} MiB"
+            )
         shared = ray.put(function)  # once per node, not once per part
         run = ray.remote(_run).options(num_cpus=1, memory=memory or None, max_retries=TRIES)
         begun: list[Any] = []
