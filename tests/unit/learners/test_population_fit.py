@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
+from kaczmatch.learners.population import trait_fit
 from kaczmatch.learners.population.population_fit import TraitChoice, people_with_history, selected
 from kaczmatch.learners.population.taste_directions import TasteDirections
+from kaczmatch.runner.local import LocalRunner
 
 
 def simulated(seed: int, *, shared: float, users: int = 60, swipes: int = 40, candidates: int = 50, tags: int = 6) -> SwipeLog:
@@ -81,3 +83,13 @@ def test_people_with_a_history_are_preferred() -> None:
 def test_a_log_without_times_or_candidates_is_refused() -> None:
     with pytest.raises(InvalidInput, match="who was swiped and when"):
         fit_population(SwipeLog(user=[0], features=np.ones((1, 2)), label=[1]))
+
+
+def test_the_number_of_workers_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trait_fit, "_PART", 7)  # so that sixty people are many parts
+    log = simulated(2, shared=2.0)
+    one, four = (fit_population(log, choices=(4,), runner=LocalRunner(workers)) for workers in (1, 4))
+    assert one.prior.to_bytes() == four.prior.to_bytes()
+    assert one.sites is not None
+    assert four.sites is not None
+    assert one.sites.sites.tobytes() == four.sites.sites.tobytes()

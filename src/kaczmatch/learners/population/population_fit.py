@@ -29,6 +29,8 @@ from kaczmatch.learners.population.trait_fit import ROUNDS, fit_traits
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 CHOICES: Final = (0, 1, 4, 8)  # traits
 MOST_PEOPLE: Final = 2_000  # a population fitted on so many is as good as one fitted on more
@@ -76,8 +78,12 @@ def fit_population(
     most: int = MOST_PEOPLE,
     seed: int = 0,
     advance: Advance = lambda: None,
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> FittedPopulation:
-    """The population of a log that names candidates and times. Deterministic for a seed. `full` keeps covariances of tags."""
+    """The population of a log that names candidates and times. `full` keeps covariances of tags.
+
+    Deterministic for a seed, on any number of workers. Beside the log, memory grows with `most`, not with the log.
+    """
     log = SwipeLog.of(log)
     if log.candidate_row is None or log.at is None:
         raise InvalidInput("log", "a population needs to know who was swiped and when: give candidate, candidates and at")
@@ -90,13 +96,13 @@ def fit_population(
     kept = np.isin(user, chosen)
     mine, numbers = log.select(kept), user[kept]
     tried = sorted(set(choices))
-    found = _compared(mine, numbers, chosen, tried, full, seed, advance) if len(tried) > 1 else []
+    found = _compared(mine, numbers, chosen, tried, full, seed, advance, runner) if len(tried) > 1 else []
     traits = selected(found) if found else tried[0]
     fitted = [names[each] for each in chosen.tolist()]
     if not traits:
         return FittedPopulation(ProbitDiagonal(appeal=True), _prior_with_appeal(mine), None, names, fitted, found)
     learner = ProbitTraits(traits=traits, full=full)
-    fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance)
+    fit = fit_traits(learner, mine, numbers, seed=seed, advance=advance, runner=runner)
     return FittedPopulation(learner, fit.prior, fit.sites, names, fitted, found)
 
 
@@ -115,7 +121,14 @@ def selected(found: Sequence[TraitChoice]) -> int:
 
 
 def _compared(
-    log: SwipeLog, user: Integers, people: Integers, choices: Sequence[int], full: bool, seed: int, advance: Advance
+    log: SwipeLog,
+    user: Integers,
+    people: Integers,
+    choices: Sequence[int],
+    full: bool,
+    seed: int,
+    advance: Advance,
+    runner: Runner,
 ) -> list[TraitChoice]:
     """Every choice, fitted on four fifths of the people and tried on the others."""
     drawn = np.random.default_rng([seed, 41]).permutation(people)
@@ -124,7 +137,7 @@ def _compared(
         return []  # one person alone
     losses = []
     for traits in choices:
-        losses.append(_loss_of_held_out(log, user, held, traits, full, seed, advance))
+        losses.append(_loss_of_held_out(log, user, held, traits, full, seed, advance, runner))
         advance()
     means = np.array([each.mean() for each in losses])
     best = int(np.argmin(means))
@@ -137,7 +150,14 @@ def _compared(
 
 
 def _loss_of_held_out(
-    log: SwipeLog, user: Integers, held: NDArray[np.bool_], traits: int, full: bool, seed: int, advance: Advance
+    log: SwipeLog,
+    user: Integers,
+    held: NDArray[np.bool_],
+    traits: int,
+    full: bool,
+    seed: int,
+    advance: Advance,
+    runner: Runner,
 ) -> Vector:
     """Each held-out person's mean log-loss, every swipe predicted from what the fitted people had decided before it."""
     learner: ProbabilisticLearner
@@ -146,7 +166,7 @@ def _loss_of_held_out(
     said: Vector | Matrix
     if traits:
         one = ProbitTraits(traits=traits, full=full)
-        fit = fit_traits(one, fitting, user[~held], seed=seed, advance=advance)
+        fit = fit_traits(one, fitting, user[~held], seed=seed, advance=advance, runner=runner)
         model = TraitModel(learner=one, prior=fit.prior, reference=int(np.asarray(log.at).max()))
         viewer = np.full(len(trying), -1)  # nobody held out has given a site
         said = fit.sites.traits_at(model, model.expected(log.features), viewer=viewer, candidate=candidate, at=at)

@@ -22,37 +22,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from operator import iadd
+from typing import Final, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Integers, Matrix, Vector, unit_rows
+from kaczmatch.core.vectors import Integers, Matrix, unit_rows
 from kaczmatch.learners.belief.probit import Probit
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
-from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE, TraitModel, guard_site
+from kaczmatch.learners.population.traits import TraitModel, guard_site
+from kaczmatch.learners.population.user_posteriors import Heard
 from kaczmatch.learners.prior import Prior
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 ROUNDS: Final = 20  # and no more: P₀ shrinks with rounds
-_INNER: Final = 3  # steps of a user's mean in a round
-_DOUBT: Final = 0.5  # the share of S that users hear
 _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 MOST_TOLD: Final = 4  # traits that swipes tell
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _RIDGE: Final = 10.0  # of W
 
+_PART: Final = 128  # users
+
 Advance = Callable[[], None]
+R = TypeVar("R")
 
 
 @final
@@ -65,9 +69,17 @@ class TraitFit:
     users: int
 
 
-def fit_traits(learner: ProbitTraits, log: SwipeLog, user: Integers, *, seed: int, advance: Advance) -> TraitFit:
-    """The population of a log; `user` has the number of each row's user. Deterministic for a seed."""
-    fit = _Fit(learner, log, user, seed)
+def fit_traits(
+    learner: ProbitTraits,
+    log: SwipeLog,
+    user: Integers,
+    *,
+    seed: int,
+    advance: Advance,
+    runner: Runner = LocalRunner(1),  # noqa: B008
+) -> TraitFit:
+    """The population of a log; `user` has the number of each row's user. Deterministic for a seed, on any number of workers."""
+    fit = _Fit(learner, log, user, seed, runner)
     for _ in range(ROUNDS):
         fit.hear_users()
         fit.hear_candidates()
@@ -113,6 +125,7 @@ class _Fit:
     log: SwipeLog
     user: Integers
     seed: int
+    runner: Runner
     rows_of: list[Integers] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -178,34 +191,30 @@ class _Fit:
         scale = np.sqrt(np.mean(z[self.candidate] ** 2, axis=0))
         return z / np.where(scale > 0.0, scale, 1.0)
 
+    def _of_all_users(self, function: Callable[[int], R]) -> list[R]:
+        """In parts of so many users, whoever works on them: so results do not depend on the number of workers."""
+        parts = [range(first, min(first + _PART, self.users)) for first in range(0, self.users, _PART)]
+        return self.runner.fold(lambda part: [function(place) for place in part], parts, iadd, [])
+
+    def _heard(self, place: int) -> Heard:
+        one, label = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]]
+        return Heard(self.x[one], self.z[one], self.doubt[one], label)
+
     def hear_users(self) -> None:
         """Every user's posterior, given the candidates'."""
-        k = self.told
         inverse = np.linalg.inv(self.p0)
         pull = inverse @ self.m0
-        for place, rows in enumerate(self.rows_of):
-            one = self.candidate[rows]
-            phi, y = np.hstack([self.x[one], self.z[one]]), self.label[rows]
-            precision = inverse + phi.T @ phi
-            precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt[one].sum(axis=0)
-            factor = cho_factor(precision, lower=True)
-            m = self.means[place]
-            for _ in range(_INNER):
-                mu = phi @ m
-                m = cho_solve(factor, pull + phi.T @ (mu + y * _slope(y * mu)))
-            self.means[place] = m
-            self.covariances[place] = cho_solve(factor, np.eye(self.n))
+        found = self._of_all_users(lambda place: self._heard(place).posterior(self.means[place], inverse, pull))
+        for place, (mean, covariance) in enumerate(found):
+            self.means[place], self.covariances[place] = mean, covariance
 
     def _evidence(self) -> tuple[Matrix, NDArray[np.float64]]:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
         k = self.told
         found = np.empty((len(self.label), k))
-        for place, rows in enumerate(self.rows_of):
-            one, y, m = self.candidate[rows], self.label[rows], self.means[place]
-            base = self.x[one] @ m[:-k]
-            mu = base + self.z[one] @ m[-k:]
-            latent = mu + y * _slope(y * mu)
-            found[rows] = (latent - base)[:, None] * m[-k:] - self.x[one] @ self.covariances[place, :-k, -k:]
+        of_all = self._of_all_users(lambda place: self._heard(place).evidence(self.means[place], self.covariances[place]))
+        for rows, evidence in zip(self.rows_of, of_all, strict=True):
+            found[rows] = evidence
         v = self.means[:, -k:]
         return found, v[:, :, None] * v[:, None, :] + self.covariances[:, -k:, -k:]
 
@@ -277,13 +286,6 @@ class _Fit:
         last = np.sort(len(self.label) - 1 - backwards)
         at = np.zeros(len(last), np.int64) if self.log.at is None else self.log.at[last]
         return SiteLog(self.user[last].astype(np.int64), self.candidate[last].astype(np.int64), at, sites[last])
-
-
-def _slope(t: Vector) -> Vector:
-    """g: the derivative of the log-likelihood of an answer, with the share of coin tosses that sites expect."""
-    density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
-    mass = 0.5 * LEAST_RANDOM_SHARE + (1.0 - LEAST_RANDOM_SHARE) * ndtr(t)
-    return np.asarray((1.0 - LEAST_RANDOM_SHARE) * density / mass)
 
 
 @compiled

@@ -1,0 +1,54 @@
+"""What one user's swipes say: of the user's taste, and of the candidates' traits. Users are independent of each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtr
+
+from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.learners.population.traits import LEAST_RANDOM_SHARE
+
+_INNER: Final = 3  # steps of a user's mean in a round
+_DOUBT: Final = 0.5  # the share of S that users hear
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Heard:
+    """One user's swipes, one row each: tags and 1, traits, doubts about them, and labels."""
+
+    x: Matrix
+    z: Matrix
+    doubt: Matrix
+    y: Vector
+
+    def posterior(self, m: Vector, inverse: Matrix, pull: Vector) -> tuple[Vector, Matrix]:
+        """M and C, from the mean of the round before; P₀⁻¹ and P₀⁻¹m₀."""
+        k = self.z.shape[1]
+        phi = np.hstack([self.x, self.z])
+        precision = inverse + phi.T @ phi
+        precision[range(-k, 0), range(-k, 0)] += _DOUBT * self.doubt.sum(axis=0)
+        factor = cho_factor(precision, lower=True)
+        for _ in range(_INNER):
+            mu = phi @ m
+            m = cho_solve(factor, pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
+        return m, np.asarray(cho_solve(factor, np.eye(len(m))))
+
+    def evidence(self, m: Vector, covariance: Matrix) -> Matrix:
+        """Of each swipe (l − w·x̃ − c) M − C·(x̃, 1), over traits."""
+        k = self.z.shape[1]
+        base = self.x @ m[:-k]
+        mu = base + self.z @ m[-k:]
+        latent = mu + self.y * _slope(self.y * mu)
+        return np.asarray((latent - base)[:, None] * m[-k:] - self.x @ covariance[:-k, -k:])
+
+
+def _slope(t: Vector) -> Vector:
+    """g: the derivative of the log-likelihood of an answer, with the share of coin tosses that sites expect."""
+    density = np.exp(-0.5 * t * t) / np.sqrt(2.0 * np.pi)
+    mass = 0.5 * LEAST_RANDOM_SHARE + (1.0 - LEAST_RANDOM_SHARE) * ndtr(t)
+    return np.asarray((1.0 - LEAST_RANDOM_SHARE) * density / mass)
