@@ -171,6 +171,33 @@ CONTENDERS: dict[str, Callable[[Path, Path], Any]] = {
 }
 
 
+def fitted(folder: Path, workers: int) -> dict[str, Any]:
+    """A population fitted to the log: what it takes beside the columns of the log, which are in memory."""
+    rows = pl.read_parquet(folder / "swipes/*.parquet")
+    log = SwipeLog(
+        user=rows["user"].to_numpy(),
+        candidate=rows["candidate"].to_numpy(),
+        candidates=candidates(folder),
+        label=(rows["decision"] == "like").to_numpy(),
+        at=rows["at"].to_numpy(),
+    )
+    del rows
+    before, begun, used = _peak_mb(), time.perf_counter(), time.process_time()
+    found = kaczmatch.fit_population(log, choices=(0, 4), runner=LocalRunner(workers))
+    columns = (log.user, log.candidate_row, log.label, log.at, log.features)
+    sites = b"" if found.sites is None else found.sites.sites.tobytes()
+    return {
+        "workers": workers,
+        "people": len(found.fitted),
+        "seconds": time.perf_counter() - begun,
+        "processor_seconds": time.process_time() - used,
+        "log_mb": sum(each.nbytes for each in columns if each is not None) / 2**20,
+        "peak_before_mb": before,
+        "peak_mb": _peak_mb(),
+        "digest": hashlib.sha256(found.prior.to_bytes() + sites).hexdigest(),
+    }
+
+
 def _peak_mb() -> float:
     """Of this process since it began; `ru_maxrss` would know of its parent, too."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
@@ -213,11 +240,13 @@ def main() -> None:
     add_out(parser)
     parser.add_argument("--swipes", type=int, default=20_000_000)
     parser.add_argument("--users", type=int, default=200_000)
+    parser.add_argument("--fit", type=int, default=10_000_000, help="swipes that a population is fitted to")
     parser.add_argument("--only", help="one contender, in this process")
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     if asked.only:
-        print(json.dumps(measured(asked.only, asked.folder)))
+        workers = asked.only.removeprefix("fit ")
+        print(json.dumps(measured(asked.only, asked.folder) if workers == asked.only else fitted(asked.folder, int(workers))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "log"
@@ -245,10 +274,21 @@ def main() -> None:
                     "killed": found.get("killed"),
                 }
             )
+        fits: list[dict[str, Any]] = []
+        if asked.fit:
+            shutil.rmtree(folder)
+            write_log(folder, asked.users, asked.fit)
+            fits = [alone_in_a_process(f"fit {workers}", folder) for workers in (1, 4)]
+            for fit in fits:
+                fit["same"] = fit["digest"] == fits[0]["digest"]
     for row in rows:
         row["million_per_second"] = asked.swipes / row["seconds"] / 1e6
     about = f"{asked.swipes:,} swipes of {asked.users:,} users, {D} tags, {LEARNER}; reading and writing included."
-    tell(asked.out, Table("replay", "A log replayed from Parquet", rows, about))
+    tables = [Table("replay", "A log replayed from Parquet", rows, about)]
+    if fits:
+        note = f"{asked.fit:,} swipes; 0 and 4 traits compared."
+        tables.append(Table("fit", "A population fitted", [{**fit, "digest": fit["digest"][:12]} for fit in fits], note))
+    tell(asked.out, *tables)
 
 
 if __name__ == "__main__":
