@@ -41,7 +41,7 @@ from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import TraitModel, guard_site
-from kaczmatch.learners.population.user_posteriors import Heard
+from kaczmatch.learners.population.user_posteriors import UserSwipes
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -196,15 +196,15 @@ class _Fit:
         parts = [range(first, min(first + _PART, self.users)) for first in range(0, self.users, _PART)]
         return self.runner.fold(lambda part: [function(place) for place in part], parts, iadd, [])
 
-    def _heard(self, place: int) -> Heard:
+    def _swipes_of(self, place: int) -> UserSwipes:
         one, label = self.candidate[self.rows_of[place]], self.label[self.rows_of[place]]
-        return Heard(self.x[one], self.z[one], self.doubt[one], label)
+        return UserSwipes(self.x[one], self.z[one], self.doubt[one], label)
 
     def hear_users(self) -> None:
         """Every user's posterior, given the candidates'."""
         inverse = np.linalg.inv(self.p0)
         pull = inverse @ self.m0
-        found = self._of_all_users(lambda place: self._heard(place).posterior(self.means[place], inverse, pull))
+        found = self._of_all_users(lambda place: self._swipes_of(place).posterior(self.means[place], inverse, pull))
         for place, (mean, covariance) in enumerate(found):
             self.means[place], self.covariances[place] = mean, covariance
 
@@ -212,7 +212,7 @@ class _Fit:
         """Of each row (l − w·x̃ − c) M − C·(x̃, 1), and of each user MMᵀ + C over traits."""
         k = self.told
         found = np.empty((len(self.label), k))
-        of_all = self._of_all_users(lambda place: self._heard(place).evidence(self.means[place], self.covariances[place]))
+        of_all = self._of_all_users(lambda place: self._swipes_of(place).evidence(self.means[place], self.covariances[place]))
         for rows, evidence in zip(self.rows_of, of_all, strict=True):
             found[rows] = evidence
         v = self.means[:, -k:]

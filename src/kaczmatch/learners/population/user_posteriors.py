@@ -18,7 +18,7 @@ _DOUBT: Final = 0.5  # the share of S that users hear
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Heard:
+class UserSwipes:
     """One user's swipes, one row each: tags and 1, traits, doubts about them, and labels."""
 
     x: Matrix
