@@ -29,6 +29,8 @@ from kaczmatch.evaluation.protocol.trial import Trial
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.registry import LEARNERS
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 FEWEST_USERS = 20  # tested at a number of swipes, below which a log says little there; of a small log, half of them
 FEWEST_SHARE = 0.1  # of all tested users, likewise
@@ -80,8 +82,14 @@ class EvaluationResult:
         return table(title, ["swipes seen", *map(str, times)], rows)
 
 
-def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = time.perf_counter) -> EvaluationResult:
-    """Every learner and baseline on one log, and the peers; `clock` times their swipes."""
+def evaluate(
+    trial: Trial,
+    choices: Choices,
+    progress: Progress,
+    clock: Clock = time.perf_counter,
+    runner: Runner = LocalRunner(1),  # noqa: B008
+) -> EvaluationResult:
+    """Every learner and baseline on one log, in parts of learners and users; and the peers, whose swipes `clock` times."""
     mutual = MutualSwipes(trial)
     both_ways = mutual.both_sides_swipe if choices.both_ways is None else choices.both_ways
     if both_ways and not (mutual.answer >= 0).any():
@@ -90,13 +98,13 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
     learners = list(dict.fromkeys([ALL_ONES, *([ALONE] if choices.peers else []), *choices.learners]))
 
     def contend(one: Trial, traits: int | None = None) -> list[Contender]:
-        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits)
+        return contenders(one, learners, choices.settings, tick=lambda _: progress.advance(), traits=traits, runner=runner)
 
     progress.stage("population", len(learners))
     compared = contend(trial)
     selected = next((each.learner.traits for each in compared if isinstance(each.learner, ProbitTraits) and each.traits), 0)
     progress.stage("learn, freeze, rank", len(times) * len(trial.tested))
-    ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance)
+    ranking = holdout_ranking(trial, compared, times, trial.tested, advance=progress.advance, runner=runner)
     scores = BootstrapScores.of(ranking, _rng(trial, 10))
     if scores.users < 2:
         counts = ", ".join(f"{len(trial.testable(t)):,} after {t}" for t in times)
@@ -104,15 +112,16 @@ def evaluate(trial: Trial, choices: Choices, progress: Progress, clock: Clock = 
             "at", f"only {scores.users} users can be tested after each of {times} swipes ({counts}); name fewer with --at"
         )
     progress.stage("probabilities", sum(isinstance(each.learner, ProbabilisticLearner) for each in compared))
-    forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance)
+    forecasts = progressive_forecasts(trial, compared, trial.tested, advance=progress.advance, runner=runner)
     probabilities = probability_scores(forecasts, _rng(trial, 11))
     peers = compare_peers(trial, compared, ranking, choices.peers, progress, clock) if choices.peers else None
     bpr = next((peer for peer in choices.peers if peer.name == BPR), None)
     crossing = None if peers is None or bpr is None else crossover(trial, peers, bpr, progress, clock)
-    matches = _matches(trial, compared, times, choices.side, progress) if both_ways else None
+    matches = _matches(trial, compared, times, choices.side, progress, runner) if both_ways else None
     progress.stage("shuffled decisions", len(learners) + len(times) * min(len(trial.tested), MOST_USERS))
     shuffled = shuffled_check(
-        shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance), _rng(trial, 12)
+        shuffled_ranking(trial, lambda one: contend(one, selected), times, advance=progress.advance, runner=runner),
+        _rng(trial, 12),
     )
     recommendation = recommend(scores, compared, {each.name: each.log_loss.mean for each in probabilities.scores})
     return EvaluationResult(
@@ -131,13 +140,13 @@ def _rng(trial: Trial, stream: int) -> np.random.Generator:
 
 
 def _matches(
-    trial: Trial, compared: Sequence[Contender], times: Sequence[int], side: str | None, progress: Progress
+    trial: Trial, compared: Sequence[Contender], times: Sequence[int], side: str | None, progress: Progress, runner: Runner
 ) -> MatchScores:
     progress.stage("matches", sum(len(viewers_after(trial, t)) for t in times))
     sides: Column | None = None if side is None else trial.table.others[side][trial.begin[:-1]]
     scores: list[MatchScore] = []
     for t in times:
-        pairs = match_pairs(trial, compared, t, advance=progress.advance)
+        pairs = match_pairs(trial, compared, t, advance=progress.advance, runner=runner)
         if pairs.match.any() and not pairs.match.all():
             scores += match_scores(pairs, _rng(trial, 20 + t), sides)
     return MatchScores(scores)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, final
 
 import numpy as np
@@ -26,6 +27,8 @@ from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.registry import learner
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 
 MOST_USERS = 400  # in each of the groups
 MOST_SWIPES = 1_000  # per user: the first ones matter
@@ -93,8 +96,13 @@ class TuningResult:
         return (self.best if self.changed else self.default).configuration()
 
 
-def tune(trial: Trial, slug: str, progress: Progress) -> TuningResult:
-    """The defaults, unless another setting predicts users better that it was not chosen on."""
+def tune(
+    trial: Trial,
+    slug: str,
+    progress: Progress,
+    runner: Runner = LocalRunner(1),  # noqa: B008
+) -> TuningResult:
+    """The defaults, unless another setting predicts users better that it was not chosen on. Each value is a part."""
     one = learner(slug)
     if not isinstance(one, GaussianLearner):
         raise InvalidInput(
@@ -106,16 +114,17 @@ def tune(trial: Trial, slug: str, progress: Progress) -> TuningResult:
     progress.stage(f"tuning {slug}", sum(len(set(GRID[name]) | {default.value(name)}) for name in varied) + 2)
     known: dict[Setup, Vector] = {}
 
-    def lost(setup: Setup) -> Vector:
-        if setup not in known:
-            known[setup] = _losses(trial, setup, compared_on)
-        progress.advance()
-        return known[setup]
+    def lost(setups: Sequence[Setup]) -> list[Vector]:
+        new = [setup for setup in setups if setup not in known]
+        progress.advance(len(setups) - len(new))
+        found = results_of(runner, partial(_losses, trial, compared_on), new, lambda _: progress.advance())
+        known.update(zip(new, found, strict=True))
+        return [known[setup] for setup in setups]
 
     best, trials = default, list[SettingTrial]()
     for name in varied:
         tried = sorted({*GRID[name], default.value(name)})
-        values = np.array([lost(best.with_value(name, value)) for value in tried]).T
+        values = np.array(lost([best.with_value(name, value) for value in tried])).T
         resampled = Resamples(values, np.random.default_rng([trial.protocol.seed, 30]))
         base = tried.index(best.value(name))
         lowest = int(np.argmin(values.mean(axis=0)))
@@ -126,7 +135,7 @@ def tune(trial: Trial, slug: str, progress: Progress) -> TuningResult:
             trials.append(SettingTrial(name, value, resampled.difference(column, base), role))
     gain = Interval(0.0, 0.0, 0.0)
     if best != default:
-        pair = np.array([_losses(trial, setup, checked_on) for setup in (best, default)]).T
+        pair = np.array(results_of(runner, partial(_losses, trial, checked_on), (best, default))).T
         gain = Resamples(pair, np.random.default_rng([trial.protocol.seed, 31])).difference(0, 1)
         progress.advance(2)
     return TuningResult(default, best, trials, varied, gain, len(compared_on), len(checked_on))
@@ -142,7 +151,7 @@ def _groups(trial: Trial) -> tuple[Places, Places]:
     return at_most(MOST_USERS, users[::2]), at_most(MOST_USERS, users[1::2])
 
 
-def _losses(trial: Trial, setup: Setup, users: Places) -> Vector:
+def _losses(trial: Trial, users: Places, setup: Setup) -> Vector:
     """Each user's mean loss over the first swipes."""
     aged = trial if setup.appeal == trial.protocol.appeal else Trial(trial.table, replace(trial.protocol, appeal=setup.appeal))
     neutral = published_start(setup.learner, trial.table.features.shape[1])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from functools import lru_cache, partial
+from typing import Any, TypeVar, final
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs import monitors
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.block import BlockLearner
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
 from kaczmatch.simulation.trace import Trace, trace
@@ -22,8 +25,10 @@ RULES = ("tk", "block-tk", "block-nk", "nk", "k-nonorm", "ogd")
 CHECKPOINTS = (20, 200, 1_000, 6_400)
 CANNOT_TELL = "cannot tell"  # of a run that is smaller than the paper's
 LOSSES = (200,)  # and at the end
+RANDOM = "random"  # a vector, for comparison
 
 Tick = Callable[[str], None]
+R = TypeVar("R")
 
 
 def learners_by_name(slugs: Sequence[str] = tuple(LEARNERS)) -> dict[str, Learner]:
@@ -140,21 +145,25 @@ def compared_with_paper(
 class Laboratory:
     """A plan and what has been run of it: parts that need the same study share it."""
 
-    def __init__(self, plan: Plan, tick: Tick) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        tick: Tick,
+        runner: Runner = LocalRunner(1),  # noqa: B008
+    ) -> None:
         self.plan = plan
         self.tick = tick
+        self.runner = runner
         self._studies: dict[Condition, Study] = {}
         self._curves: dict[tuple[Condition, str], list[LearningCurve]] = {}
         self._finals: dict[tuple[Condition, str], list[Vector]] = {}
 
     def curves(self, sized: Condition, named: Mapping[str, Learner]) -> dict[str, list[LearningCurve]]:
         """A curve of every learner for each seed."""
-        missing = {name: one for name, one in named.items() if (sized, name) not in self._curves}
-        for seed in range(self.plan.seeds if missing else 0):
-            here = world(sized, seed)
-            for name, one in missing.items():
-                self.tick(f"{name}, seed {seed}")
-                self._curves.setdefault((sized, name), []).append(LearningCurve.of(trace(one, here)))
+        missing = [name for name in named if (sized, name) not in self._curves]
+        parts = [_Part(seed, name, named[name]) for seed in range(self.plan.seeds) for name in missing]
+        for part, found in self._of_all(partial(_curve, sized), parts):
+            self._curves.setdefault((sized, part.name), []).append(found)
         return {name: self._curves[sized, name] for name in named}
 
     def finals(
@@ -162,17 +171,15 @@ class Laboratory:
     ) -> dict[tuple[str, float], list[Vector]]:
         """Every user's alignment after the last swipe, by learner and label noise, one vector per seed."""
         wanted = {(name, noise): replace(sized, label_noise=noise) for noise in noise_levels for name in named}
-        missing = {key: condition for key, condition in wanted.items() if (condition, key[0]) not in self._finals}
-        for seed in range(self.plan.seeds if missing else 0):
-            here = world(sized, seed)
-            for noise in noise_levels:
-                noisy = with_label_noise(here, noise, seed)
-                for name, one in named.items():
-                    if (name, noise) in missing:
-                        self.tick(f"{name}, p = {noise:.2f}, seed {seed}")
-                        final = trace(one, noisy, followed=False).alignment[:, -1]
-                        self._finals.setdefault((noisy.condition, name), []).append(final)
+        missing = [key for key, condition in wanted.items() if (condition, key[0]) not in self._finals]
+        parts = [_Part(seed, name, named[name], noise) for seed in range(self.plan.seeds) for name, noise in missing]
+        for part, found in self._of_all(partial(_final, sized), parts):
+            self._finals.setdefault((replace(sized, label_noise=part.noise or 0.0), part.name), []).append(found)
         return {key: self._finals[condition, key[0]] for key, condition in wanted.items()}
+
+    def _of_all(self, function: Callable[[_Part], R], parts: Sequence[_Part]) -> Iterable[tuple[_Part, R]]:
+        waiting = iter(parts)
+        return zip(parts, results_of(self.runner, function, parts, lambda _: self.tick(str(next(waiting)))), strict=True)
 
     def study(self, condition: Condition) -> Study:
         """Every learner on every seed of a condition.
@@ -190,27 +197,65 @@ class Laboratory:
 
     def run(self, condition: Condition, named: Mapping[str, Learner], *, paper_reading: bool = False) -> Study:
         """These learners and a random vector on every seed."""
-        times = sorted({t for t in CHECKPOINTS if t <= condition.swipes} | {condition.swipes})
+        first = next(iter(named))
+        parts = [
+            _Part(seed, name, one) for seed in range(self.plan.seeds) for name, one in [*named.items(), (RANDOM, named[first])]
+        ]
         collected: dict[str, dict[str, list[Vector]]] = {}
         curves: dict[str, list[LearningCurve]] = {}
+        kappa: Vector = np.empty(0)
+        for part, (numbers, curve) in self._of_all(partial(_studied, condition, first, paper_reading), parts):
+            if curve is not None:  # by row norms everybody is shown the same, so that the first learner's is everybody's
+                kappa = numbers.setdefault("kappa", kappa)
+                curves.setdefault(part.name, []).append(curve)
+            for metric, values in numbers.items():
+                collected.setdefault(part.name, {}).setdefault(metric, []).append(values)
+        by_name = {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()}
+        return Study(condition, by_name, curves)
 
-        def collect(name: str, found: Mapping[str, Vector]) -> None:
-            for metric, values in found.items():
-                collected.setdefault(name, {}).setdefault(metric, []).append(values)
 
-        for seed in range(self.plan.seeds):
-            here = world(condition, seed)
-            kappa: Vector | None = None
-            for name, one in named.items():
-                self.tick(f"{name}, seed {seed}")
-                found = trace(one, here, sorted({*times, condition.cards}))
-                if kappa is None or condition.sampling == "cosine":  # by row norms everybody is shown the same
-                    kappa = _kappa(found, here)
-                collect(name, {**_numbers(found, here, times, paper_reading=paper_reading), "kappa": kappa})
-                curves.setdefault(name, []).append(LearningCurve.of(found))
-            collect("random", _constant_numbers(np.random.default_rng([seed, 6]).normal(size=here.priors.shape), here, times))
-        numbers = {name: {key: np.array(rows) for key, rows in found.items()} for name, found in collected.items()}
-        return Study(condition, numbers, curves)
+@final
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One learner on one seed."""
+
+    seed: int
+    name: str
+    learner: Learner
+    noise: float | None = None  # where it is not the condition's
+
+    def __str__(self) -> str:
+        return f"{self.name}, seed {self.seed}" if self.noise is None else f"{self.name}, p = {self.noise:.2f}, seed {self.seed}"
+
+
+@lru_cache(1)
+def _world(condition: Condition, seed: int) -> World:
+    """The parts of a seed come one after the other."""
+    return world(condition, seed)
+
+
+def _curve(condition: Condition, part: _Part) -> LearningCurve:
+    return LearningCurve.of(trace(part.learner, _world(condition, part.seed)))
+
+
+def _final(condition: Condition, part: _Part) -> Vector:
+    noisy = with_label_noise(_world(condition, part.seed), part.noise or 0.0, part.seed)
+    return np.asarray(trace(part.learner, noisy, followed=False).alignment[:, -1])
+
+
+def _studied(
+    condition: Condition, first: str, paper_reading: bool, part: _Part
+) -> tuple[dict[str, Vector], LearningCurve | None]:
+    """The numbers of a learner, and its curve; of a random vector, which has none, the numbers."""
+    times = sorted({t for t in CHECKPOINTS if t <= condition.swipes} | {condition.swipes})
+    here = _world(condition, part.seed)
+    if part.name == RANDOM:
+        return _constant_numbers(np.random.default_rng([part.seed, 6]).normal(size=here.priors.shape), here, times), None
+    found = trace(part.learner, here, sorted({*times, condition.cards}))
+    numbers = _numbers(found, here, times, paper_reading=paper_reading)
+    if part.name == first or condition.sampling == "cosine":
+        numbers["kappa"] = _kappa(found, here)
+    return numbers, LearningCurve.of(found)
 
 
 def _numbers(found: Trace, here: World, times: Sequence[int], *, paper_reading: bool) -> dict[str, Vector]:

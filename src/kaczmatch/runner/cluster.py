@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, TypeVar, final
 
@@ -51,7 +52,7 @@ class RayRunner:
             raise OSError(
                 f"a part takes {memory / 2**20:,.0f} MiB, and the largest node of the cluster has {most / 2**20:,.0f} MiB"
             )
-        shared = ray.put(function)  # once per node, not once per part
+        shared = [ray.put(function)]  # in a list, so that Ray does not read it anew for each part
         run = ray.remote(_run).options(num_cpus=1, memory=memory or None, max_retries=TRIES)
         begun: list[Any] = []
 
@@ -83,8 +84,15 @@ def _result(task: Any, part: object, memory: int) -> Any:
         raise ChildProcessError(died(part, memory)) from None
 
 
-def _run(function: Callable[[P], R], part: P, memory: int, version: str) -> R:
+def _run(shared: Sequence[Any], part: P, memory: int, version: str) -> Any:
     if kaczmatch.__version__ != version:
         raise RuntimeError(f"a node of the cluster has kaczmatch {kaczmatch.__version__}, and the job was started with {version}")
+    function = _function(shared[0])
     with limited(memory):
         return function(part)
+
+
+@lru_cache(1)
+def _function(reference: Any) -> Any:
+    """Read once per process: what the function has worked out for one part serves the next."""
+    return _ray().get(reference)

@@ -44,3 +44,16 @@ def fold_in_order(
     while waiting:
         result = combine(result, waiting.popleft()())
     return result
+
+
+def results_of(
+    runner: Runner, function: Callable[[P], R], parts: Iterable[P], told: Callable[[R], None] = lambda _: None, *, memory: int = 0
+) -> list[R]:
+    """Every part's result, in the order of the parts; each is `told` when it and all before it are there."""
+
+    def added(results: list[R], one: R) -> list[R]:
+        told(one)
+        results.append(one)
+        return results
+
+    return runner.fold(function, parts, added, [], memory=memory)

@@ -1,4 +1,7 @@
-"""Parts on processes of this machine: for functions that are mostly Python. Function, parts and results are pickled."""
+"""Parts on processes of this machine: for functions that are mostly Python.
+
+The function is pickled once per process, parts and results each time.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar, final
+from typing import Any, Final, Generic, TypeVar, final
 
 from kaczmatch.runner.contract import fold_in_order
 from kaczmatch.runner.memory import limited, parts_at_once
@@ -21,6 +24,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 TRIES: Final = 3  # of a part whose process dies
+
+_tasks: list[tuple[Callable[[Any], Any], int]] = []  # the one of this process, where it is a worker
 
 
 @final
@@ -50,11 +55,13 @@ class _Pool(Generic[P, R]):
         self.executor = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_silently)
+        fresh = multiprocessing.get_context("spawn")
+        given = (self.function, self.memory)
+        return ProcessPoolExecutor(self.workers, mp_context=fresh, initializer=_begin, initargs=given)
 
     def _submit(self, part: P) -> tuple[ProcessPoolExecutor, Future[R]]:
         with _without_interrupts():  # which a process that starts here inherits, until it ends silently
-            return self.executor, self.executor.submit(_run, self.function, part, self.memory)
+            return self.executor, self.executor.submit(_run, part)
 
     def begin(self, part: P) -> Callable[[], R]:
         try:
@@ -80,8 +87,12 @@ class _Pool(Generic[P, R]):
         return result
 
 
-def _end_silently() -> None:
-    """Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything."""
+def _begin(function: Callable[[Any], Any], memory: int) -> None:
+    """What a process does for all parts.
+
+    Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
+    """
+    _tasks[:] = [(function, memory)]
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -104,6 +115,7 @@ def died(part: object, memory: int) -> str:
     return f"part {part!r} ended the process that worked on it {TRIES} times, perhaps for want of memory{limit}"
 
 
-def _run(function: Callable[[P], R], part: P, memory: int) -> R:
+def _run(part: Any) -> Any:
+    [(function, memory)] = _tasks
     with limited(memory):
         return function(part)

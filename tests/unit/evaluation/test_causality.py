@@ -34,7 +34,7 @@ def compared(trial: Trial) -> list[Contender]:
 
 def scores(trial: Trial, among: list[Contender], t: int) -> dict[int, np.ndarray]:
     """Every user's scores of the rest after t swipes, but for those at random."""
-    found = ranked_holdouts(trial, among, [t], np.flatnonzero(~trial.fit), advance=lambda _: None)
+    found = ranked_holdouts(trial, among, [t], np.flatnonzero(~trial.fit), np.random.default_rng(0))
     return {one.user: one.scores[:-1] for _, one in found}
 
 

@@ -86,7 +86,8 @@ def test_a_log_without_times_or_candidates_is_refused() -> None:
 
 
 def test_the_number_of_workers_does_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trait_fit, "_PART", 7)  # so that sixty people are many parts
+    monkeypatch.setattr(trait_fit, "_USERS", 7)  # so that sixty people are many parts
+    monkeypatch.setattr(trait_fit, "_CANDIDATES", 7)
     log = simulated(2, shared=2.0)
     one, four = (fit_population(log, choices=(4,), runner=LocalRunner(workers)) for workers in (1, 4))
     assert one.prior.to_bytes() == four.prior.to_bytes()

@@ -11,12 +11,12 @@ from typing import Any, final
 from kaczmatch.app.composition import context_of
 from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
 from kaczmatch.cli.terminal.progress import RowProgress
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.rows import check_ending
 from kaczmatch.recommend.assignments.measures import AssignmentMeasures, measure
 from kaczmatch.recommend.assignments.picks import check_device, picks
 from kaczmatch.recommend.assignments.registry import assignment
-from kaczmatch.runner.local import LocalRunner
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.meeting.presence import today
@@ -43,6 +43,7 @@ class PicksOptions:
     profiles: Path | None
     swipes: Path | None
     device: str
+    ray: str | None
     workers: int | None
     publish: bool
     force: bool
@@ -77,7 +78,7 @@ def run(config: Path | None, asked: PicksOptions) -> None:
                 rule,
                 longest=asked.longest,
                 device=asked.device,
-                runner=LocalRunner() if asked.workers is None else LocalRunner(asked.workers),
+                runner=runner_of(asked.ray, asked.workers),
                 progress=lambda share: progress("finding candidates", int(100 * share), 100),
                 begun=kept.begun(),
                 checkpoint=kept.save,

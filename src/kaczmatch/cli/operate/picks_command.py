@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kaczmatch.cli.operate.options import ConfigFile, Force
+from kaczmatch.cli.terminal.runners import Ray, Workers
 
 
 class AssignmentName(StrEnum):
@@ -31,7 +32,8 @@ def picks(
     profiles: Annotated[Path | None, typer.Option(help="People of this table, not of the store.", dir_okay=False)] = None,
     swipes: Annotated[Path | None, typer.Option(help="Their swipes, to learn from.", dir_okay=False)] = None,
     device: Annotated[DeviceName, typer.Option(help="cuda: one NVIDIA GPU (extra gpu).")] = DeviceName.CPU,
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads; usually one per core.")] = None,
+    ray: Ray = None,
+    workers: Workers = None,
     publish: Annotated[bool, typer.Option("--publish", help="Show them in the service, all at once.")] = False,
     force: Force = False,
     config: ConfigFile = None,
@@ -50,6 +52,7 @@ def picks(
             profiles=profiles,
             swipes=swipes,
             device=device.value,
+            ray=ray,
             workers=workers,
             publish=publish,
             force=force,

@@ -114,6 +114,8 @@ def evaluate(
         bool, typer.Option("--peers", help="Compare with other libraries' learners; needs the extra bench.")
     ] = False,
     seed: Seed = 0,
+    ray: Ray = None,
+    workers: Processes = 1,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -123,7 +125,8 @@ def evaluate(
     tested = {"split": split, "rest": rest, "at_least": at_least, "seed": seed}
     tested |= {"appeal_from": appeal_from.value, "appeal_at": appeal_at.value, "knowledge": protocol.value}
     request = LogRequest(swipes, candidates, column or [], tested, at, ignore or [])
-    run(request, learner or [], config, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json)
+    wanted = (request, learner or [], config)
+    run(*wanted, both_ways=both_ways, side=side, peers=peers, out=out, as_json=json, ray=ray, workers=workers)
 
 
 def tune(
@@ -134,6 +137,8 @@ def tune(
     split: Split = "user",
     learner: Annotated[str, typer.Option(help="Whose settings.", metavar=choices.TUNED)] = "probit",
     seed: Seed = 0,
+    ray: Ray = None,
+    workers: Processes = 1,
     out: Annotated[Path, typer.Option(help="Folder for kaczmatch.toml, tables, figure and report.", file_okay=False)] = Path(
         "kaczmatch-tune"
     ),
@@ -142,7 +147,8 @@ def tune(
     from kaczmatch.cli.research.evaluate import LogRequest
     from kaczmatch.cli.research.tune import run
 
-    run(LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or []), learner, out)
+    request = LogRequest(swipes, candidates, column or [], {"split": split, "seed": seed}, None, ignore or [])
+    run(request, learner, out, ray=ray, workers=workers)
 
 
 def reproduce(
@@ -151,13 +157,16 @@ def reproduce(
     seeds: Seeds = 5,
     users: Annotated[int, typer.Option(min=2, max=2000, help="Active users per seed.")] = 100,
     quick: Annotated[bool, typer.Option("--quick", help="A fifth of the sessions: for a look, not for a comparison.")] = False,
+    ray: Ray = None,
+    workers: Processes = 1,
     out: Out = None,
     json: Annotated[bool, typer.Option("--json", help="Print the rows of one table on standard output.")] = False,
 ) -> None:
     """Check the paper: reproduce its tables and figures, then run the honest experiment."""
     from kaczmatch.cli.research.reproduce import run
 
-    run(experiment.value, condition and condition.value, seeds, users, quick=quick, out=out, as_json=json)
+    asked = (experiment.value, condition and condition.value, seeds, users)
+    run(*asked, quick=quick, out=out, as_json=json, ray=ray, workers=workers)
 
 
 def simulate(

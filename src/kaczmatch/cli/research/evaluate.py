@@ -12,6 +12,7 @@ from rich.console import Console
 
 from kaczmatch.cli.terminal.errors import interruptible, plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.evaluation.evaluate import Choices, EvaluationResult, evaluate
@@ -71,6 +72,8 @@ def run(
     peers: bool,
     out: Path | None,
     as_json: bool,
+    ray: str | None,
+    workers: int,
 ) -> None:
     with plain_errors():
         found = None if config is None else read_configuration(config)
@@ -86,7 +89,7 @@ def run(
         with interruptible(lambda: kept_words(progress, out)), progress:
             progress.stage("reading", 1)
             trial = request.trial(AppealModel() if found is None else found.appeal, side)
-            result = evaluate(trial, choices, progress)
+            result = evaluate(trial, choices, progress, runner=runner_of(ray, workers, processes=True))
             handed = hand_over(result)
             beside = [*advice_words(result), *handed.words(Path())]  # the page, wherever it lies
             report = None if out is None else _write(result, request.swipes.name, out, beside, progress)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kaczmatch.cli.research.run_parts import run_parts
 from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.laboratory.alpha_table import alpha_part
@@ -73,7 +74,18 @@ def parts_of(experiment: str, condition: str | None) -> list[tuple[str, Make]]:
     return [("table-alpha", lambda _: alpha_part()), *both, *_PLAIN.items(), *claims]
 
 
-def run(experiment: str, condition: str | None, seeds: int, users: int, *, quick: bool, out: Path | None, as_json: bool) -> None:
+def run(
+    experiment: str,
+    condition: str | None,
+    seeds: int,
+    users: int,
+    *,
+    quick: bool,
+    out: Path | None,
+    as_json: bool,
+    ray: str | None,
+    workers: int,
+) -> None:
     with plain_errors():
         parts = parts_of(experiment, condition)
         if as_json and experiment in ("all", "beyond"):
@@ -82,7 +94,8 @@ def run(experiment: str, condition: str | None, seeds: int, users: int, *, quick
             out = Path("kaczmatch-report")
         words = ["kaczmatch reproduce", experiment, f"--seeds {seeds}", f"--users {users}", "--quick" if quick else ""]
         words.append(f"--condition {condition}" if condition else "")
-        done = run_parts(parts, Plan(seeds, users, quick), out, " ".join(word for word in words if word))
+        command, runner = " ".join(word for word in words if word), runner_of(ray, workers, processes=True)
+        done = run_parts(parts, Plan(seeds, users, quick), out, command, runner)
         if as_json:
             tables = {table.name: table for table in done[0].tables}
             wanted = f"{experiment}-{condition or 'paper'}"

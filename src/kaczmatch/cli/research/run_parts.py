@@ -13,10 +13,16 @@ from kaczmatch.cli.terminal.errors import interruptible
 from kaczmatch.laboratory.report import write_report
 from kaczmatch.laboratory.study import Laboratory, Plan
 from kaczmatch.report.results import ReportPart
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 
 def run_parts(
-    parts: Sequence[tuple[str, Callable[[Laboratory], ReportPart]]], plan: Plan, out: Path | None, command: str
+    parts: Sequence[tuple[str, Callable[[Laboratory], ReportPart]]],
+    plan: Plan,
+    out: Path | None,
+    command: str,
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> list[ReportPart]:
     """Run parts one after the other under a progress bar, writing each as it is done; Ctrl-C keeps what is finished."""
     console = Console(stderr=True)
@@ -30,7 +36,7 @@ def run_parts(
         kept = interruptible(lambda: f"{len(finished)} of {len(parts)} parts are finished" + ("" if out is None else " and kept"))
         with kept, Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("starting", total=len(parts), step="")
-            laboratory = Laboratory(plan, lambda step: progress.update(task, step=step))
+            laboratory = Laboratory(plan, lambda step: progress.update(task, step=step), runner)
             for name, make in parts:
                 progress.update(task, description=name, step="")
                 part = make(laboratory)

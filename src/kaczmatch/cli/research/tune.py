@@ -9,6 +9,7 @@ from rich.console import Console
 from kaczmatch.cli.research.evaluate import LogRequest, kept_words
 from kaczmatch.cli.terminal.errors import interruptible, plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.cli.terminal.tables import show_parts
 from kaczmatch.evaluation.reporting.hand_over import CONFIGURATION, HandOver
 from kaczmatch.evaluation.reporting.report import tuning_page
@@ -17,13 +18,13 @@ from kaczmatch.evaluation.tune import TuningResult, tune
 from kaczmatch.learners.population.appeal import AppealModel
 
 
-def run(request: LogRequest, slug: str, out: Path) -> None:
+def run(request: LogRequest, slug: str, out: Path, *, ray: str | None, workers: int) -> None:
     with plain_errors():
         progress = StageProgress()
         with interruptible(lambda: kept_words(progress, out)), progress:
             progress.stage("reading", 1)
             trial = request.trial(AppealModel())
-            result = tune(trial, slug, progress)
+            result = tune(trial, slug, progress, runner_of(ray, workers, processes=True))
             part = tuning_part(result)
             part.write(out)
             beside = [*tuning_words(result), *HandOver(result.configuration).words(Path())]  # the page, wherever it lies

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -16,13 +17,15 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.logs.replay import States, replay
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 
 TOP = 10  # nDCG looks at so many
 APPEAL, OWN_RATE, RANDOM = "appeal alone", "own like rate", "random"
 ALL_ONES = "all-ones"  # a learner that learns nothing
 BASELINES = (APPEAL, OWN_RATE, RANDOM)
 
-_USERS_AT_ONCE = 500  # so that memory does not grow with users
+_USERS = 500  # in a part
 
 Advance = Callable[[int], None]
 
@@ -50,13 +53,30 @@ class HoldoutRanking:
 
 
 def holdout_ranking(
-    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
+    trial: Trial,
+    contenders: Sequence[Contender],
+    times: Sequence[int],
+    users: Places,
+    *,
+    advance: Advance,
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> HoldoutRanking:
-    """Every contender and the baselines on the same users and candidates."""
+    """Every contender and the baselines on the same users and candidates, in parts of users."""
+    rank = partial(_rank_part, trial, contenders, times)
+    parts = [(number, users[first : first + _USERS]) for number, first in enumerate(range(0, len(users), _USERS))]
+    found = results_of(runner, rank, parts or [(0, users)], lambda part: advance(len(times) * len(part.users)))
+    auc, gain, unknown = (
+        np.concatenate(each, axis=1) for each in zip(*((part.auc, part.ndcg, part.unknown_auc) for part in found), strict=True)
+    )
+    return HoldoutRanking(found[0].names, times, users, auc, gain, unknown)
+
+
+def _rank_part(trial: Trial, contenders: Sequence[Contender], times: Sequence[int], part: tuple[int, Places]) -> HoldoutRanking:
+    number, users = part
     names = [*(each.name for each in contenders), *BASELINES]
     shape = (len(times), len(users), len(names))
     found = HoldoutRanking(names, times, users, *(np.full(shape, np.nan) for _ in range(3)))
-    for place, one in ranked_holdouts(trial, contenders, times, users, advance=advance):
+    for place, one in ranked_holdouts(trial, contenders, times, users, np.random.default_rng([trial.protocol.seed, 1, number])):
         column, scores, like = int(np.searchsorted(users, one.user)), rounded(one.scores), trial.table.like[one.rows]
         found.auc[place, column], found.ndcg[place, column] = _judged(scores, like)
         unknown = ~trial.known_by_others(one.rows, times[place])
@@ -76,26 +96,21 @@ class RankedHoldout:
 
 
 def ranked_holdouts(
-    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, *, advance: Advance
+    trial: Trial, contenders: Sequence[Contender], times: Sequence[int], users: Places, rng: np.random.Generator
 ) -> Iterator[tuple[int, RankedHoldout]]:
     """Every testable user's ranking, with the place of its number of swipes among `times`."""
-    testable = [set(trial.testable(t).tolist()) for t in times]
-    rng = np.random.default_rng([trial.protocol.seed, 1])
-    for first in range(0, len(users), _USERS_AT_ONCE):
-        batch = users[first : first + _USERS_AT_ONCE]
-        learning: list[States | None] = [None] * len(contenders)
-        done = 0
-        for place, t in enumerate(times):
-            rows = trial.rows(batch, done, t)
-            if len(rows):
-                learning = [
-                    replay(each.learner, each.log(trial).select(rows), prior=each.prior, states=states)
-                    for each, states in zip(contenders, learning, strict=True)
-                ]
-            done = t
-            chosen = batch[[user in testable[place] for user in batch.tolist()]]
-            yield from ((place, one) for one in _ranked(trial, contenders, learning, t, chosen, rng))
-            advance(len(batch))
+    learning: list[States | None] = [None] * len(contenders)
+    done = 0
+    for place, t in enumerate(times):
+        rows = trial.rows(users, done, t)
+        if len(rows):
+            learning = [
+                replay(each.learner, each.log(trial).select(rows), prior=each.prior, states=states)
+                for each, states in zip(contenders, learning, strict=True)
+            ]
+        done = t
+        chosen = users[np.isin(users, trial.testable(t))]
+        yield from ((place, one) for one in _ranked(trial, contenders, learning, t, chosen, rng))
 
 
 def _ranked(

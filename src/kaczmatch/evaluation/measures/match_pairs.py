@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import final
 
 import numpy as np
@@ -22,9 +22,11 @@ from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.replay import replay
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
-_VIEWERS_AT_ONCE = 25
+_VIEWERS = 25  # in a part
 MUTUAL_SHARE = 0.5  # of the swipes that are answered, above which a log is taken to go both ways
 
 
@@ -85,20 +87,24 @@ class MatchPairs:
     backward: Matrix
 
 
-def match_pairs(trial: Trial, contenders: Sequence[Contender], t: int, *, advance: Callable[[int], None]) -> MatchPairs:
-    """Both sides of every pair that is still open when a tested user has made t swipes."""
-    pairs = MutualSwipes(trial)
+def match_pairs(
+    trial: Trial,
+    contenders: Sequence[Contender],
+    t: int,
+    *,
+    advance: Callable[[int], None],
+    runner: Runner = LocalRunner(1),  # noqa: B008
+) -> MatchPairs:
+    """Both sides of every pair that is still open when a tested user has made t swipes, in parts of viewers."""
     viewers = viewers_after(trial, t)
-    parts = []
-    for first in range(0, len(viewers), _VIEWERS_AT_ONCE):
-        batch = viewers[first : first + _VIEWERS_AT_ONCE]
-        parts.append(_batch(trial, pairs, contenders, batch, t))
-        advance(len(batch))
+    ranked = partial(_rank_part, trial, MutualSwipes(trial), contenders, t)
+    batches = [viewers[first : first + _VIEWERS] for first in range(0, len(viewers), _VIEWERS)]
+    parts = results_of(runner, ranked, batches, lambda part: advance(part[0]))
     names = [*(each.name for each in contenders), APPEAL, RANDOM]
     if not parts:
         nothing = np.empty((len(names), 0))
         return MatchPairs(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)
-    viewer, match, forward, backward = zip(*parts, strict=True)
+    _, viewer, match, forward, backward = zip(*parts, strict=True)
     return MatchPairs(
         names,
         t,
@@ -115,9 +121,10 @@ def viewers_after(trial: Trial, t: int) -> Places:
     return at_most(MOST_VIEWERS, users)
 
 
-def _batch(
-    trial: Trial, pairs: MutualSwipes, contenders: Sequence[Contender], viewers: Places, t: int
-) -> tuple[Places, NDArray[np.bool_], Matrix, Matrix]:
+def _rank_part(
+    trial: Trial, pairs: MutualSwipes, contenders: Sequence[Contender], t: int, viewers: Places
+) -> tuple[int, Places, NDArray[np.bool_], Matrix, Matrix]:
+    """How many look, and all their pairs."""
     table, clock, begin = trial.table, trial.clock, trial.begin
     rows = trial.holdout_rows(viewers, t)
     moment = clock[begin[table.user[rows]] + t]
@@ -132,7 +139,7 @@ def _batch(
     chance = rng.random((2, len(rows)))
     there = [*(forward.scores(each) for each in contenders), forward.usual(), chance[0]]
     back = [*(backward.scores(each) for each in contenders), backward.usual(), chance[1]]
-    return viewer, table.like[rows] & table.like[answer], np.array(there), np.array(back)
+    return len(viewers), viewer, table.like[rows] & table.like[answer], np.array(there), np.array(back)
 
 
 def _before(times: Places, now: int) -> int:

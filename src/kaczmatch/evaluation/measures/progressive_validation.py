@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -18,6 +19,8 @@ from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 
 WARM = 20  # swipes after which probabilities should be calibrated
 
@@ -66,22 +69,30 @@ class ProbabilityScores:
 
 
 def progressive_forecasts(
-    trial: Trial, contenders: Sequence[Contender], users: Places, *, advance: Callable[[], None]
+    trial: Trial,
+    contenders: Sequence[Contender],
+    users: Places,
+    *,
+    advance: Callable[[], None],
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> ProgressiveForecasts:
     """Every contender that predicts probabilities, the user's own like rate so far, and that rate moved by appeal."""
     rows = trial.holdout_rows(users, 0)
     number = rows - trial.begin[trial.table.user[rows]]
-    found: dict[str, Vector] = {}
-    for each in contenders:
-        if isinstance(each.learner, ProbabilisticLearner):
-            found[each.name] = progressive_predictions(each.learner, each.log(trial).select(rows), prior=each.prior)
-            advance()
+    able = [(each, each.learner) for each in contenders if isinstance(each.learner, ProbabilisticLearner)]
+    predicted = results_of(runner, partial(_predicted, trial, rows), able, lambda _: advance())
+    found = {each.name: said for (each, _), said in zip(able, predicted, strict=True)}
     likes = np.concatenate([[0], np.cumsum(trial.table.like)])
     rate = (likes[rows] - likes[rows - number] + 1.0) / (number + 2.0)
     found |= {APPEAL: np.asarray(expit(logit(rate) + trial.appeal_when_swiped[rows])), OWN_RATE: rate}
     return ProgressiveForecasts(
         list(found), np.array(list(found.values())), trial.table.like[rows], trial.table.user[rows], number
     )
+
+
+def _predicted(trial: Trial, rows: Places, part: tuple[Contender, ProbabilisticLearner]) -> Vector:
+    one, learner = part
+    return progressive_predictions(learner, one.log(trial).select(rows), prior=one.prior)
 
 
 def probability_scores(forecasts: ProgressiveForecasts, rng: np.random.Generator) -> ProbabilityScores:

@@ -12,6 +12,8 @@ from kaczmatch.evaluation.measures.bootstrap import Interval, Resamples
 from kaczmatch.evaluation.measures.holdout_ranking import HoldoutRanking, holdout_ranking
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Trial, at_most
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
 
 MOST_USERS = 1_000
 _TOLERANCE = 4.0  # half-widths of a 95 % interval, since many are looked at
@@ -63,10 +65,12 @@ def shuffled_ranking(
     times: Sequence[int],
     *,
     advance: Callable[[int], None],
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> HoldoutRanking:
     """The whole ranking test again on shuffled decisions, appeal and priors included."""
     shuffled = shuffled_trial(trial)
-    return holdout_ranking(shuffled, contend(shuffled), times, at_most(MOST_USERS, shuffled.tested), advance=advance)
+    users = at_most(MOST_USERS, shuffled.tested)
+    return holdout_ranking(shuffled, contend(shuffled), times, users, advance=advance, runner=runner)
 
 
 def shuffled_check(ranking: HoldoutRanking, rng: np.random.Generator) -> ShuffledCheck:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -22,6 +23,8 @@ from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.hinge import HingeLearner
+from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.local import LocalRunner
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more
 TRAITS = "probit-traits + population"
@@ -69,31 +72,33 @@ def contenders(
     *,
     tick: Tick,
     traits: int | None = None,
+    runner: Runner = LocalRunner(1),  # noqa: B008
 ) -> list[Contender]:
     """Each learner alone; with the population's prior, and threshold, where it can start from one; with appeal where it weighs it.
 
     Traits are as many as the population selects, unless `traits` says how many.
     """
-    dimensions = trial.table.features.shape[1]
-    fit = fit_log(trial)
-    common: Prior | None = None  # the hinge rules start from one and the same
-    found = []
-    for slug in slugs:
-        one = learner(slug, **(settings or {}).get(slug, {}))
-        neutral = published_start(one, dimensions)
-        found.append(Contender(slug, one, neutral))
-        tick(slug)
-        if isinstance(one, HingeLearner):
-            common = common or fit_prior(one, fit, neutral=neutral)
-            calibrated = replace(one, hinge=calibrated_hinge(fit, common))
-            found.append(Contender(f"{slug} + population", calibrated, common))
-        elif isinstance(one, ProbitTraits):
-            found += _with_traits(trial, one, traits)
-        elif isinstance(one, ProbabilisticLearner):
-            found.append(Contender(f"{slug} + population", one, fit_prior(one, fit, neutral=neutral)))
-        if isinstance(one, GaussianLearner):
-            weighing = replace(one, appeal=True)
-            found.append(Contender(f"{slug} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
+    learners = [learner(slug, **(settings or {}).get(slug, {})) for slug in slugs]
+    fit, dimensions = fit_log(trial), trial.table.features.shape[1]
+    hinge = next((one for one in learners if isinstance(one, HingeLearner)), None)  # all of them start from one and the same
+    common = None if hinge is None else fit_prior(hinge, fit, neutral=published_start(hinge, dimensions))
+    found = results_of(runner, partial(_contenders_of, trial, fit, common, traits), learners, lambda each: tick(each[0].name))
+    return [each for some in found for each in some]
+
+
+def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: int | None, one: Learner) -> list[Contender]:
+    neutral = published_start(one, trial.table.features.shape[1])
+    found = [Contender(one.slug, one, neutral)]
+    if isinstance(one, HingeLearner) and common is not None:
+        calibrated = replace(one, hinge=calibrated_hinge(fit, common))
+        found.append(Contender(f"{one.slug} + population", calibrated, common))
+    elif isinstance(one, ProbitTraits):
+        found += _with_traits(trial, one, traits)
+    elif isinstance(one, ProbabilisticLearner):
+        found.append(Contender(f"{one.slug} + population", one, fit_prior(one, fit, neutral=neutral)))
+    if isinstance(one, GaussianLearner):
+        weighing = replace(one, appeal=True)
+        found.append(Contender(f"{one.slug} + population + appeal", weighing, fit_prior(weighing, fit, neutral=neutral)))
     return found
 
 

@@ -52,8 +52,9 @@ MOST_TOLD: Final = 4  # traits that swipes tell
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
 _RIDGE: Final = 10.0  # of W
-
-_PART: Final = 128  # users
+# Parts follow from the log alone, and so results do not depend on the number of workers.
+_USERS: Final = 128
+_CANDIDATES: Final = 4_096
 
 Advance = Callable[[], None]
 R = TypeVar("R")
@@ -192,8 +193,7 @@ class _Fit:
         return z / np.where(scale > 0.0, scale, 1.0)
 
     def _of_all_users(self, function: Callable[[int], R]) -> list[R]:
-        """In parts of so many users, whoever works on them: so results do not depend on the number of workers."""
-        parts = [range(first, min(first + _PART, self.users)) for first in range(0, self.users, _PART)]
+        parts = [range(first, min(first + _USERS, self.users)) for first in range(0, self.users, _USERS)]
         return self.runner.fold(lambda part: [function(place) for place in part], parts, iadd, [])
 
     def _swipes_of(self, place: int) -> UserSwipes:
@@ -223,11 +223,18 @@ class _Fit:
         k, many = self.told, len(self.x)
         evidence, second = self._evidence()
         ones = csr_array((np.ones(len(self.label)), (self.candidate, self.place)), shape=(many, self.users))
-        squares = np.asarray(ones @ second.reshape(self.users, -1)).reshape(many, k, k)
         sums = np.stack([np.bincount(self.candidate, evidence[:, each], many) for each in range(k)], axis=1)
-        expected = self.x @ self.trait_map
-        self.z = np.asarray(np.linalg.solve(squares + np.eye(k), (expected + sums)[:, :, None])[:, :, 0], np.float64)
-        self.doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
+        raters = second.reshape(self.users, -1)
+
+        def heard(first: int) -> list[tuple[Matrix, Matrix]]:
+            part = slice(first, first + _CANDIDATES)
+            squares = np.asarray(ones[part] @ raters).reshape(-1, k, k)
+            pull = self.x[part] @ self.trait_map + sums[part]
+            doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
+            return [(np.linalg.solve(squares + np.eye(k), pull[:, :, None])[:, :, 0], doubt)]
+
+        parts = self.runner.fold(heard, range(0, many, _CANDIDATES), iadd, list[tuple[Matrix, Matrix]]())
+        self.z, self.doubt = (np.concatenate(one) for one in zip(*parts, strict=True))
 
     def update_population(self) -> None:
         share = self.counts / self.counts.sum()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -21,6 +22,7 @@ from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 NOBODY = -1
+_ROUNDS = 8  # of workers that share no memory: after each, everybody's best go to one place
 
 Progress = Callable[[float], None]
 Rows = NDArray[np.int32]
@@ -70,8 +72,13 @@ def top_picks(
     state = begun or PicksInProgress(np.zeros((len(tiles.age), k), np.uint64))
     count = number_of_parts(tiles)
     floor = _floor(state.keys)
-    for part in range(state.parts_done, count):
-        state = PicksInProgress(_meet(tiles, live_pairs(tiles, part, count), floor, state.keys, runner), part + 1)
+    local = isinstance(runner, LocalRunner)
+    at_once = 1 if local else -(-count // _ROUNDS)
+    while state.parts_done < count:
+        parts = range(state.parts_done, min(state.parts_done + at_once, count))
+        pairs = np.concatenate([live_pairs(tiles, part, count) for part in parts])
+        keys = _meet(tiles, pairs, floor, state.keys, runner) if local else _meet_apart(tiles, pairs, state.keys, runner)
+        state = PicksInProgress(keys, parts.stop)
         progress(state.parts_done / count)
         checkpoint(state)
     return Picks.of_keys(state.keys[: len(columns)])
@@ -90,6 +97,20 @@ def _meet(tiles: TileColumns, pairs: Pairs, floor: NDArray[np.float32], keys: Ke
         return runner.fold(meet, range(runner.workers), merged, keys)
     finally:
         stop[0] = True  # on Ctrl-C the others end after the tiles that they are at
+
+
+def _meet_apart(tiles: TileColumns, pairs: Pairs, keys: Keys, runner: Runner) -> Keys:
+    """Workers that share no memory take every so many pairs. As these are in a random order, all have about the same to do."""
+    meet = partial(_meet_share, tiles, pairs, _floor(keys), keys.shape, runner.workers)
+    return runner.fold(meet, range(runner.workers), merged, keys)
+
+
+def _meet_share(
+    tiles: TileColumns, pairs: Pairs, floor: NDArray[np.float32], shape: tuple[int, ...], workers: int, share: int
+) -> Keys:
+    own = np.zeros(shape, np.uint64)
+    meet_tiles(tiles, pairs[share::workers], np.zeros(1, np.int64), floor.copy(), own, np.zeros(1, np.bool_))
+    return own
 
 
 def merged(one: Keys, other: Keys) -> Keys:

@@ -1,0 +1,72 @@
+"""Jobs in parts give the same wherever their parts run, to the last bit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kaczmatch.evaluation import tune as tuning
+from kaczmatch.evaluation.evaluate import Choices, evaluate
+from kaczmatch.evaluation.measures import holdout_ranking
+from kaczmatch.evaluation.protocol.progress import SilentProgress
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.evaluation.reporting.report import evaluation_parts
+from kaczmatch.evaluation.tune import tune
+from kaczmatch.laboratory.study import Laboratory, Plan, learners_by_name
+from kaczmatch.recommend.picks.top_picks import top_picks
+from kaczmatch.runner.contract import Runner
+from kaczmatch.runner.local import LocalRunner
+from kaczmatch.simulation.condition import HONEST
+from worlds.crowd import make_crowd
+from worlds.logs import mutual_table, small_table
+from worlds.pick_columns import columns_of
+from worlds.scattered_runner import ScatteredRunner
+
+HERE, APART = LocalRunner(1), ScatteredRunner()
+
+
+def test_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holdout_ranking, "_USERS", 3)  # so that few people are several parts
+    trial = Trial(mutual_table(1, people=24), Protocol(times=(0, 5), rest=2))
+
+    def tables(runner: Runner) -> list[str]:
+        choices = Choices(learners=("tk", "nk", "probit", "probit-traits"), all_times=True)
+        found = evaluate(trial, choices, SilentProgress(), runner=runner)
+        assert found.matches is not None
+        return [table.json() for part in evaluation_parts(found) for table in part.tables]
+
+    assert tables(HERE) == tables(APART)
+
+
+def test_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "GRID", {"alpha": (0.02, 20.0), "label_noise": (0.01, 0.2)})
+    trial = Trial(small_table(1, users=90, swipes=10), Protocol())
+    assert tune(trial, "probit-diag", SilentProgress(), HERE) == tune(trial, "probit-diag", SilentProgress(), APART)
+
+
+def test_a_study_of_the_laboratory() -> None:
+    sized = replace(HONEST, users=3, people=60, tags=8, sessions=3, deck=5)
+    named = learners_by_name(("tk", "block-nk", "probit-diag"))
+
+    def found(runner: Runner) -> tuple[list[str], list[bytes]]:
+        steps: list[str] = []
+        laboratory = Laboratory(Plan(seeds=2, users=3), steps.append, runner)
+        study = laboratory.run(sized, named)
+        numbers = [values.tobytes() for metrics in study.numbers.values() for values in metrics.values()]
+        curves = [curve.mean.tobytes() for each in laboratory.curves(sized, named).values() for curve in each]
+        finals = [final.tobytes() for each in laboratory.finals(sized, named, (0.0, 0.3)).values() for final in each]
+        return steps, numbers + curves + finals
+
+    steps, values = found(HERE)
+    assert (steps, values) == found(APART)
+    assert steps[0] == "tk, seed 0"
+    assert steps[-1] == "probit-diag, p = 0.30, seed 1"
+
+
+def test_picks() -> None:
+    columns = columns_of(make_crowd(400, seed=5), [])
+    here, apart = (top_picks(columns, 7, runner=runner) for runner in (HERE, APART))
+    np.testing.assert_array_equal(here.candidates, apart.candidates)
+    np.testing.assert_array_equal(here.scores, apart.scores)
