@@ -216,7 +216,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
     for each in (out, out.with_name("warm")):
         shutil.rmtree(each, ignore_errors=True)
     contender = CONTENDERS[name]
-    if "Ray" not in name and "node" not in name:
+    if "node" not in name:
         contender(folder.with_name("small"), out.with_name("warm"))
     before = resource.getrusage(resource.RUSAGE_SELF)
     begun = time.perf_counter()
@@ -257,12 +257,12 @@ def main() -> None:
         rows: list[dict[str, Any]] = [{"what": "the kernel alone", "seconds": alone, "of_kernel": 1.0, "processor_seconds": used}]
         digests: list[str] = []
         for each in CONTENDERS:
-            if ("dask" in each and not find_spec("dask")) or ("Ray" in each and not find_spec("ray")):
+            if ("dask" in each and not find_spec("dask")) or ("node" in each and not find_spec("ray")):
                 print(f"{each}: not installed here", file=sys.stderr)
                 continue
             found = alone_in_a_process(each, folder)
             digests.append(found["digest"])
-            here = "Ray" not in each and "node" not in each
+            here = "node" not in each
             rows.append(
                 {
                     "what": each,

@@ -576,9 +576,16 @@ FAULTS = (
     Fault(
         "the look whether somebody has swiped while their log was folded",
         "service/operations/relearning.py",
-        "                if now.get(key) == before:\n",
-        "                if True:\n",
+        "            if now.get(key) == before:\n",
+        "            if True:\n",
         "tests/contract/test_beside.py -k 'swipe and memory'",
+    ),
+    Fault(
+        "the look for records that belong to nobody",
+        "service/operations/verification.py",
+        "    return replace(found, problems=(*found.problems, *nobodys))",
+        "    return found",
+        "tests/contract/test_verifying.py -k 'corruption and memory'",
     ),
     Fault(
         "that no swipe is under way when a new model begins to learn",

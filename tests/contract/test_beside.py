@@ -219,14 +219,14 @@ def test_states_over_fewer_terms_are_rewritten_once(town: Town, monkeypatch: pyt
 def test_a_swipe_between_the_fold_of_a_log_and_its_commit_is_not_lost(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     town.couples(4)
     everybody_swipes(town)
-    keep, swiped = Relearning._replace, []
+    keep, swiped = relearning._replace, []
 
-    def late(self: Relearning, read: Any, made: Any) -> None:
+    def late(context: Context, read: Any, made: Any) -> None:
         if not swiped:
             swiped.append(town.swipe("w0", town.deck("w0").cards[0].person.id))
-        keep(self, read, made)
+        keep(context, read, made)
 
-    monkeypatch.setattr(Relearning, "_replace", late)
+    monkeypatch.setattr(relearning, "_replace", late)
     relearn(town)
     assert verify(town.context).problems == ()
 
@@ -245,7 +245,7 @@ def test_one_process_relearns_at_a_time_and_rests_after_each_batch(town: Town, m
     relearner = Relearning(replace(town.context, rest=lambda: rests.append(1)))
     with pytest.raises(KeyboardInterrupt):
         relearner.relearn("probit", {}, neutral_prior(town.world.recommender.index.learner, 6), crash)
-    assert len(rests) == 3  # after each fold, and after the first commit
+    assert len(rests) == 4  # after each fold, and after each commit
     assert {one.user for one in town.find(StoredState, model=2)} == {"w0", "w1"}
     assert Relearning(town.context).resume() == 2
     assert verify(town.context).problems == ()

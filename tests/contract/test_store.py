@@ -295,6 +295,20 @@ def test_some_fields_of_records_are_what_whole_records_have(store: Store) -> Non
         ]
 
 
+def test_a_page_of_fields_goes_on_after_somebody_who_was_erased(store: Store) -> None:
+    put(store, *(PersonCounters(user=user, last_swipe_at=NOW) for user in "cadbe"))
+    names = PersonCounters.listed_by()
+    with store.read() as reader:
+        page = reader.values(PersonCounters, names, limit=2)
+        assert [user for _, user in page] == ["c", "a"]
+    store.write(lambda tx: (tx.drop(PersonCounters, "a"), tx.drop(PersonNumber, part_of("a"), "a"))).result()
+    with store.read() as reader:
+        assert [user for _, user in reader.values(PersonCounters, names, after=page[-1], limit=2)] == ["d", "b"]
+        assert reader.count_of_nobody(PersonCounters) == 4
+        assert reader.count_of_nobody(PersonCounters, user="d", swipes=0) == 1
+        assert reader.count_of_nobody(PersonCounters, user="d", swipes=1) == 0
+
+
 def test_everything_up_to_a_place_is_dropped_at_once(store: Store) -> None:
     put(store, *(event("ann", f"e{place}") for place in range(5)))
     sides = [MatchSide(user=user, other="z", id=f"m-{user}", at=NOW + timedelta(days=day)) for day, user in enumerate("abcde")]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from kaczmatch.app import store_workers
 from kaczmatch.cli.app import app
 from kaczmatch.recommend.decks.policy import MutualPolicy
 from kaczmatch.service.domain.experiment import Arm, Experiment
@@ -109,13 +110,22 @@ def test_import_and_export(typed: Typed, tmp_path: Path) -> None:
     assert "there already" in refused(typed("export", "swipes", "out.jsonl"))
 
 
-def test_verify_backup_erase_restore(typed: Typed, tmp_path: Path) -> None:
+def test_verify_backup_erase_restore(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE)
     (tmp_path / "swipes.jsonl").write_text(SWIPES)
     fine(typed("import", "profiles", "people.csv", *COLUMN))
     fine(typed("import", "swipes", "swipes.jsonl"))
     assert "2 states equal their replay" in fine(typed("verify"))
-    assert "verified" in fine(typed("backup", "backups/one.db"))
+    assert fine(typed("verify", "--workers", "2")) == fine(typed("verify"))
+    assert "0 swipes written, 2 were there already" in fine(typed("import", "swipes", "swipes.jsonl", "--workers", "2"))
+    for what in ("profiles", "swipes"):
+        fine(typed("export", what, f"{what}.csv"))
+        fine(typed("export", what, f"{what}-again.csv", "--workers", "2"))
+        assert Path(f"{what}.csv").read_bytes() == Path(f"{what}-again.csv").read_bytes()
+    assert "cannot reach a SQLite file" in refused(typed("verify", "--ray", "auto"))
+    with monkeypatch.context() as changed:
+        changed.setattr(store_workers, "_FEW", 1)  # so that two people are many
+        assert "2 people, 2 events; verified" in fine(typed("backup", "backups/one.db"))
     assert "there already" in refused(typed("backup", "backups/one.db"))
     assert typed("erase", "ada", answer="n\n").exit_code == 1
     assert "nothing of ada is left" in fine(typed("erase", "ada", answer="y\n"))
@@ -134,7 +144,7 @@ def test_another_learner_learns_everybodys_swipes_anew(typed: Typed, tmp_path: P
     (tmp_path / "swipes.jsonl").write_text(SWIPES)
     fine(typed("import", "profiles", "people.csv", *COLUMN))
     fine(typed("import", "swipes", "swipes.jsonl"))
-    assert "model 2 is in use: probit" in fine(typed("relearn", "probit", "--settings", '{"appeal": true}'))
+    assert "model 2 is in use: probit" in fine(typed("relearn", "probit", "--settings", '{"appeal": true}', "--workers", "2"))
     assert "2 states equal their replay" in fine(typed("verify"))
     assert "mutual" in refused(typed("relearn", "tk"))
     assert "did you mean 'probit'" in refused(typed("relearn", "probti"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import final
 
 from kaczmatch.app.composition import ledger_of, new_id, now, scrubbing_of, service_config_of, token_secret
+from kaczmatch.app.store_workers import copy_context, parts_of_copy
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.access.erased_tokens import ErasedTokens
-from kaczmatch.service.domain.config import ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import SINGLE_ROW, ActiveVersions, Person
 from kaczmatch.service.domain.store import Store
@@ -69,11 +69,10 @@ class LaterErasures:
 
 def replay_everybody(store: Store, progress: Progress) -> Replayed:
     """Refuses a store in which a state is not the replay of its events, or in which records contradict each other."""
-    context = Context(store, ServiceConfig(), lambda: datetime.now(UTC), lambda: "")
     with store.read() as reader:
         if reader.get(ActiveVersions, SINGLE_ROW) is None and not reader.count(Person):
             return Replayed(0, 0)  # of a service that was never started
-    verdict = verify(context, lambda done, total: progress("replaying", done, total))
+    verdict = verify(copy_context(store), lambda done, total: progress("replaying", done, total), parts_of_copy(store))
     if verdict.problems:
         more = f", and {len(verdict.problems) - 1} more" if len(verdict.problems) > 1 else ""
         raise InvalidInput("backup", f"{verdict.problems[0]}{more}; see `kaczmatch verify`")

@@ -27,7 +27,7 @@ from kaczmatch.learners.logs.progressive import progressive_predictions
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.registry import learner
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 MOST_USERS = 400  # in each of the groups
@@ -117,8 +117,9 @@ def tune(
     def lost(setups: Sequence[Setup]) -> list[Vector]:
         new = [setup for setup in setups if setup not in known]
         progress.advance(len(setups) - len(new))
-        found = results_of(runner, partial(_losses, trial, compared_on), new, lambda _: progress.advance())
-        known.update(zip(new, found, strict=True))
+        for setup, lost_by_it in zip(new, runner.results(partial(_losses, trial, compared_on), new), strict=True):
+            known[setup] = lost_by_it
+            progress.advance()
         return [known[setup] for setup in setups]
 
     best, trials = default, list[SettingTrial]()
@@ -135,7 +136,7 @@ def tune(
             trials.append(SettingTrial(name, value, resampled.difference(column, base), role))
     gain = Interval(0.0, 0.0, 0.0)
     if best != default:
-        pair = np.array(results_of(runner, partial(_losses, trial, checked_on), (best, default))).T
+        pair = np.array(list(runner.results(partial(_losses, trial, checked_on), (best, default)))).T
         gain = Resamples(pair, np.random.default_rng([trial.protocol.seed, 31])).difference(0, 1)
         progress.advance(2)
     return TuningResult(default, best, trials, varied, gain, len(compared_on), len(checked_on))

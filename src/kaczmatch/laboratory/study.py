@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar, final
@@ -14,7 +14,7 @@ from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs import monitors
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.block import BlockLearner
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation import metrics
 from kaczmatch.simulation.condition import PAPER, Condition
@@ -177,9 +177,10 @@ class Laboratory:
             self._finals.setdefault((replace(sized, label_noise=part.noise or 0.0), part.name), []).append(found)
         return {key: self._finals[condition, key[0]] for key, condition in wanted.items()}
 
-    def _of_all(self, function: Callable[[_Part], R], parts: Sequence[_Part]) -> Iterable[tuple[_Part, R]]:
-        waiting = iter(parts)
-        return zip(parts, results_of(self.runner, function, parts, lambda _: self.tick(str(next(waiting)))), strict=True)
+    def _of_all(self, function: Callable[[_Part], R], parts: Sequence[_Part]) -> Iterator[tuple[_Part, R]]:
+        for part, found in zip(parts, self.runner.results(function, parts), strict=True):
+            self.tick(str(part))
+            yield part, found
 
     def study(self, condition: Condition) -> Study:
         """Every learner on every seed of a condition.

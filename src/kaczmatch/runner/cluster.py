@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, TypeVar, final
 
 import kaczmatch
-from kaczmatch.runner.contract import fold_in_order
+from kaczmatch.runner.contract import Runner, in_order
 from kaczmatch.runner.memory import limited
 from kaczmatch.runner.processes import TRIES, died
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 def _ray() -> Any:
@@ -24,7 +23,7 @@ def _ray() -> Any:
 
 
 @final
-class RayRunner:
+class RayRunner(Runner):
     """One part per core of the cluster at `address`, as `ray.init` takes it: auto, HOST:PORT or ray://HOST:PORT.
 
     Every node needs the same version of kaczmatch and reaches the same files.
@@ -43,9 +42,7 @@ class RayRunner:
         ray = _ray()
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
-    def fold(
-        self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
-    ) -> T:
+    def results(self, function: Callable[[P], R], parts: Iterable[P], *, memory: int = 0) -> Generator[R]:
         ray = _ray()
         most = max((node["Resources"].get("memory", 0) for node in ray.nodes() if node["Alive"]), default=0)
         if memory > most:  # Ray would wait for such a node
@@ -68,7 +65,7 @@ class RayRunner:
             return result
 
         try:
-            return fold_in_order(begin, parts, combine, start, 2 * self.workers)
+            yield from in_order(begin, parts, 2 * self.workers)
         finally:
             for task in begun:
                 ray.cancel(task, force=True)

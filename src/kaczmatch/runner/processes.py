@@ -9,19 +9,18 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar, final
 
-from kaczmatch.runner.contract import fold_in_order
+from kaczmatch.runner.contract import Runner, in_order
 from kaczmatch.runner.memory import limited, parts_at_once
 
 P = TypeVar("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 TRIES: Final = 3  # of a part whose process dies
 
@@ -30,18 +29,17 @@ _tasks: list[tuple[Callable[[Any], Any], int]] = []  # the one of this process, 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ProcessRunner:
+class ProcessRunner(Runner):
     """As many processes as there are cores, or `workers`. They start afresh, because threads do not survive a fork."""
 
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
 
-    def fold(
-        self, function: Callable[[P], R], parts: Iterable[P], combine: Callable[[T, R], T], start: T, *, memory: int = 0
-    ) -> T:
+    def results(self, function: Callable[[P], R], parts: Iterable[P], *, memory: int = 0) -> Generator[R]:
         at_once = parts_at_once(self.workers, memory)
         pool = _Pool(at_once, function, memory)
         try:
-            return fold_in_order(pool.begin, parts, combine, start, 2 * at_once)
+            yield from in_order(pool.begin, parts, 2 * at_once)
+            pool.executor.shutdown()  # when it is over, nobody has files open any more
         finally:
             pool.executor.shutdown(wait=False, cancel_futures=True)
 

@@ -19,6 +19,7 @@ from kaczmatch.service.domain.records import (
     SINGLE_ROW,
     LastPersonNumber,
     LogRecord,
+    Person,
     PersonNumber,
     Record,
     part_of,
@@ -87,10 +88,20 @@ class MemoryReader:
         return cast("list[R]", page)
 
     def values(
-        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[Record],
+        names: tuple[str, ...],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[tuple[Any, ...]]:
-        found = self.find(kind, newest=newest, limit=limit, **equal)
+        found = self.find(kind, after=after, newest=newest, limit=limit, **equal)
         return [tuple(getattr(record, name) for name in names) for record in found]
+
+    def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
+        return sum((record.user,) not in self._tables[Person] for record in self.find(cast("type[Any]", kind), **equal))
 
     def _number(self, person: str) -> int | None:
         known = self._tables[PersonNumber].get((part_of(person), person))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from kaczmatch.service.domain.records import PARTS, ErasedId, PersonNumber, Record
+from kaczmatch.service.domain.records import PARTS, ErasedId, Person, PersonNumber, Record
 from kaczmatch.storage.codec import LARGEST, Codec, codec
 from kaczmatch.storage.database import quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
@@ -72,16 +72,25 @@ def search(
     code = codec(kind)
     found = people.records(code, _rows(people, code, (), after, newest, skip, limit, equal))
     if limit is not None and found:
-        _remember_place(people, code, found[-1])
+        _remember_place(people, code, {name: getattr(found[-1], name) for name in kind.listed_by()})
     return found
 
 
 def values(
-    people: PeopleByNumber, kind: type[Record], names: tuple[str, ...], *, newest: bool, limit: int | None, equal: dict[str, Any]
+    people: PeopleByNumber,
+    kind: type[Record],
+    names: tuple[str, ...],
+    *,
+    after: Sequence[Any],
+    newest: bool,
+    limit: int | None,
+    equal: dict[str, Any],
 ) -> list[tuple[Any, ...]]:
-    """`Snapshot.values`."""
+    """`Snapshot.values`. Where a page ended is known only of records that are listed by what is asked for."""
     code = codec(kind)
-    rows = _rows(people, code, names, (), newest, 0, limit, equal)
+    rows = _rows(people, code, names, after, newest, 0, limit, equal)
+    if limit is not None and rows and kind.listed_by() == names:
+        _remember_place(people, code, dict(zip(names, rows[-1], strict=True)))
     decoders = [None if code.column(name).person else code.column(name).form.decode for name in names]
     columns = [
         column if decode is None else [None if value is None else decode(value) for value in column]
@@ -144,13 +153,15 @@ def check_place(kind: type[Record], place: Sequence[Any]) -> None:
         codec(kind).value(name, value)
 
 
-def count(people: PeopleByNumber, kind: type[Record], equal: dict[str, Any]) -> int:
-    """`Reader.count`."""
+def count(people: PeopleByNumber, kind: type[Record], equal: dict[str, Any], *, of_nobody: bool = False) -> int:
+    """`Reader.count` and `Snapshot.count_of_nobody`."""
     compared = _compared(people, codec(kind), equal)
-    conditions = " AND ".join(
+    conditions = [
         f'"{name}" IS NULL' if value is None else f'"{name}" = {people.database.placeholder}' for name, value in compared
-    )
-    statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {conditions}" if conditions else "")
+    ]
+    if of_nobody:
+        conditions.append(f'NOT EXISTS (SELECT 1 FROM "{Person.table}" AS p WHERE p."id" = "{kind.table}"."user")')
+    statement = f'SELECT count(*) FROM "{kind.table}"' + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
     return int(rows_of(people.connection, statement, [value for _, value in compared if value is not None])[0][0])
 
 
@@ -184,8 +195,7 @@ def _was_erased(people: PeopleByNumber, number: int) -> bool:
     return bool(people.database.fetch(people.connection, ErasedId, [(number,)]))
 
 
-def _remember_place(people: PeopleByNumber, code: Codec[R], last: R) -> None:
+def _remember_place(people: PeopleByNumber, code: Codec[Any], last: Mapping[str, Any]) -> None:
     for name in code.kind.listed_by():
         if code.column(name).person:
-            person = getattr(last, name)
-            people.database.places.put(hash(person), people.numbers.get(person, NOBODY))
+            people.database.places.put(hash(last[name]), people.look_up([last[name]])[last[name]])

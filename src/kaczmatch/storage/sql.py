@@ -65,9 +65,17 @@ class SqlReader:
         return search(self._people, kind, after=after, newest=newest, skip=skip, limit=limit, equal=equal)
 
     def values(
-        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[Record],
+        names: tuple[str, ...],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[tuple[Any, ...]]:
-        return values(self._people, kind, names, newest=newest, limit=limit, equal=equal)
+        self._people.next_question()
+        return values(self._people, kind, names, after=after, newest=newest, limit=limit, equal=equal)
 
     def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
         self._people.next_question()
@@ -75,6 +83,9 @@ class SqlReader:
 
     def count(self, kind: type[R], **equal: Any) -> int:
         return count(self._people, kind, equal)
+
+    def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
+        return count(self._people, kind, equal, of_nobody=True)
 
     def numbers_of(self, people: Collection[str]) -> dict[str, int]:
         return self._people.numbers_of(people)

@@ -81,7 +81,7 @@ def test_an_interrupted_market_says_what_it_kept(
 def test_an_interrupted_evaluation_says_that_nothing_is_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def interrupted(_trial: object, _choices: object, progress: Told) -> NoReturn:
+    def interrupted(_trial: object, _choices: object, progress: Told, *_: object, **__: object) -> NoReturn:
         progress.stage("learn, freeze, rank", 3)
         raise KeyboardInterrupt
 

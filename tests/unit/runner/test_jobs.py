@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from kaczmatch.evaluation import tune as tuning
-from kaczmatch.evaluation.evaluate import Choices, evaluate
 from kaczmatch.evaluation.measures import holdout_ranking
+from kaczmatch.evaluation.protocol import contenders
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
-from kaczmatch.evaluation.reporting.report import evaluation_parts
 from kaczmatch.evaluation.tune import tune
 from kaczmatch.laboratory.study import Laboratory, Plan, learners_by_name
-from kaczmatch.recommend.picks.top_picks import top_picks
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.simulation.condition import HONEST
-from worlds.crowd import make_crowd
-from worlds.logs import mutual_table, small_table
-from worlds.pick_columns import columns_of
+from worlds.jobs import evaluated, picked
+from worlds.logs import small_table
 from worlds.scattered_runner import ScatteredRunner
 
 HERE, APART = LocalRunner(1), ScatteredRunner()
@@ -29,15 +25,8 @@ HERE, APART = LocalRunner(1), ScatteredRunner()
 
 def test_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holdout_ranking, "_USERS", 3)  # so that few people are several parts
-    trial = Trial(mutual_table(1, people=24), Protocol(times=(0, 5), rest=2))
-
-    def tables(runner: Runner) -> list[str]:
-        choices = Choices(learners=("tk", "nk", "probit", "probit-traits"), all_times=True)
-        found = evaluate(trial, choices, SilentProgress(), runner=runner)
-        assert found.matches is not None
-        return [table.json() for part in evaluation_parts(found) for table in part.tables]
-
-    assert tables(HERE) == tables(APART)
+    monkeypatch.setattr(contenders, "CHOICES", (1,))
+    assert evaluated(HERE, "probit-traits") == evaluated(APART, "probit-traits")
 
 
 def test_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +55,4 @@ def test_a_study_of_the_laboratory() -> None:
 
 
 def test_picks() -> None:
-    columns = columns_of(make_crowd(400, seed=5), [])
-    here, apart = (top_picks(columns, 7, runner=runner) for runner in (HERE, APART))
-    np.testing.assert_array_equal(here.candidates, apart.candidates)
-    np.testing.assert_array_equal(here.scores, apart.scores)
+    assert picked(HERE) == picked(APART)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 from kaczmatch import InvalidInput, learner
 from kaczmatch.recommend.decks.policy import Always, DeckPlan, MutualPolicy, PaperPolicy
 from kaczmatch.recommend.samplers.registry import sampler
-from kaczmatch.service.domain.records import StoredDeck
+from kaczmatch.service.domain.records import Event, StoredDeck
+from kaczmatch.service.domain.store import Snapshot
+from kaczmatch.service.experiments import past_log
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.experiments.off_policy import OffPolicyEvaluation, TargetPolicy
 from kaczmatch.service.meeting.open_deck import OpenDeck
@@ -92,6 +96,37 @@ def test_swipes_that_were_imported_later_are_not_known_before() -> None:
     with town.context.store.read() as reader:
         swipes = [one.experience.swipes for one in Hindsight(town.context, reader, MutualPolicy()).past_decks()]
     assert swipes == [0, 1]
+
+
+class PagesRead:
+    """A reader, and the most records that one question has found."""
+
+    def __init__(self, reader: Snapshot) -> None:
+        self._reader, self.most, self.viewers = reader, Counter[type[Any]](), 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._reader, name)
+
+    def find(self, kind: type[Any], **asked: Any) -> list[Any]:
+        found = self._reader.find(kind, **asked)
+        self.most[kind] = max(self.most[kind], len(found))
+        return found
+
+    def of_people(self, kind: type[Any], field: str, people: Collection[str]) -> dict[str, list[Any]]:
+        self.viewers = max(self.viewers, len(people))
+        return self._reader.of_people(kind, field, people)
+
+
+def test_of_the_log_only_pages_are_read(town: SimulatedTown, monkeypatch: pytest.MonkeyPatch) -> None:
+    with town.context.store.read() as reader:
+        whole = [one.viewer.state for one in Hindsight(town.context, reader, MutualPolicy()).past_decks()]
+        monkeypatch.setattr(past_log, "_EVENTS", 20)
+        monkeypatch.setattr(past_log, "_DECKS", 5)
+        pages: Any = PagesRead(reader)
+        paged = [one.viewer.state for one in Hindsight(town.context, pages, MutualPolicy()).past_decks()]
+    assert paged == whole
+    assert len(paged) == 100
+    assert (pages.most[Event], pages.most[StoredDeck], pages.viewers) == (20, 5, 5)
 
 
 def test_the_policy_that_dealt_is_judged_as_it_did(town: SimulatedTown) -> None:

@@ -10,29 +10,13 @@ from typing import Annotated
 
 import typer
 
+from kaczmatch.cli.operate.bulk_commands import export_data, import_data, refit, relearn, verify
 from kaczmatch.cli.operate.options import ConfigFile, Force
 from kaczmatch.cli.operate.picks_command import picks
 from kaczmatch.cli.terminal import choices
 from kaczmatch.cli.terminal.help import CommandGroups
 
 PANEL = "To run the service"
-
-
-class DataKind(StrEnum):
-    PROFILES = "profiles"
-    SWIPES = "swipes"
-
-
-class FileFormat(StrEnum):
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-
-
-class TagsPolicy(StrEnum):
-    ADD = "add"
-    IGNORE = "ignore"
-    REFUSE = "refuse"
 
 
 class ScopeName(StrEnum):
@@ -51,8 +35,6 @@ class PolicyName(StrEnum):
     MUTUAL = "mutual"
     PAPER = "paper"
 
-
-Kind = Annotated[FileFormat | None, typer.Option("--format", help="Usually by the ending of the file.")]
 
 config_commands = typer.Typer(help="Check the settings of the service.", no_args_is_help=True)
 models = typer.Typer(help="Change how the service learns.", no_args_is_help=True)
@@ -107,45 +89,6 @@ def migrate(config: ConfigFile = None) -> None:
     run(config)
 
 
-def import_data(
-    what: Annotated[DataKind, typer.Argument(help="What the rows are.")],
-    file: Annotated[Path, typer.Argument(help="A table (.csv, .tsv, .jsonl, .parquet).", dir_okay=False)],
-    column: Annotated[list[str] | None, typer.Option(help="field=column, such as id=user_id; repeatable.")] = None,
-    map: Annotated[
-        list[str] | None, typer.Option(help="What words of a field mean, such as i_am=female:woman,male:man; repeatable.")
-    ] = None,
-    date_format: Annotated[
-        str | None, typer.Option(help="Such as DD.MM.YYYY, or 'DD.MM.YYYY HH:mm' for times; usually ISO 8601.")
-    ] = None,
-    new_tags: Annotated[TagsPolicy, typer.Option(help="Tags that the vocabulary does not have.")] = TagsPolicy.REFUSE,
-    delimiter: Annotated[str | None, typer.Option(help="Between the cells of a CSV file; usually recognised.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a CSV file, such as windows-1252; usually recognised.")] = None,
-    format: Kind = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every row, and write none.")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave bad rows out, rather than write nothing.")] = False,
-    config: ConfigFile = None,
-) -> None:
-    """Bring data in: profiles or swipes. All rows are checked first. Interrupted, it goes on where it stopped."""
-    from kaczmatch.cli.operate.transfer import import_file as run
-
-    how = {"date_format": date_format, "new_tags": new_tags.value, "delimiter": delimiter, "encoding": encoding}
-    flags = {"dry_run": dry_run, "skip_bad": skip_bad}
-    run(config, what.value, file, format and format.value, column or [], map or [], {**how, **flags})
-
-
-def export_data(
-    what: Annotated[DataKind, typer.Argument(help="What to write.")],
-    file: Annotated[Path, typer.Argument(help="Where to (.csv, .jsonl, .parquet).", dir_okay=False)],
-    format: Kind = None,
-    force: Force = False,
-    config: ConfigFile = None,
-) -> None:
-    """Take data out: profiles or swipes, as import and evaluate take them."""
-    from kaczmatch.cli.operate.transfer import export_file as run
-
-    run(config, what.value, file, format and format.value, force=force)
-
-
 def erase(
     user: Annotated[str, typer.Argument(help="Whom to forget.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -157,24 +100,6 @@ def erase(
     from kaczmatch.cli.operate.database import erase as run
 
     run(config, user)
-
-
-def verify(config: ConfigFile = None) -> None:
-    """Check the database: replay everybody's events and compare with what is stored."""
-    from kaczmatch.cli.operate.database import verify as run
-
-    run(config)
-
-
-def relearn(
-    learner: Annotated[str, typer.Argument(help=f"The learner to change to: {choices.LEARNERS}.")],
-    settings: Annotated[str, typer.Option(help="Its settings, as JSON.")] = "{}",
-    config: ConfigFile = None,
-) -> None:
-    """Change the learner: everybody's log is learned anew beside the old one, then all processes switch at once."""
-    from kaczmatch.cli.operate.learning import relearn as run
-
-    run(config, learner, settings)
 
 
 def backup(
@@ -251,13 +176,6 @@ def serve(
     if about is not None and not demo:
         raise typer.BadParameter(f"{about!r} is what a demo can be about: kaczmatch serve --demo {about}")
     run(config, host=host, port=port, workers=workers, demo=about or demo, data=data, log=log and log.value)
-
-
-def refit(config: ConfigFile = None) -> None:
-    """Improve where newcomers start: fit the prior again from what people like now, and take it into use."""
-    from kaczmatch.cli.operate.learning import refit as run
-
-    run(config)
 
 
 @models.command("rollback", epilog="Example: kaczmatch models rollback --config kaczmatch.toml")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kaczmatch.app import backups
 from kaczmatch.app.composition import credentials_of, ledger_of, scrubbing_of
-from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
+from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from, spread
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.operations.verification import verify as replayed
 from kaczmatch.service.privacy.erasure import Erasure
@@ -47,10 +47,11 @@ def restore(config: Path | None, file: Path, *, force: bool) -> None:
         say(f"erased again, since they were erased after the backup was made: {again.people:,}")
 
 
-def verify(config: Path | None) -> None:
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+def verify(config: Path | None, *, ray: str | None, workers: int | None) -> None:
+    with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         with RowProgress() as progress:
-            verdict = replayed(context, lambda done, total: progress("replaying", done, total))
+            parts = spread(settings, store, ray, workers)
+            verdict = replayed(context, lambda done, total: progress("replaying", done, total), parts)
         say(
             f"{verdict.people:,} people, {verdict.events:,} events: {verdict.identical:,} states equal their replay bit for bit, "
             f"{verdict.close:,} within 1e-9, {len(verdict.problems):,} problems"

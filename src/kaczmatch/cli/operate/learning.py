@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from
+from kaczmatch.cli.operate.store_access import json_settings, open_store_of, operator_errors, say, settings_from, spread
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.service.domain.catalogue import model_learner, neutral_prior
 from kaczmatch.service.operations.appeal_recount import recount_appeal
@@ -13,16 +13,16 @@ from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 
 
-def relearn(config: Path | None, slug: str, text: str) -> None:
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
-        settings, models = json_settings("settings", text), Models(context)
+def relearn(config: Path | None, slug: str, text: str, *, ray: str | None, workers: int | None) -> None:
+    with operator_errors(), open_store_of(read := settings_from(config)) as (store, context):
+        settings, models, parts = json_settings("settings", text), Models(context), spread(read, store, ray, workers)
         with context.store.read() as reader:
             words = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
         rule = model_learner(slug, settings)
         with RowProgress() as progress:
             fitted = models.fit(slug, settings) or FittedModel(slug, settings, neutral_prior(rule, words.dimensions))
-            recount_appeal(context, lambda done, total: progress("counting appeal", done, total))
-            number = Relearning(context).relearn(
+            recount_appeal(context, lambda done, total: progress("counting appeal", done, total), parts)
+            number = Relearning(context, parts).relearn(
                 fitted.learner,
                 fitted.settings,
                 fitted.prior,
@@ -34,14 +34,18 @@ def relearn(config: Path | None, slug: str, text: str) -> None:
 
 
 def rollback(config: Path | None) -> None:
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context), RowProgress() as progress:
-        number = Relearning(context).rollback(lambda done, total: progress("learning anew", done, total))
+    with operator_errors(), open_store_of(read := settings_from(config)) as (store, context), RowProgress() as progress:
+        number = Relearning(context, spread(read, store, None, None)).rollback(
+            lambda done, total: progress("learning anew", done, total)
+        )
         say(f"model {number} is in use: it learns as the one before the last did")
 
 
-def refit(config: Path | None) -> None:
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
-        version = Refit(context).run()
+def refit(config: Path | None, *, ray: str | None, workers: int | None) -> None:
+    with operator_errors(), open_store_of(read := settings_from(config)) as (store, context):
+        with RowProgress() as progress:
+            parts = spread(read, store, ray, workers)
+            version = Refit(context, parts).run(lambda done, total: progress("learning anew", done, total))
         why_not = "too few people have swiped, nothing has changed, or it would predict the last day's swipes worse"
         say(f"newcomers now start from {version}" if version else why_not)
 

@@ -13,11 +13,14 @@ from rich.console import Console
 from sqlalchemy.exc import SQLAlchemyError
 
 from kaczmatch.app.composition import context_of, open_store
+from kaczmatch.app.store_workers import local_parts, parts_on
 from kaczmatch.cli.terminal.errors import plain_errors
+from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.settings.model import FILE, Settings
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SchemaOutOfDate, SqlStore
@@ -54,6 +57,15 @@ def open_store_of(settings: Settings) -> Iterator[tuple[SqlStore, Context]]:
         yield store, context_of(settings, store)
     finally:
         store.close()
+
+
+def spread(settings: Settings, store: SqlStore, ray: str | None, workers: int | None, *, many: bool | None = None) -> StoreParts:
+    """Where a job goes through everybody: by itself on all cores, once there are `many`."""
+    if ray is None and workers is None:
+        return local_parts(settings, store, many=many)
+    if ray is not None and settings.url.startswith("sqlite"):
+        raise InvalidInput("ray", "other machines cannot reach a SQLite file; use PostgreSQL, or leave --ray out")
+    return parts_on(runner_of(ray, workers, processes=True), settings)
 
 
 def say(words: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kaczmatch.app.warm_up import freeze_garbage
-from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from
+from kaczmatch.cli.operate.store_access import open_store_of, operator_errors, say, settings_from, spread
 from kaczmatch.cli.terminal.progress import RowProgress
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import column_mapping
@@ -27,25 +27,38 @@ from kaczmatch.service.transfer.swipe_import import SwipeImport
 FAILED = 1
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _SHOWN = 20
+_SMALL = 2 << 20  # bytes of a file, for which processes take longer to start than they save
 
 
 def import_file(
-    config: Path | None, what: str, file: Path, kind: str | None, columns: list[str], maps: list[str], how: Mapping[str, Any]
+    config: Path | None,
+    what: str,
+    file: Path,
+    kind: str | None,
+    columns: list[str],
+    maps: list[str],
+    how: Mapping[str, Any],
+    *,
+    ray: str | None,
+    workers: int | None,
 ) -> None:
     """`how` has the other options of the command."""
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+    with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         request = ImportRequest(file, kind or _format(file), column_mapping(columns), maps=value_maps(maps), **how)
         freeze_garbage()  # the garbage collector took half of an import's time
         with RowProgress() as progress:
+            parts = spread(settings, store, ray, workers, many=file.is_file() and file.stat().st_size > _SMALL)
             if what == "profiles":
-                result = FileImport(context, ProfileImport(context)).run(request, progress)
+                result = FileImport(context, ProfileImport(context), parts).run(request, progress)
             else:
-                result = FileImport(context, SwipeImport(context)).run(request, progress)
+                result = FileImport(context, SwipeImport(context), parts).run(request, progress)
         _report(result, what, request, config)
 
 
-def export_file(config: Path | None, what: str, file: Path, kind: str | None, *, force: bool) -> None:
-    with operator_errors(), open_store_of(settings_from(config)) as (_, context):
+def export_file(
+    config: Path | None, what: str, file: Path, kind: str | None, *, force: bool, ray: str | None, workers: int | None
+) -> None:
+    with operator_errors(), open_store_of(settings := settings_from(config)) as (store, context):
         if file.exists() and not force:
             raise InvalidInput("file", f"{file} is there already; choose another name, or --force to replace it")
         file_kind = kind or _format(file)
@@ -56,7 +69,7 @@ def export_file(config: Path | None, what: str, file: Path, kind: str | None, *,
 
             def watched() -> Iterator[Batch]:
                 nonlocal done
-                for batch in export_batches(context, what):
+                for batch in export_batches(context, what, spread(settings, store, ray, workers)):
                     yield batch
                     done += len(batch)
                     progress("exporting", done, people if what == "profiles" else 0)

@@ -72,8 +72,8 @@ def run(
     peers: bool,
     out: Path | None,
     as_json: bool,
-    ray: str | None,
-    workers: int,
+    ray: str | None = None,
+    workers: int = 1,
 ) -> None:
     with plain_errors():
         found = None if config is None else read_configuration(config)

@@ -18,7 +18,7 @@ from kaczmatch.evaluation.tune import TuningResult, tune
 from kaczmatch.learners.population.appeal import AppealModel
 
 
-def run(request: LogRequest, slug: str, out: Path, *, ray: str | None, workers: int) -> None:
+def run(request: LogRequest, slug: str, out: Path, *, ray: str | None = None, workers: int = 1) -> None:
     with plain_errors():
         progress = StageProgress()
         with interruptible(lambda: kept_words(progress, out)), progress:

@@ -17,7 +17,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.logs.replay import States, replay
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 TOP = 10  # nDCG looks at so many
@@ -64,7 +64,10 @@ def holdout_ranking(
     """Every contender and the baselines on the same users and candidates, in parts of users."""
     rank = partial(_rank_part, trial, contenders, times)
     parts = [(number, users[first : first + _USERS]) for number, first in enumerate(range(0, len(users), _USERS))]
-    found = results_of(runner, rank, parts or [(0, users)], lambda part: advance(len(times) * len(part.users)))
+    found = []
+    for part in runner.results(rank, parts or [(0, users)]):
+        found.append(part)
+        advance(len(times) * len(part.users))
     auc, gain, unknown = (
         np.concatenate(each, axis=1) for each in zip(*((part.auc, part.ndcg, part.unknown_auc) for part in found), strict=True)
     )

@@ -22,7 +22,7 @@ from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial, at_most
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.replay import replay
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 MOST_VIEWERS = 300  # every pair needs its own two states: more viewers make it slow, not different
@@ -99,12 +99,15 @@ def match_pairs(
     viewers = viewers_after(trial, t)
     ranked = partial(_rank_part, trial, MutualSwipes(trial), contenders, t)
     batches = [viewers[first : first + _VIEWERS] for first in range(0, len(viewers), _VIEWERS)]
-    parts = results_of(runner, ranked, batches, lambda part: advance(part[0]))
+    parts = []
+    for batch, found in zip(batches, runner.results(ranked, batches), strict=True):
+        parts.append(found)
+        advance(len(batch))
     names = [*(each.name for each in contenders), APPEAL, RANDOM]
     if not parts:
         nothing = np.empty((len(names), 0))
         return MatchPairs(names, t, np.empty(0, np.int64), np.empty(0, np.bool_), nothing, nothing)
-    _, viewer, match, forward, backward = zip(*parts, strict=True)
+    viewer, match, forward, backward = zip(*parts, strict=True)
     return MatchPairs(
         names,
         t,
@@ -123,8 +126,7 @@ def viewers_after(trial: Trial, t: int) -> Places:
 
 def _rank_part(
     trial: Trial, pairs: MutualSwipes, contenders: Sequence[Contender], t: int, viewers: Places
-) -> tuple[int, Places, NDArray[np.bool_], Matrix, Matrix]:
-    """How many look, and all their pairs."""
+) -> tuple[Places, NDArray[np.bool_], Matrix, Matrix]:
     table, clock, begin = trial.table, trial.clock, trial.begin
     rows = trial.holdout_rows(viewers, t)
     moment = clock[begin[table.user[rows]] + t]
@@ -139,7 +141,7 @@ def _rank_part(
     chance = rng.random((2, len(rows)))
     there = [*(forward.scores(each) for each in contenders), forward.usual(), chance[0]]
     back = [*(backward.scores(each) for each in contenders), backward.usual(), chance[1]]
-    return len(viewers), viewer, table.like[rows] & table.like[answer], np.array(there), np.array(back)
+    return viewer, table.like[rows] & table.like[answer], np.array(there), np.array(back)
 
 
 def _before(times: Places, now: int) -> int:

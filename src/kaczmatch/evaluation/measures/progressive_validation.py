@@ -19,7 +19,7 @@ from kaczmatch.evaluation.protocol.contenders import Contender
 from kaczmatch.evaluation.protocol.trial import Places, Trial
 from kaczmatch.learners.contract import ProbabilisticLearner
 from kaczmatch.learners.logs.progressive import progressive_predictions
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 WARM = 20  # swipes after which probabilities should be calibrated
@@ -80,8 +80,10 @@ def progressive_forecasts(
     rows = trial.holdout_rows(users, 0)
     number = rows - trial.begin[trial.table.user[rows]]
     able = [(each, each.learner) for each in contenders if isinstance(each.learner, ProbabilisticLearner)]
-    predicted = results_of(runner, partial(_predicted, trial, rows), able, lambda _: advance())
-    found = {each.name: said for (each, _), said in zip(able, predicted, strict=True)}
+    found: dict[str, Vector] = {}
+    for (each, _), said in zip(able, runner.results(partial(_predicted, trial, rows), able), strict=True):
+        found[each.name] = said
+        advance()
     likes = np.concatenate([[0], np.cumsum(trial.table.like)])
     rate = (likes[rows] - likes[rows - number] + 1.0) / (number + 2.0)
     found |= {APPEAL: np.asarray(expit(logit(rate) + trial.appeal_when_swiped[rows])), OWN_RATE: rate}

@@ -23,7 +23,7 @@ from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.registry import LEARNERS, learner
 from kaczmatch.learners.rules.hinge import HingeLearner
-from kaczmatch.runner.contract import Runner, results_of
+from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 
 MOST_FIT_USERS = 2_000  # the population's prior is as good from so many as from more
@@ -82,8 +82,11 @@ def contenders(
     fit, dimensions = fit_log(trial), trial.table.features.shape[1]
     hinge = next((one for one in learners if isinstance(one, HingeLearner)), None)  # all of them start from one and the same
     common = None if hinge is None else fit_prior(hinge, fit, neutral=published_start(hinge, dimensions))
-    found = results_of(runner, partial(_contenders_of, trial, fit, common, traits), learners, lambda each: tick(each[0].name))
-    return [each for some in found for each in some]
+    found: list[Contender] = []
+    for some in runner.results(partial(_contenders_of, trial, fit, common, traits), learners):
+        found += some
+        tick(some[0].name)
+    return found
 
 
 def _contenders_of(trial: Trial, fit: SwipeLog, common: Prior | None, traits: int | None, one: Learner) -> list[Contender]:

@@ -41,7 +41,7 @@ from kaczmatch.learners.population.prior_fit import fit_prior
 from kaczmatch.learners.population.taste_directions import TasteDirections, signs
 from kaczmatch.learners.population.trait_log import SiteLog
 from kaczmatch.learners.population.traits import TraitModel, guard_site
-from kaczmatch.learners.population.user_posteriors import UserSwipes
+from kaczmatch.learners.population.user_posteriors import UserSwipes, trait_posteriors
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
@@ -229,9 +229,7 @@ class _Fit:
         def heard(first: int) -> list[tuple[Matrix, Matrix]]:
             part = slice(first, first + _CANDIDATES)
             squares = np.asarray(ones[part] @ raters).reshape(-1, k, k)
-            pull = self.x[part] @ self.trait_map + sums[part]
-            doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
-            return [(np.linalg.solve(squares + np.eye(k), pull[:, :, None])[:, :, 0], doubt)]
+            return [trait_posteriors(squares, self.x[part] @ self.trait_map + sums[part])]
 
         parts = self.runner.fold(heard, range(0, many, _CANDIDATES), iadd, list[tuple[Matrix, Matrix]]())
         self.z, self.doubt = (np.concatenate(one) for one in zip(*parts, strict=True))

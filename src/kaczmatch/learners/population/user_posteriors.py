@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtr
 
@@ -45,6 +46,13 @@ class UserSwipes:
         mu = base + self.z @ m[-k:]
         latent = mu + self.y * _slope(self.y * mu)
         return np.asarray((latent - base)[:, None] * m[-k:] - self.x @ covariance[:-k, -k:])
+
+
+def trait_posteriors(squares: NDArray[np.float64], pull: Matrix) -> tuple[Matrix, Matrix]:
+    """The traits of candidates and doubts about them, one row each, from Σ MMᵀ + C over their raters and ζ + ΣH."""
+    doubt = 1.0 / (1.0 + np.diagonal(squares, axis1=1, axis2=2))
+    z = np.linalg.solve(squares + np.eye(pull.shape[1]), pull[:, :, None])[:, :, 0]
+    return np.asarray(z, np.float64), doubt
 
 
 def _slope(t: Vector) -> Vector:

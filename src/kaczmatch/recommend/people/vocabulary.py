@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from numbers import Real
 from typing import final
 
@@ -57,6 +58,9 @@ class Vocabulary:
         """A vocabulary of these tags, then these features."""
         return cls(_terms(tags, features))
 
+    def __hash__(self) -> int:
+        return hash((self.version, len(self.terms)))  # of all terms, it would take as long as what is looked up by it
+
     @property
     def dimensions(self) -> int:
         return len(self.terms)
@@ -82,7 +86,7 @@ class Vocabulary:
         values = np.zeros(self.dimensions)
         if isinstance(tags, str):
             raise InvalidInput("tags", f"must be a list of tags, got the text {tags!r}")
-        coordinates = {known.name: coordinate for coordinate, known in enumerate(self.terms) if not known.retired}
+        coordinates = _active(self)
         for tag in tags:
             values[self._active_coordinate(tag, coordinates, "tags", kinds, is_tag=True)] = 1.0
         for name, value in (features or {}).items():
@@ -123,6 +127,12 @@ class Vocabulary:
 
     def _with_term(self, coordinate: int, name: Term) -> Vocabulary:
         return Vocabulary((*self.terms[:coordinate], name, *self.terms[coordinate + 1 :]), self.version + 1)
+
+
+@lru_cache(8)
+def _active(vocabulary: Vocabulary) -> dict[str, int]:
+    """The coordinates of terms that profiles may use."""
+    return {known.name: coordinate for coordinate, known in enumerate(vocabulary.terms) if not known.retired}
 
 
 def _terms(tags: Iterable[str], features: Iterable[str], kinds: tuple[str, ...] = ()) -> tuple[Term, ...]:

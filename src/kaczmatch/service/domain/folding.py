@@ -131,6 +131,11 @@ class AnsweredPeople:
         return known
 
 
+def undo_of(event: Event) -> tuple[str, str]:
+    """The key of the event that would undo a swipe."""
+    return event.user, f"~undo:{event.id}"
+
+
 def without_undone(events: Iterable[Event]) -> list[Event]:
     """Events without the swipes that were undone, and without the undos."""
     known = list(events)

@@ -75,9 +75,19 @@ class Snapshot(Reader, Protocol):
     """Records as of one moment, or only some of their fields."""
 
     def values(
-        self, kind: type[Record], names: tuple[str, ...], *, newest: bool = False, limit: int | None = None, **equal: Any
+        self,
+        kind: type[Record],
+        names: tuple[str, ...],
+        *,
+        after: Sequence[Any] = (),
+        newest: bool = False,
+        limit: int | None = None,
+        **equal: Any,
     ) -> list[tuple[Any, ...]]:
         """These fields of what `find` finds, where it is much: whole records cost several times as much."""
+
+    def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
+        """How many there are of a `user` who is no `Person`."""
 
 
 class Transaction(Reader, Protocol):

@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import final
 
 from kaczmatch.core.vectors import Vector
@@ -26,9 +27,8 @@ from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.appeal import appeal_to, rating_evidence, with_rating
 from kaczmatch.service.domain.catalogue import neutral_prior
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.feature_snapshots import with_features
-from kaczmatch.service.domain.folding import ModelFold, without_undone
-from kaczmatch.service.domain.impressions import Impression, impressions, swipes_on_cards
+from kaczmatch.service.domain.folding import ModelFold
+from kaczmatch.service.domain.impressions import Impression
 from kaczmatch.service.domain.records import (
     Block,
     Decision,
@@ -41,6 +41,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.domain.traits import microseconds
+from kaczmatch.service.experiments.past_log import PastLog
 from kaczmatch.service.experiments.past_states import PastStates
 from kaczmatch.service.meeting.profiles import profile_of
 from kaczmatch.service.meeting.viewer_context import MOST_ADMIRERS, answers
@@ -87,8 +88,8 @@ class Hindsight:
         for block in reader.find(Block):
             self._matched_or_blocked[block.user].append((block.at, block.other))
             self._matched_or_blocked[block.other].append((block.at, block.user))
-        self._past: list[Event] = []
-        self.swipes_outside_decks: list[datetime] = []  # when they were made, known once `past_decks` has begun
+        self._log, self._applied = PastLog(reader), 0  # so many events
+        self.swipes_outside_decks = 0  # known when `past_decks` is through
         self._decided: dict[str, dict[str, tuple[Decision, datetime]]] = defaultdict(dict)
         self._admirers: dict[str, dict[str, None]] = defaultdict(dict)  # the newest last
         self._counters: dict[str, PersonCounters] = {}
@@ -96,25 +97,32 @@ class Hindsight:
         self._appeal_changed: set[str] = set()
         self._exposure = Exposure(cap=context.config.exposure_cap)
 
-    def past_decks(self, watch: Callable[[int, int], None] | None = None) -> Iterator[PastDeck]:
-        """Every deck, in the order of time. Use one before you ask for the next: the world goes on."""
-        decks = self._reader.find(StoredDeck)
-        log = without_undone(self._reader.find(Event))
-        swipes, events = swipes_on_cards(log), deque(with_features(self._reader, log))
-        self.swipes_outside_decks = [event.at for event in events if event.outside_deck]
-        for number, deck in enumerate(decks):
+    def past_decks(self, watch: Callable[[int, int], None] | None = None, *, since: datetime | None = None) -> Iterator[PastDeck]:
+        """Every deck, in the order of time. Use one before you ask for the next: the world goes on.
+
+        `since` is when the swipes were made that are counted as outside decks.
+        """
+        total, events = self._reader.count(StoredDeck), self._counted(since)
+        coming = next(events, None)
+        for number, (deck, answered) in enumerate(self._log.decks()):
             # Events are in the order of their commits. One that was imported says an older time, and waits for those before it.
-            while events and events[0].at < deck.at:
-                self._apply(events.popleft())
-            cards = tuple(impressions(self._reader, [deck]))
+            while coming is not None and coming.at < deck.at:
+                self._apply(coming)
+                coming = next(events, None)
             self._seen[deck.user] = deck.at
-            if cards and deck.user in self._people:
-                answers = [(card.candidate, swipes.get((deck.user, deck.id, card.candidate))) for card in cards]
-                decisions = {who: swipe.decision for who, swipe in answers if swipe is not None and swipe.decision is not None}
-                yield self._past_deck(deck, cards, decisions)
-            self._exposure.record([card.candidate for card in cards], deck.at)
+            if answered and deck.user in self._people:
+                said = ((card.candidate, swipe.decision) for card, swipe in answered if swipe is not None)
+                decisions = {who: decision for who, decision in said if decision is not None}
+                yield self._past_deck(deck, tuple(card for card, _ in answered), decisions)
+            self._exposure.record([card.candidate for card, _ in answered], deck.at)
             if watch is not None:
-                watch(number + 1, len(decks))
+                watch(number + 1, total)
+        deque(events, maxlen=0)  # the others are counted
+
+    def _counted(self, since: datetime | None) -> Iterator[Event]:
+        for event in self._log.events():
+            self.swipes_outside_decks += event.outside_deck and (since is None or event.at >= since)
+            yield event
 
     def _past_deck(self, deck: StoredDeck, cards: tuple[Impression, ...], decisions: Mapping[str, Decision]) -> PastDeck:
         states, user, rules = self._states_at(deck, {card.candidate for card in cards}), deck.user, self._context.config
@@ -140,7 +148,7 @@ class Hindsight:
             fold = self._other or self._context.catalogue.fold(self._reader, deck.model)
             states = self._past_states = PastStates(self._context.config, self._vocabulary, fold, self._policy)
             states.add_people(self._here.values())
-            for event in self._past:
+            for event in islice(self._log.events(), self._applied):
                 states.apply_event(event)
             self._appeal_changed.update(self._here)
         come, gone = (
@@ -171,7 +179,7 @@ class Hindsight:
         return back, away
 
     def _apply(self, event: Event) -> None:
-        self._past.append(event)
+        self._applied += 1
         if not event.imported:
             self._seen[event.user] = event.at
         if self._past_states is not None:

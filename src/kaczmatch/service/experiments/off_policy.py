@@ -59,11 +59,11 @@ class OffPolicyEvaluation:
         now, rows = self.context.clock(), _Rows()
         with self.context.store.read() as reader:
             hindsight = Hindsight(self.context, reader, target.policy, target.learner)
-            for past in hindsight.past_decks(watch):
+            for past in hindsight.past_decks(watch, since=since):
                 open_still = past.deck.expires > now and len(past.decisions) < len(past.cards)
                 if not open_still and (since is None or past.deck.at >= since):
                     rows.add(past, rng)
-            rows.not_drawn += sum(since is None or at >= since for at in hindsight.swipes_outside_decks)
+            rows.not_drawn += hindsight.swipes_outside_decks
         return rows.logged_cards()
 
 

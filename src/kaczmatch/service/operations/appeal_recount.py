@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,27 +11,31 @@ from kaczmatch.service.domain.appeal import summed_evidence
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import LatestDecision, Person, PersonCounters
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.domain.store_parts import StoreParts
 
-_AT_ONCE = 500
+_AT_ONCE = 100  # people, whose sums are committed together
 _ROUNDED = 1e-9  # sums in another order differ by less
 
 
-def recount_appeal(context: Context, on_progress: Callable[[int, int], None]) -> None:
+def recount_appeal(
+    context: Context,
+    on_progress: Callable[[int, int], None],
+    parts: StoreParts = StoreParts(),  # noqa: B008
+) -> None:
     """Sum up everybody's raters under the half-life of the settings. Who is counted so already is not written."""
-    last: tuple[str, ...] = ()
     done = 0
     with context.store.read() as reader:
         total = reader.count(Person)
-    while True:
-        with context.store.read() as reader:
-            page = [person.id for person in reader.find(Person, after=last, limit=_AT_ONCE)]
-        if not page:
-            return
-        for user in page:
-            context.store.write(partial(_recount, context, user), locks=[user]).result()
-        last, done = (page[-1],), done + len(page)
-        on_progress(done, total)
-        context.rest()
+    for people in parts.of_people(context, _recount_people, _AT_ONCE):
+        done += people
+        on_progress(done, max(done, total))
+
+
+def _recount_people(context: Context, people: Sequence[str]) -> int:
+    for written in [context.store.write(partial(_recount, context, user), locks=[user]) for user in people]:
+        written.result()
+    context.rest()
+    return len(people)
 
 
 def _recount(context: Context, user: str, transaction: Transaction) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, final
-
-import numpy as np
 
 from kaczmatch.learners.population.traits import CandidateTraits
 from kaczmatch.service.domain.appeal import summed_evidence
@@ -22,7 +19,6 @@ from kaczmatch.service.domain.records import (
     LatestDecision,
     MatchSide,
     PersonCounters,
-    Record,
     SeenTraits,
     StoredDeck,
     StoredTraits,
@@ -65,7 +61,7 @@ class RecordsOfPeople:
 @final
 @dataclass(frozen=True, slots=True)
 class ConsistencyCheck:
-    """`user` and their records; how many are theirs is added to `seen`.
+    """`user` and their records.
 
     Of people who are `leaving`, matches are gone already and decisions are not: that is how far their erasure has come.
     """
@@ -75,7 +71,6 @@ class ConsistencyCheck:
     fold: ModelFold
     user: str
     records: RecordsOfPeople
-    seen: Counter[type[Record]]
     leaving: frozenset[str] = frozenset()
 
     @property
@@ -86,9 +81,6 @@ class ConsistencyCheck:
         pairs = {pair.candidate: pair for pair in self.records.decisions[self.user]}
         matches = {match.other: match for match in self.records.matches[self.user]}
         counters = self.records.counters.get((self.user,))
-        self.seen.update(
-            {Event: len(self.log), LatestDecision: len(pairs), MatchSide: len(matches), PersonCounters: int(counters is not None)}
-        )
         yield from self._counters(counters, sum(match.ended is None for match in matches.values()))
         yield from self._traits(pairs)
         yield from self._decisions(pairs)
@@ -102,9 +94,9 @@ class ConsistencyCheck:
         if counters is None or counters != recounted(counters, self.log):
             yield f"the counters of {self.user!r} are not those of its {len(self.log)} events"
         raters = self.records.raters[self.user]
-        excess, information = summed_evidence(raters, counters, self.context.config.appeal)
+        sums = summed_evidence(raters, counters, self.context.config.appeal)
         held = (0.0, 0.0) if counters is None else (counters.excess, counters.information)
-        if not np.allclose(held, (excess, information), _ROUNDED, _ROUNDED):
+        if any(abs(one - other) > _ROUNDED * (1.0 + abs(other)) for one, other in zip(held, sums, strict=True)):
             yield f"the appeal of {self.user!r} is not the sum of what {len(raters)} people said"
 
     def _traits(self, pairs: dict[str, LatestDecision]) -> Iterator[str]:
@@ -121,7 +113,6 @@ class ConsistencyCheck:
         if traits_of(self.fold.traits, stored) != sums:
             yield f"the traits of {self.user!r} are not the sum of what {len(raters)} people said"
         mine = [one for one in self.records.seen_by_them[self.user] if one.model == model]
-        self.seen.update({StoredTraits: int(stored is not None), SeenTraits: len(mine)})
         first = {pair.first_answer: pair.candidate for pair in pairs.values() if pair.first_answer is not None}
         if {one.swipe: one.candidate for one in mine if one.site} != first:
             yield f"what {self.user!r} says of others' traits is not what their {len(first)} first answers say"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import final
 
@@ -13,8 +13,9 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.locks import REFIT
 from kaczmatch.service.domain.records import SINGLE_ROW, Event, LastRefit, Model, StoredState
 from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.operations.models import Models
-from kaczmatch.service.operations.relearning import Relearning
+from kaczmatch.service.operations.relearning import Progress, Relearning
 
 
 @final
@@ -23,8 +24,9 @@ class Refit:
     """The use cases of fitting the prior again: as a job of the service, or by an operator's command."""
 
     context: Context
+    parts: StoreParts = field(default_factory=StoreParts)
 
-    def run(self) -> str | None:
+    def run(self, on_progress: Progress | None = None) -> str | None:
         """Fit and switch. Returns the version of the new prior.
 
         None: too few people have swiped, nothing has changed, or the last day's swipes are predicted better as it is.
@@ -40,8 +42,8 @@ class Refit:
         fitted = Models(self.context).fit(*chosen)
         if fitted is None or fitted.prior.version == model.prior:
             return None
-        number = Relearning(self.context).relearn(
-            fitted.learner, fitted.settings, fitted.prior, refit=True, selection=fitted.selection, sites=fitted.sites
+        number = Relearning(self.context, self.parts).relearn(
+            fitted.learner, fitted.settings, fitted.prior, on_progress, refit=True, selection=fitted.selection, sites=fitted.sites
         )
         return fitted.prior.version if number else None
 

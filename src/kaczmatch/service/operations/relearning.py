@@ -7,7 +7,8 @@ terms are rewritten once. One process at a time does it, a few people per commit
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -32,6 +33,7 @@ from kaczmatch.service.domain.records import (
 )
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader, Transaction
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.operations.models import check_learner
 from kaczmatch.service.operations.recent_loss import predicts_as_well
 from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
@@ -50,6 +52,7 @@ class Relearning:
     """The use cases of changing the model."""
 
     context: Context
+    parts: StoreParts = field(default_factory=StoreParts)
     _lease: Lease = field(init=False)
 
     def __post_init__(self) -> None:
@@ -170,46 +173,21 @@ class Relearning:
 
         None: another process goes on with it. Who has not swiped has no state under any model: they are at the start.
         """
-        last, done, found = "", 0, 0
+        done = found = 0
         with self.context.store.read() as reader:
             model = self.context.catalogue.current(reader).model
             total = reader.count(StoredState, model=model)
-        while self._lease.take():
-            with self.context.store.read() as reader:
-                page = reader.find(StoredState, model=model, after=(model, last), limit=_PEOPLE)
-                known = reader.many(StoredState, [(number, one.user) for one in page])
-                new = [one for one in page if (number, one.user) not in known]
-                self.context.catalogue.current(reader)  # events were folded under every vocabulary there was
-                fold = self.context.catalogue.fold(reader, number)
-                folded = []
-                for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
-                    logs = reader.of_people(Event, "user", [one.user for one in some])
-                    with_features(reader, chain.from_iterable(logs.values()))
-                    folded += [fold.encode(one.user, fold.replay(logs[one.user])) for one in some]
-                    self.context.rest()
-            self._replace(new, folded)
-            done, found = done + len(page), found + len(new)
-            if on_progress is not None:
-                on_progress(done, max(done, total))
-            if len(page) < _PEOPLE:
-                return found
-            last = page[-1].user
-            self.context.rest()
-        return None
-
-    def _replace(self, read: Sequence[StoredState], made: Sequence[StoredState]) -> None:
-        """Keep the states that were made of what was read, but of nobody whose state has changed since."""
-
-        def work(transaction: Transaction) -> None:
-            now = transaction.many(StoredState, keys)
-            for key, before, after in zip(keys, read, made, strict=True):
-                if now.get(key) == before:
-                    transaction.put(after)
-
-        keys = [one.identity() for one in read]
-        if read:
-            locks = [one.user for one in read]
-            self.context.store.write(work, locks=locks, prefetch=[(StoredState, key) for key in keys]).result()
+        if on_progress is not None:
+            on_progress(0, total)
+        pages = _who_has_swiped(self.context, model)
+        with closing(self.parts.results(self.context, partial(_fold_people, number), pages)) as parts:
+            for people, new in parts:
+                done, found = done + people, found + new
+                if not self._lease.take():
+                    return None
+                if on_progress is not None:
+                    on_progress(done, max(done, total))
+        return found
 
     def _switch(self, number: int, transaction: Transaction) -> bool:
         """All processes begin to use the new model. As long as one still deals by the old one, that goes on learning.
@@ -258,12 +236,57 @@ class Relearning:
             tracked = [(one, fold.decode(one)) for one in page]
             old = [(one, known) for one, known in tracked if known.state.dimensions < terms]
             grown = [fold.encode(one.user, replace(known, state=fold.learner.grow(known.state, terms))) for one, known in old]
-            self._replace([one for one, _ in old], grown)
+            _replace(self.context, [one for one, _ in old], grown)
             if len(page) < _STATES:
                 self.context.store.write(partial(_put, wanted)).result()
                 return
             last = page[-1].user
             self.context.rest()
+
+
+def _who_has_swiped(context: Context, model: int) -> Iterator[list[str]]:
+    """Those with a state under a model, some at a time."""
+    last: tuple[Any, ...] = (model, "")
+    while True:
+        with context.store.read() as reader:
+            page = reader.values(StoredState, ("model", "user"), after=last, limit=_PEOPLE, model=model)
+        if not page:
+            return
+        yield [user for _, user in page]
+        last = page[-1]
+
+
+def _fold_people(number: int, context: Context, people: Sequence[str]) -> tuple[int, int]:
+    """Fold the events of those who have swiped and have no state under a model yet. Returns how many there are of both."""
+    with context.store.read() as reader:
+        model = context.catalogue.current(reader).model  # and every vocabulary there was: events were folded under them
+        states = reader.many(StoredState, [key for user in people for key in ((model, user), (number, user))])
+        new = [states[model, user] for user in people if (model, user) in states and (number, user) not in states]
+        fold = context.catalogue.fold(reader, number)
+        folded = []
+        for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
+            logs = reader.of_people(Event, "user", [one.user for one in some])
+            with_features(reader, chain.from_iterable(logs.values()))
+            folded += [fold.encode(one.user, fold.replay(logs[one.user])) for one in some]
+            context.rest()
+    _replace(context, new, folded)
+    context.rest()
+    return len(people), len(new)
+
+
+def _replace(context: Context, read: Sequence[StoredState], made: Sequence[StoredState]) -> None:
+    """Keep the states that were made of what was read, but of nobody whose state has changed since."""
+
+    def work(transaction: Transaction) -> None:
+        now = transaction.many(StoredState, keys)
+        for key, before, after in zip(keys, read, made, strict=True):
+            if now.get(key) == before:
+                transaction.put(after)
+
+    keys = [one.identity() for one in read]
+    if read:
+        locks = [one.user for one in read]
+        context.store.write(work, locks=locks, prefetch=[(StoredState, key) for key in keys]).result()
 
 
 def _put(record: GrownStates, transaction: Transaction) -> None:

@@ -15,7 +15,7 @@ from typing import Final, final
 from kaczmatch.learners.population.traits import Sites
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.feature_snapshots import with_features
-from kaczmatch.service.domain.folding import AnsweredPeople, without_undone
+from kaczmatch.service.domain.folding import AnsweredPeople, undo_of, without_undone
 from kaczmatch.service.domain.locks import EVERYTHING, MODELS
 from kaczmatch.service.domain.records import (
     SINGLE_ROW,
@@ -105,12 +105,12 @@ class TraitPass:
         fold = self.context.catalogue.fold(transaction, self.model)
         self.context.catalogue.current(transaction)  # events were made under every vocabulary there was
         there = transaction.many(Event, [event.identity() for event in page])
-        undone = transaction.many(Event, [_undo_of(event) for event in page])
+        undone = transaction.many(Event, [undo_of(event) for event in page])
         judged = {event.candidate for event in page if event.candidate is not None}
         leaving = transaction.many(PendingErasure, [(candidate,) for candidate in judged])
         pairs = transaction.many(LatestDecision, [(event.user, event.candidate) for event in page if event.candidate is not None])
         for event in with_features(transaction, sorted(there.values(), key=lambda one: one.number)):
-            if event.kind == EventKind.UNDONE or _undo_of(event) in undone or (event.candidate,) in leaving:
+            if event.kind == EventKind.UNDONE or undo_of(event) in undone or (event.candidate,) in leaving:
                 if transaction.get(StoredState, self.model, event.user) is None:  # whoever has events has a state
                     transaction.put(fold.encode(event.user, fold.start()))
                 continue
@@ -145,7 +145,3 @@ class TraitPass:
             *((StoredTraits, (self.model, candidate)) for _, candidate in pairs),
             *((LatestDecision, pair) for pair in pairs),
         ]
-
-
-def _undo_of(event: Event) -> tuple[str, str]:
-    return event.user, f"~undo:{event.id}"

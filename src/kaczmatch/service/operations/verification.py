@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import final
@@ -27,7 +26,8 @@ from kaczmatch.service.domain.records import (
     StoredState,
     StoredTraits,
 )
-from kaczmatch.service.domain.store import Reader
+from kaczmatch.service.domain.store import Snapshot
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.domain.traits import with_seen
 from kaczmatch.service.meeting.profiles import being_erased
 from kaczmatch.service.operations.consistency import ConsistencyCheck, RecordsOfPeople
@@ -41,61 +41,81 @@ _CLOSE = 1e-9  # another CPU or build may round differently
 class VerificationResult:
     """How many were looked at, and what is wrong, a line each."""
 
-    people: int
-    events: int
-    identical: int  # states that equal their replay bit for bit
-    close: int  # states that differ in the last bits only
-    problems: tuple[str, ...]
+    people: int = 0
+    events: int = 0
+    identical: int = 0  # states that equal their replay bit for bit
+    close: int = 0  # states that differ in the last bits only
+    problems: tuple[str, ...] = ()
+
+    def plus(self, other: VerificationResult) -> VerificationResult:
+        return VerificationResult(
+            self.people + other.people,
+            self.events + other.events,
+            self.identical + other.identical,
+            self.close + other.close,
+            self.problems + other.problems,
+        )
 
 
-def verify(context: Context, on_progress: Callable[[int, int], None] | None = None) -> VerificationResult:
+def verify(
+    context: Context,
+    on_progress: Callable[[int, int], None] | None = None,
+    parts: StoreParts = StoreParts(),  # noqa: B008
+) -> VerificationResult:
     """Replay everybody and compare. An erasure that is under way is no problem: whoever has the store finishes it."""
-    people = events = identical = close = 0
-    problems: list[str] = []
-    seen: Counter[type[Record]] = Counter()
-    last: tuple[str, ...] = ()
     with context.store.read() as reader:
-        current, total = context.catalogue.current(reader), reader.count(Person)
+        total = reader.count(Person)
+    found = VerificationResult()
+    for part in parts.of_people(context, verify_people, _AT_ONCE):
+        found = found.plus(part)
+        if on_progress is not None:
+            on_progress(found.people, max(found.people, total))
+    with context.store.read() as reader:
+        nobodys = _nobodys(reader, context.catalogue.current(reader).model)
+    return replace(found, problems=(*found.problems, *nobodys))
+
+
+def verify_people(context: Context, people: Sequence[str]) -> VerificationResult:
+    """Those of them who are there, as of one moment."""
+    events = identical = close = 0
+    problems: list[str] = []
+    with context.store.read() as reader:
+        current = context.catalogue.current(reader)
         fold = context.catalogue.fold(reader, current.model)
         leaving = frozenset(being_erased(reader))
-        while page := reader.find(Person, after=last, limit=_AT_ONCE):
-            learned = reader.many(StoredState, [(current.model, person.id) for person in page])
-            records = RecordsOfPeople.read(reader, [person.id for person in page])
-            named = reader.of_people(NameSuffix, "user", [person.id for person in page])
-            with_seen(reader, fold, chain.from_iterable(records.events.values()))
-            for person in page:
-                log = records.events[person.id]
-                events += len(log)
-                stored = learned.get((current.model, person.id))
-                replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(log)))
-                if stored == replayed or (stored is None and not log):
-                    identical += 1
-                elif stored is not None and _alike(stored, replayed):
-                    close += 1
-                else:
-                    problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
-                suffixes = {one.text for one in named[person.id]}
-                if suffixes != name_suffixes(person.name):
-                    problems.append(f"{person.id!r} cannot be found by their name")
-                seen[NameSuffix] += len(suffixes)
-                problems += ConsistencyCheck(context, reader, fold, person.id, records, seen, leaving).problems()
-            people, last = people + len(page), (page[-1].id,)
-            if on_progress is not None:
-                on_progress(people, total)
-        for kind in (LatestDecision, SeenTraits):
-            equal = {"model": current.model} if kind is SeenTraits else {}
-            seen[kind] += sum(reader.count(kind, user=user, **equal) for user in leaving)
-        problems += _nobodys(reader, seen, current.model)
-    return VerificationResult(people, events, identical, close, tuple(problems))
+        page = list(reader.many(Person, [(user,) for user in people]).values())
+        learned = reader.many(StoredState, [(current.model, person.id) for person in page])
+        records = RecordsOfPeople.read(reader, [person.id for person in page])
+        named = reader.of_people(NameSuffix, "user", [person.id for person in page])
+        with_seen(reader, fold, chain.from_iterable(records.events.values()))
+        for person in page:
+            log = records.events[person.id]
+            events += len(log)
+            stored = learned.get((current.model, person.id))
+            # Who has not swiped has no state.
+            replayed = fold.encode(person.id, _grown_like(stored, fold, fold.replay(log))) if stored or log else None
+            if stored == replayed:
+                identical += 1
+            elif stored is not None and replayed is not None and _alike(stored, replayed):
+                close += 1
+            else:
+                problems.append(f"the state of {person.id!r} is not the replay of its {len(log)} events")
+            if {one.text for one in named[person.id]} != name_suffixes(person.name):
+                problems.append(f"{person.id!r} cannot be found by their name")
+            problems += ConsistencyCheck(context, reader, fold, person.id, records, leaving).problems()
+    return VerificationResult(len(page), events, identical, close, tuple(problems))
 
 
-def _nobodys(reader: Reader, seen: Mapping[type[Record], int], model: int) -> list[str]:
-    """Records of people who are not there."""
-    more: dict[type[Record], int] = {
-        kind: reader.count(kind) - seen[kind] for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)
+def _nobodys(reader: Snapshot, model: int) -> list[str]:
+    """Records of people who are not there. Decisions of people who are being erased go last."""
+    left = [user for user in being_erased(reader) if reader.get(Person, user) is None]
+    found: dict[type[Record], int] = {
+        kind: reader.count_of_nobody(kind) for kind in (Event, PersonCounters, LatestDecision, MatchSide, NameSuffix)
     }
-    more |= {kind: reader.count(kind, model=model) - seen[kind] for kind in (SeenTraits, StoredTraits)}
-    return [f"{number:,} {kind.table} belong to nobody" for kind, number in more.items() if number]
+    found |= {kind: reader.count_of_nobody(kind, model=model) for kind in (SeenTraits, StoredTraits)}
+    found[LatestDecision] -= sum(reader.count(LatestDecision, user=user) for user in left)
+    found[SeenTraits] -= sum(reader.count(SeenTraits, user=user, model=model) for user in left)
+    return [f"{number:,} {kind.table} belong to nobody" for kind, number in found.items() if number]
 
 
 def _grown_like(stored: StoredState | None, fold: ModelFold, replayed: TrackedState) -> TrackedState:

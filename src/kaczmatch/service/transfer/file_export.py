@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kaczmatch.formats.columns import PROFILE_COLUMNS, SWIPE_COLUMNS, time_text
@@ -11,35 +11,26 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.folding import without_undone
 from kaczmatch.service.domain.records import Event, EventKind, Person
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.meeting.profile_features import tags_of
 from kaczmatch.service.meeting.profiles import data_of
 
 COLUMNS: Final = {"profiles": PROFILE_COLUMNS, "swipes": SWIPE_COLUMNS}
-_AT_ONCE = 500
+_AT_ONCE: Final = {"profiles": 500, "swipes": 100}  # people
 
 Batch = list[dict[str, Any]]
 
 
-def export_batches(context: Context, what: str) -> Iterator[Batch]:
-    return {"profiles": _profiles, "swipes": _swipes}[what](context)
+def export_batches(context: Context, what: str, parts: StoreParts = StoreParts()) -> Iterator[Batch]:  # noqa: B008
+    """Everybody; each batch is as of its own moment."""
+    return parts.of_people(context, {"profiles": _profiles, "swipes": _swipes}[what], _AT_ONCE[what])
 
 
-def _pages(context: Context) -> Iterator[tuple[list[Person], Vocabulary]]:
-    """Everybody; each page is as of its own moment, so that no reader keeps the store from cleaning up for long."""
-    last: tuple[str, ...] = ()
-    while True:
-        with context.store.read() as reader:
-            page = reader.find(Person, after=last, limit=_AT_ONCE)
-            vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
-        if not page:
-            return
-        yield page, vocabulary
-        last = (page[-1].id,)
-
-
-def _profiles(context: Context) -> Iterator[Batch]:
-    for page, vocabulary in _pages(context):
-        yield [_profile(person, vocabulary) for person in page]
+def _profiles(context: Context, people: Sequence[str]) -> Batch:
+    with context.store.read() as reader:
+        page = reader.many(Person, [(user,) for user in people])
+        vocabulary = context.catalogue.vocabulary(reader, context.catalogue.current(reader).vocabulary)
+    return [_profile(page[user,], vocabulary) for user in people if (user,) in page]
 
 
 def _profile(person: Person, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -64,22 +55,19 @@ def _profile(person: Person, vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _swipes(context: Context) -> Iterator[Batch]:
+def _swipes(context: Context, people: Sequence[str]) -> Batch:
     """Those that were not undone, each user's in their order."""
-    for page, _ in _pages(context):
-        for person in page:
-            with context.store.read() as reader:
-                events = without_undone(reader.find(Event, user=person.id))
-            batch = [
-                {
-                    "user": event.user,
-                    "candidate": event.candidate,
-                    "decision": None if event.decision is None else event.decision.value,
-                    "at": time_text(event.at),
-                    "id": event.id,
-                }
-                for event in events
-                if event.kind == EventKind.SWIPED
-            ]
-            if batch:
-                yield batch
+    with context.store.read() as reader:
+        logs = reader.of_people(Event, "user", people)
+    return [
+        {
+            "user": event.user,
+            "candidate": event.candidate,
+            "decision": None if event.decision is None else event.decision.value,
+            "at": time_text(event.at),
+            "id": event.id,
+        }
+        for user in people
+        for event in without_undone(logs[user])
+        if event.kind == EventKind.SWIPED
+    ]

@@ -1,4 +1,6 @@
-"""Bulk import: the whole file is checked first, then written with many rows on their way at once.
+"""Bulk import: the whole file is checked first, then what is new is written, with many rows on their way at once.
+
+Rows are read once: those that are to be written wait in a temporary file.
 
 How far it has got is kept under the digest of the file until it is done: an import that was interrupted goes on where it stopped.
 One that is repeated writes what is not, or no longer, there.
@@ -10,24 +12,28 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Final, Generic, TypeVar, final
+from typing import Final, Generic, TypeVar, final
 
 from kaczmatch.core.errors import InvalidInput
-from kaczmatch.formats.rows import Row, open_table
+from kaczmatch.formats.rows import Row, TableFile, open_table
 from kaczmatch.schemas.transfer import ImportResult, NewTags, RowProblem, SuggestedOptions
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import ImportProgress
 from kaczmatch.service.domain.refusals import Refusal
 from kaczmatch.service.domain.store import StoreUnavailable
+from kaczmatch.service.domain.store_parts import StoreParts
 from kaczmatch.service.transfer.cell_rules import CellRules
 from kaczmatch.service.transfer.import_request import ImportKind, ImportRequest
+from kaczmatch.service.transfer.row_reading import RowReading, Verdict
 from kaczmatch.service.transfer.rows import BadRow
 from kaczmatch.service.transfer.suggestions import nearest_column, suggested_columns, suggested_date_format, suggested_maps
+from kaczmatch.service.transfer.waiting_rows import WaitingRows
 
+P = TypeVar("P")
 T = TypeVar("T")
 ProgressListener = Callable[[str, int, int], None]  # a stage, rows done, rows in all (0: not known yet)
 
@@ -68,11 +74,12 @@ class _Tally:
 
 @final
 @dataclass(frozen=True, slots=True)
-class FileImport(Generic[T]):
-    """One kind of import."""
+class FileImport(Generic[P, T]):
+    """One kind of import. Its rows are read and checked in `parts`, and written here."""
 
     context: Context
-    target: ImportKind[T]
+    target: ImportKind[P, T]
+    parts: StoreParts = field(default_factory=StoreParts)
 
     def run(self, request: ImportRequest, on_progress: ProgressListener = _no_progress) -> ImportResult:
         self._check_names(request)
@@ -82,24 +89,37 @@ class FileImport(Generic[T]):
             problem = RowProblem(row=1, field="columns", problem=self._missing_words(request, missing, table.columns))
             suggestion = self._suggestion(request, table.columns)
             return ImportResult(problems=(problem,), read_as=table.words, suggestion=suggestion)
-        checking = self._checked(request, on_progress)
+        digest = self._digest(request)
+        start = self._progress(digest)
+        with WaitingRows[T]() as waiting:
+            checking = self._checked(request, on_progress, start, None if request.dry_run else waiting)
+            return self._written(request, on_progress, table, digest, checking, waiting)
+
+    def _written(
+        self,
+        request: ImportRequest,
+        on_progress: ProgressListener,
+        table: TableFile,
+        digest: str,
+        checking: _Tally,
+        waiting: WaitingRows[T],
+    ) -> ImportResult:
         unread = tuple(sorted(one for one in checking.columns if not self._read(request, one)))
         result = ImportResult(rows=checking.rows, unread=unread, read_as=table.words, new_tags=tuple(self.target.new_tags))
         if request.dry_run or (checking.bad and not request.skip_bad):
             suggestion = self._suggestion(request, table.columns) if checking.bad else None
             told = {"bad": checking.bad, "problems": checking.first(), "suggestion": suggestion}
             return result.model_copy(update=told)
-        digest = self._digest(request)
-        done, writing = self._progress(digest), _Tally()
+        writing = _Tally()
         self.target.before_writing()
-        self._write(request, writing, digest, on_progress, done, checking)
+        self._write(waiting, writing, digest, lambda done: on_progress("importing", done, checking.rows))
         self.context.store.write(lambda tx: tx.drop(ImportProgress, digest)).result()
         told = {
             "written": writing.written,
-            "unchanged": writing.unchanged,
+            "unchanged": checking.unchanged + writing.unchanged,
             "bad": checking.bad + writing.bad,
             "problems": (*checking.first(), *writing.first())[:MOST_PROBLEMS],
-            "resumed": writing.resumed,
+            "resumed": checking.resumed,
             "complete": True,
         }
         return result.model_copy(update=told)
@@ -110,11 +130,19 @@ class FileImport(Generic[T]):
             if unknown:
                 raise InvalidInput(option, f"there is no field {unknown[0]!r}; known: {', '.join(self.target.fields)}")
 
-    def _checked(self, request: ImportRequest, on_progress: ProgressListener = _no_progress) -> _Tally:
-        """A pass over the file in which nothing is written."""
+    def _checked(
+        self,
+        request: ImportRequest,
+        on_progress: ProgressListener = _no_progress,
+        start: int = 0,
+        waiting: WaitingRows[T] | None = None,
+    ) -> _Tally:
+        """A pass over the file in which nothing is written. What is to be written begins to wait."""
         tally = _Tally()
-        for batch in self._batches(request, tally, on_progress):
-            del batch  # only what is wrong matters in this pass
+        for batch in self._batches(request, tally, start):
+            if waiting is not None and batch:
+                waiting.add(tally.rows, batch)
+            on_progress("checking", tally.rows, 0)
         return tally
 
     def _missing(self, request: ImportRequest, columns: Sequence[str]) -> list[str]:
@@ -158,17 +186,15 @@ class FileImport(Generic[T]):
             left_out=tally.bad,
         )
 
-    def _write(
-        self, request: ImportRequest, tally: _Tally, name: str, on_progress: ProgressListener, start: int, checking: _Tally
-    ) -> None:
+    def _write(self, rows: WaitingRows[T], tally: _Tally, name: str, on_progress: Callable[[int], None]) -> None:
         """Write rows in order. Waits for the oldest before it starts a new one, so all before a saved number are written."""
-        waiting: deque[tuple[int, Future[bool]]] = deque()
-        saved = start
+        under_way: deque[tuple[int, Future[bool]]] = deque()
+        saved = 0
 
         def finish(most: int) -> None:
             nonlocal saved
-            while len(waiting) > most:
-                row, future = waiting.popleft()
+            while len(under_way) > most:
+                row, future = under_way.popleft()
                 try:
                     changed = future.result()
                     tally.written, tally.unchanged = tally.written + changed, tally.unchanged + (not changed)
@@ -179,10 +205,11 @@ class FileImport(Generic[T]):
                     self._save(name, row)
 
         try:
-            for batch in self._batches(request, tally, on_progress, start, checking):
+            for done, batch in rows:
                 for row, item in batch:
                     finish(_IN_FLIGHT - 1)
-                    waiting.append((row, self._submit(item, finish)))
+                    under_way.append((row, self._submit(item, finish)))
+                on_progress(done)
         finally:
             finish(0)
 
@@ -198,68 +225,43 @@ class FileImport(Generic[T]):
                 finish(0)
                 time.sleep(0.05)
 
-    def _batches(
-        self, request: ImportRequest, tally: _Tally, on_progress: ProgressListener, start: int = 0, checking: _Tally | None = None
-    ) -> Iterator[list[tuple[int, T]]]:
-        """Rows beyond `start` that can be written and are not there yet; what is wrong with others goes into the tally.
-
-        `checking` is the tally of the first pass: rows that were wrong then are not looked at again.
-        """
-        bad, total = (checking.wrong_rows, checking.rows) if checking is not None else (set[int](), 0)
-        rules = CellRules(request.date_format, request.maps)
+    def _batches(self, request: ImportRequest, tally: _Tally, start: int) -> Iterator[list[tuple[int, T]]]:
+        """Rows beyond `start` that can be written and are not there yet; what is wrong with any goes into the tally."""
         with self.context.store.read() as reader:
-            self.target.begin(reader, rules, request.new_tags)
+            self.target.begin(reader, CellRules(request.date_format, request.maps), request.new_tags)
+        # New tags get one spelling for all rows, and so all rows must be read in one place.
+        parts = self.parts if request.new_tags != "add" else StoreParts()
+        here = self.target if parts.elsewhere is None else None
         rows = open_table(request.path, request.kind, request.encoding, request.delimiter).rows
-        while page := list(islice(rows, _AT_ONCE)):
-            tally.rows += len(page)
-            tally.resumed += sum(row.number <= start for row in page)
-            wrong: dict[int, Sequence[InvalidInput]] = {}
-            parsed = self._parsed(request, [row for row in page if row.number > start and row.number not in bad], tally, wrong)
-            good: list[tuple[int, T]] = []
-            if parsed:
-                with self.context.store.read() as reader:
-                    verdicts = self.target.check(reader, [item for _, item in parsed])
-                for (row, item), verdict in zip(parsed, verdicts, strict=True):
-                    if isinstance(verdict, list):
-                        wrong[row] = verdict
-                    elif verdict:
-                        good.append((row, item))
-                    else:
-                        tally.unchanged += 1
-            for row in sorted(wrong):
-                tally.wrong(row, wrong[row])
-            yield good
-            on_progress("importing" if total else "checking", tally.rows, total)
+        pages = deque[list[Row]]()  # that are being read
+        reading = RowReading(request, type(self.target), here)
+        for read, unread in parts.results(self.context, reading, _kept(rows, pages)):
+            if here is None:
+                self.target.unread.add(unread)
+            yield self._accepted(pages.popleft(), read, tally, start)
 
-    def _parsed(
-        self, request: ImportRequest, rows: Sequence[Row], tally: _Tally, wrong: dict[int, Sequence[InvalidInput]]
+    def _accepted(
+        self, page: Sequence[Row], read: Sequence[tuple[P | None, Verdict]], tally: _Tally, start: int
     ) -> list[tuple[int, T]]:
-        """Rows that can be read; of the others, what is wrong."""
-        found: list[tuple[int, T]] = []
-        for row in rows:
-            if row.problem:
-                wrong[row.number] = [InvalidInput("row", row.problem)]
-                continue
-            tally.columns |= dict.fromkeys(row.values)
+        good: list[tuple[int, T]] = []
+        tally.rows += len(page)
+        tally.resumed += sum(row.number <= start for row in page)
+        for row, (one, verdict) in zip(page, read, strict=True):
+            if not row.problem:
+                tally.columns |= dict.fromkeys(row.values)
+            item: T | None = None
             try:
-                item = self.target.parse(row.number, self._renamed(request, row.values))
+                item = None if one is None else self.target.accept(row.number, row.values, one)
             except BadRow as bad:
-                wrong[row.number] = bad.problems
-                continue
-            if item is None:
-                tally.unchanged += 1
-            else:
-                found.append((row.number, item))
-        return found
-
-    def _renamed(self, request: ImportRequest, values: Mapping[str, Any]) -> dict[str, Any]:
-        if not request.columns:
-            return dict(values)
-        back = {column: ours for ours, column in request.columns.items()}
-        # If another column is mapped to one of our fields, a column with that field's own name is not read.
-        return {
-            back.get(column, column): value for column, value in values.items() if column in back or column not in request.columns
-        }
+                verdict = bad.problems
+            if isinstance(verdict, list):
+                tally.wrong(row.number, verdict)
+            elif row.number > start:
+                if item is not None and verdict:
+                    good.append((row.number, item))
+                else:
+                    tally.unchanged += 1
+        return good
 
     def _read(self, request: ImportRequest, column: str) -> bool:
         ours = column in self.target.fields and column not in request.columns
@@ -278,3 +280,9 @@ class FileImport(Generic[T]):
 
     def _save(self, digest: str, rows: int) -> None:
         self.context.store.write(lambda tx: tx.put(ImportProgress(digest=digest, rows=rows)))
+
+
+def _kept(rows: Iterator[Row], pages: deque[list[Row]]) -> Iterator[list[Row]]:
+    while page := list(islice(rows, _AT_ONCE)):
+        pages.append(page)
+        yield page

@@ -14,6 +14,7 @@ from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.transfer.cell_rules import CellRules
 from kaczmatch.service.transfer.rows import UnreadValues
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
@@ -34,8 +35,8 @@ class ImportRequest:
     delimiter: str | None = None  # None: recognised
 
 
-class ImportKind(Protocol[T]):
-    """What rows become."""
+class ImportKind(Protocol[P, T]):
+    """What rows say, each alone, and what they become together."""
 
     name: str
     fields: Sequence[str]
@@ -55,11 +56,14 @@ class ImportKind(Protocol[T]):
     def is_read(self, column: str) -> bool:
         """Whether a column beyond the fields is read, too."""
 
-    def parse(self, row: int, values: Mapping[str, Any]) -> T | None:
-        """One row on its own; raises BadRow. None: it is the same as an earlier one."""
+    def read(self, values: Mapping[str, Any]) -> P:
+        """One row on its own; raises BadRow."""
 
-    def check(self, reader: Reader, items: Sequence[T]) -> list[list[InvalidInput] | bool]:
+    def check(self, reader: Reader, rows: Sequence[P]) -> list[list[InvalidInput] | bool]:
         """Rows against the store: what is wrong, or whether there is anything to write."""
+
+    def accept(self, number: int, values: Mapping[str, Any], row: P) -> T | None:
+        """A row after all rows before it; raises BadRow. None: it is the same as an earlier one."""
 
     def before_writing(self) -> None:
         """After a pass over all rows, before the first is written."""

@@ -64,26 +64,28 @@ class ProfileImport:
         term = self._reader.term(column)
         return term is not None and not term.retired
 
-    def parse(self, row: int, values: Mapping[str, Any]) -> ProfileRow | None:
+    def read(self, values: Mapping[str, Any]) -> ProfileRow:
         try:
-            parsed = self._reader.read(values)
+            return self._reader.read(values)
         except BadRow as bad:
             if bad.rest is None:
                 raise
             seen = {problem.field for problem in bad.problems}
             more = self._problems(bad.rest.profile, seen)
             raise BadRow(in_order([*bad.problems, *more], self.fields)) from None
+
+    def accept(self, number: int, values: Mapping[str, Any], row: ProfileRow) -> ProfileRow | None:
         content = hash(tuple(map(str, values.values())))
-        before, known = self._rows.setdefault(parsed.id, (row, content))
-        if before == row:
-            return parsed
+        before, known = self._rows.setdefault(row.id, (number, content))
+        if before == number:
+            return row
         if known == content:
             return None  # the same row once more
-        raise BadRow([InvalidInput("id", f"{parsed.id!r} stands in row {before} already, with other values")])
+        raise BadRow([InvalidInput("id", f"{row.id!r} stands in row {before} already, with other values")])
 
-    def check(self, reader: Reader, items: Sequence[ProfileRow]) -> list[list[InvalidInput] | bool]:
-        known = reader.many(Person, [(item.id,) for item in items])
-        return [self._differs(item, known.get((item.id,))) for item in items]
+    def check(self, reader: Reader, rows: Sequence[ProfileRow]) -> list[list[InvalidInput] | bool]:
+        known = reader.many(Person, [(row.id,) for row in rows])
+        return [self._differs(row, known.get((row.id,))) for row in rows]
 
     def write(self, item: ProfileRow) -> Future[bool]:
         done: Future[bool] = Future()

@@ -42,6 +42,13 @@ class UnreadValues:
     words: dict[str, dict[str, None]] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)  # unknown ones, by how they are compared
 
+    def add(self, other: UnreadValues) -> None:
+        """What another process has found."""
+        self.dates |= other.dates
+        self.tags = other.tags | self.tags
+        for name, words in other.words.items():
+            self.words[name] = self.words.get(name, {}) | words
+
     def add_date(self, cell: Any) -> None:
         if isinstance(cell, str) and len(self.dates) < _MOST_KEPT:
             self.dates[cell.strip()] = None

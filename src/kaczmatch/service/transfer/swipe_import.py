@@ -17,7 +17,7 @@ from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
 from kaczmatch.service.transfer.cell_rules import CellRules
-from kaczmatch.service.transfer.rows import BadRow, UnreadValues, swipe_row
+from kaczmatch.service.transfer.rows import BadRow, SwipeRow, UnreadValues, swipe_row
 
 
 @final
@@ -43,10 +43,13 @@ class SwipeImport:
         del column
         return False
 
-    def parse(self, row: int, values: Mapping[str, Any]) -> tuple[Swipe, datetime]:
-        parsed = swipe_row(values, self._rules, self.unread)
-        user, candidate, at = parsed.user, parsed.candidate, parsed.at
-        before, where = self._last.get(user, (at, row))
+    def read(self, values: Mapping[str, Any]) -> SwipeRow:
+        return swipe_row(values, self._rules, self.unread)
+
+    def accept(self, number: int, values: Mapping[str, Any], row: SwipeRow) -> tuple[Swipe, datetime]:
+        del values
+        user, candidate, at = row.user, row.candidate, row.at
+        before, where = self._last.get(user, (at, number))
         wrong = []
         if user == candidate:
             wrong.append(InvalidInput("candidate", "nobody swipes on themselves"))
@@ -56,16 +59,16 @@ class SwipeImport:
             wrong.append(InvalidInput("at", f"is earlier than the same user's swipe in row {where}; sort the file by time"))
         if wrong:
             raise BadRow(wrong)
-        self._last[user] = at, row
-        identifier = parsed.id or _id_of(user, candidate, parsed.decision, at)
-        return Swipe(user=user, id=identifier, candidate=candidate, decision=parsed.decision, deck=""), at
+        self._last[user] = at, number
+        identifier = row.id or _id_of(user, candidate, row.decision, at)
+        return Swipe(user=user, id=identifier, candidate=candidate, decision=row.decision, deck=""), at
 
-    def check(self, reader: Reader, items: Sequence[tuple[Swipe, datetime]]) -> list[list[InvalidInput] | bool]:
+    def check(self, reader: Reader, rows: Sequence[SwipeRow]) -> list[list[InvalidInput] | bool]:
         """Whether both people are there; what was imported before is found when it is written."""
-        unknown = {name for swipe, _ in items for name in (swipe.user, swipe.candidate) if name not in self._people}
+        unknown = {name for row in rows for name in (row.user, row.candidate) if name not in self._people}
         here = reader.many(Person, [(name,) for name in unknown])
         self._people |= {name: (name,) in here for name in unknown}
-        return [self._people_exist(swipe) for swipe, _ in items]
+        return [self._people_exist(row) for row in rows]
 
     def write(self, item: tuple[Swipe, datetime]) -> Future[bool]:
         done: Future[bool] = Future()
@@ -83,8 +86,8 @@ class SwipeImport:
     def before_writing(self) -> None:
         pass
 
-    def _people_exist(self, swipe: Swipe) -> list[InvalidInput] | bool:
-        named = (("user", swipe.user), ("candidate", swipe.candidate))
+    def _people_exist(self, row: SwipeRow) -> list[InvalidInput] | bool:
+        named = (("user", row.user), ("candidate", row.candidate))
         missing = [(name, person) for name, person in named if not self._people[person]]
         return [InvalidInput(name, f"there is no person {person!r}; import profiles first") for name, person in missing] or True
 
