@@ -24,10 +24,10 @@ from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.tags import Features
-from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec, unit_rows
+from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
-from kaczmatch.learners.contract import BeliefLearner
-from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
+from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
+from kaczmatch.learners.kernels import DONE, TASTE_CHANGED, predict_candidates, predict_users
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
 
@@ -104,12 +104,13 @@ class GaussianLearner(BeliefLearner):
     @final
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """(a/‖a‖, 1) and, where used, appeal, for each row a of `features`."""
-        rows = unit_rows(feature_rows(features))
-        last = [np.ones((len(rows), 1))]
-        if self.appeal:
-            last.append(_appeals(appeal, len(rows)))
-        x = np.hstack([rows, *last])
+        rows = feature_rows(features)
+        x = _coordinate_rows(rows, self._said(appeal, len(rows)), self.parameters)
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
+
+    @final
+    def _said(self, appeal: ArrayLike, rows: int) -> Matrix:
+        return np.ascontiguousarray(_appeals(appeal, rows)) if self.appeal else np.zeros((rows, 1))
 
     @final
     def mean(self, state: State) -> Vector:
@@ -122,10 +123,9 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        x = self.coordinates(feature_rows(features, state), appeal)
-        z = matvec(x, self.mean(state)) / np.sqrt(self.score_variance(state, x) + self.alpha)
-        random_share = float(state.cells[-BEHAVIOUR_CELLS])
-        return in_shape_of(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)
+        rows, work = feature_rows(features, state), self.expand(self._checked_state(state).cells, state.dimensions)
+        said = self._said(appeal, len(rows))
+        return in_shape_of(predict_candidates(self.kernels.predict, work, rows, said, self.parameters), features)
 
     @final
     def estimated_label_noise(self, state: State) -> float:
@@ -133,7 +133,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
-        x = self.coordinates(as_vector(features, "features"), appeal)
+        (row,) = feature_rows(as_vector(features, "features"))
         if not states:
             return np.empty(0)
         suspects = states[:1]
@@ -144,6 +144,9 @@ class GaussianLearner(BeliefLearner):
         for state in suspects:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        if isinstance(self, FixedSizeLearner):
+            return predict_users(self.kernels.predict, stacked_cells(states), row, self._said(appeal, 1)[0], self.parameters)
+        x = self.coordinates(row, appeal)
         means, covariances, random_share = self.stacked_beliefs(states)
         z = matvec(means, x) / np.sqrt(matvec(covariances, self.quadratic_form(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
@@ -219,6 +222,21 @@ def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
     values = np.broadcast_to(column, (rows,))
     check_appeal(values)
     return values[:, None]
+
+
+@compiled
+def _coordinate_rows(features: Matrix, said: Matrix, parameters: Vector) -> Matrix:
+    d = features.shape[1]
+    x = np.empty((len(features), d + 2 if parameters[2] > 0.0 else d + 1))
+    for j in range(len(features)):
+        squared = dot(features[j], features[j])
+        scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
+        for i in range(d):
+            x[j, i] = features[j, i] * scale
+        x[j, d] = 1.0
+        if parameters[2] > 0.0:
+            x[j, d + 1] = said[j, 0]
+    return x
 
 
 @compiled

@@ -58,11 +58,11 @@ class Decks:
         wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
         caught_up = False
         for _ in range(_TRIES):
-            person, deck = self._open_or_new(user, wanted)
+            unnoted, deck = self._open_or_new(user, wanted, present=present)
             if deck is None:
                 continue
-            if present:
-                self._note_presence(person)
+            if present and unnoted is not None:
+                self._note_presence(unnoted)
             if deck.cards or caught_up:
                 return deck
             with self.context.store.read() as reader:
@@ -83,8 +83,11 @@ class Decks:
 
             self.context.store.write(work, locks=[person.id], prefetch=[(Person, (person.id,))]).result()
 
-    def _open_or_new(self, user: str, size: int) -> tuple[Person, OpenDeck | None]:
-        """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
+    def _open_or_new(self, user: str, size: int, *, present: bool) -> tuple[Person | None, OpenDeck | None]:
+        """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again.
+
+        The person comes with it, if the store has not been told yet that they are `present`.
+        """
         versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
             now = self.context.clock()
@@ -124,7 +127,7 @@ class Decks:
         ]
         dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
         cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
-        return known.person, self.store(known, deck, cards, people, numbers, instead_of=last)
+        return None, self.store(known, deck, cards, people, numbers, instead_of=last, present=present)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -219,6 +222,7 @@ class Decks:
         numbers: Mapping[str, int],
         *,
         instead_of: str | None,
+        present: bool = False,
     ) -> OpenDeck | None:
         """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
 
@@ -228,8 +232,7 @@ class Decks:
         drawn = deck.min_propensity is not None
 
         def work(transaction: Transaction) -> list[Impression]:
-            require_person(transaction, user)
-            counters = counters_of(transaction, user)
+            person, counters = require_person(transaction, user), counters_of(transaction, user)
             if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
@@ -240,6 +243,8 @@ class Decks:
                 spent = spend(counters, DECKS, config.decks, deck.at)
                 transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
                 transaction.put(with_cards(deck, kept, numbers))
+                if present:
+                    note_presence(transaction, self.context, person)
                 return kept
             return []
 
