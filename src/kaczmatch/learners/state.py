@@ -194,6 +194,20 @@ class NotebookDisplay:
 
 def feature_rows(features: Features, state: State | None = None) -> Matrix:
     """`features` (one vector or dictionary of tags, or one per row) as checked rows, which fit the state."""
+    rows = unchecked_rows(features, state)
+    check_rows(rows)
+    return rows
+
+
+def check_rows(rows: Matrix) -> None:
+    """Refuses rows whose length the kernels cannot use."""
+    bad = np.flatnonzero(~usable_rows(rows))
+    if bad.size:
+        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
+
+
+def unchecked_rows(features: Features, state: State | None = None) -> Matrix:
+    """The same for kernels that find unusable rows themselves."""
     if state is not None and isinstance(features, Mapping):
         rows = state.prior.features(features, state.dimensions)[None]
     elif state is not None and is_named_rows(features):
@@ -202,9 +216,6 @@ def feature_rows(features: Features, state: State | None = None) -> Matrix:
         rows = as_rows(features, "features")  # type: ignore[arg-type]  # no mappings are left
     if state is not None and rows.shape[1] != state.dimensions:
         raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {state.dimensions} tags")
-    bad = np.flatnonzero(~usable_rows(rows))
-    if bad.size:
-        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
     return rows
 
 

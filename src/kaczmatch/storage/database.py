@@ -150,6 +150,11 @@ def _driven(connection: Connection, statement: str, values: Sequence[Any], *, fi
     """
     if not connection.in_transaction():
         connection.begin()
+    return drive(connection, statement, values, find=find)
+
+
+def drive(connection: Connection, statement: str, values: Sequence[Any] = (), *, find: bool = False) -> Sequence[Sequence[Any]]:
+    """The same, whether or not a transaction has begun."""
     driver: Any = connection.connection.driver_connection
     errors = connection.dialect.loaded_dbapi.Error
     try:
