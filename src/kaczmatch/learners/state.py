@@ -134,19 +134,19 @@ class EncodedState:
             raise InvalidInput("state", "these bytes are not a kaczmatch state")
         if data[2] != _FORMAT:
             raise InvalidInput("state", f"stored in format {data[2]}, this release reads format {_FORMAT}")
-        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
-        if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
+        body = memoryview(data)[: -_CHECKSUM.size]
+        if _CHECKSUM.pack(zlib.crc32(body)) != data[-_CHECKSUM.size :]:
             raise InvalidInput("state", "these bytes were damaged or cut short: the checksum does not fit")
         _, _, version, dimensions, cells, fingerprint, weights, slug, prior_version = _HEADER.unpack_from(body)
         texts, numbers = _HEADER.size, _HEADER.size + slug + prior_version
         values = np.frombuffer(body[numbers:], "<f8").astype(np.float64)
         return cls(
-            learner=body[texts : texts + slug].decode(),
+            learner=data[texts : texts + slug].decode(),
             version=version,
             dimensions=dimensions,
             cells=values[weights : weights + cells],
             prior_fingerprint=fingerprint,
-            prior_version=body[texts + slug : numbers].decode(),
+            prior_version=data[texts + slug : numbers].decode(),
             prior_weights=values[:weights],
         )
 

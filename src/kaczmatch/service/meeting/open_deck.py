@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
@@ -50,6 +51,16 @@ class OpenDeck:
     hints: tuple[FilterHint, ...] = ()
     next_at: datetime | None = None
     empty_code: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DealtDeck:
+    """A deck on its way to the store. `stored` tells which of its cards are there in the end."""
+
+    deck: OpenDeck
+    numbers: Mapping[str, int]  # of the people in it
+    stored: Future[list[Impression]]
 
 
 _FULL: Final = OpenDeck(
