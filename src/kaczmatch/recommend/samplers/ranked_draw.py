@@ -71,4 +71,5 @@ def _shares(scores: FloatArray, limit: FloatArray, shown: RowIndices) -> Vector:
     for i in range(1, scores.shape[0]):
         for j in range(scores.shape[1]):
             share[j] += scores[i, j] >= limit[i]
-    return share / scores.shape[0]
+    share /= scores.shape[0]
+    return share
