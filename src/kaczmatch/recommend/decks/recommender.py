@@ -129,8 +129,7 @@ class Recommender:
             if draft.look_up_ids(known):
                 reading.close()
             shown, dealt = draft.deal(rng)
-            ids = draft.ids(shown)
-            again, among = draft.ids(draft.again), draft.ids(known)
+            ids, again, among = (draft.ids(rows) for rows in (shown, draft.again, known))
         propensities = dict(zip(among, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(again, 1.0)
         known = known.concatenate(draft.again)
         scores = viewer.forward(known.features, known.appeal).tolist() if len(known) else []
