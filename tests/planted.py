@@ -57,8 +57,8 @@ FAULTS = (
     Fault(
         "the transaction around a commit",
         "storage/sqlite.py",
-        "connection.exec_driver_sql(begin)",
-        'connection.exec_driver_sql("SELECT 1")',
+        "drive(connection, begin)",
+        'drive(connection, "SELECT 1")',
         "tests/unit/storage/test_group_commit.py tests/contract/test_store.py -k 'not postgres'",
     ),
     Fault(

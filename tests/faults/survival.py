@@ -5,12 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from pathlib import Path
 
 from kaczmatch.service.domain.records import RECORDS, Change, Event, OutboxMessage, Person
 from kaczmatch.service.domain.records.people import ErasedId, PersonNumber
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import Transaction
+from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.operations.verification import verify
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.migrating import migrate, pending
@@ -88,11 +91,31 @@ def survived(url: str, lines: Iterable[str], cycle: int) -> Survived:
         tags = {words[1] for words in told if words[0] == "added"}
         known = {term.name for term in town.models.vocabulary().terms}
         assert tags <= known, f"lost: {tags - known}"
+        for words in told:
+            if words[0] == "snapshot":
+                _same_from_snapshot(town, Path(words[1]))
         verdict = verify(town.context)
         assert verdict.problems == (), verdict.problems
         assert verdict.close == 0
         jobs = sum(words[0] in ("erased", "added", "relearned") for words in told)
         return Survived(len(expected) + jobs, len(kept - swiped))
+
+
+def _same_from_snapshot(town: Town, folder: Path) -> None:
+    """Whoever starts from the files that a killed process has left has in memory what the store says."""
+    files = SnapshotFiles(folder, least_people=0)
+    found = []
+    for context in (replace(town.context, snapshot=files), town.context):
+        index = ServingIndex(context)
+        index.load()
+        index.follow()
+        with index.recommender.index.reading() as view:
+            rows = view.candidate_rows(view.all_numbers())
+            people = dict(zip(rows.ids(), rows.features.tolist(), strict=True))
+        found.append({user: (features, *index.recommender.states([user])) for user, features in people.items()})
+        index.close()
+    assert found[0] == found[1]
+    assert found[0]
 
 
 def _migrated(url: str, told: list[list[str]]) -> Survived:

@@ -1,4 +1,4 @@
-"""Processes that are there to be killed: they swipe, and meanwhile migrate, erase, relearn or change the vocabulary.
+"""Processes that are there to be killed: they swipe, and meanwhile migrate, erase, relearn, add tags or write snapshots.
 
 Everything that was acknowledged is written to a ledger, one line per write. Without arguments this reads lines of arguments from
 standard input, forks a child for each and says its process id: importing happens once.
@@ -14,9 +14,12 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 from threading import Thread
+from zlib import crc32
 
 from kaczmatch.app.composition import scrubbing_of
 from kaczmatch.service.access.erased_tokens import ErasedTokens
@@ -25,6 +28,7 @@ from kaczmatch.service.domain.config import QuotaLimit, ServiceConfig
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.domain.refusals import Conflict, Refusal
+from kaczmatch.service.domain.snapshot_files import SnapshotFiles
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.service.meeting.serving_index import ServingIndex
 from kaczmatch.service.meeting.swipes import RecordedSwipe, Swipe, Swipes
@@ -36,6 +40,7 @@ from kaczmatch.storage.migrating import migrate
 
 PEOPLE, THREADS = 24, 4
 LEARNERS = ("probit-diag", "probit")
+SNAPSHOT = "SNAPSHOT_OF_VICTIM"  # the folder, beside the ledger
 
 Note = Callable[[str], None]
 
@@ -115,6 +120,30 @@ def rebuild(url: str, note: Note, cycle: int) -> None:
         index.follow()
 
 
+def keep_snapshot(url: str, note: Note, cycle: int) -> None:
+    """A process writes snapshots of what it deals decks from, one after the other, and meanwhile people are erased."""
+    folder = Path(os.environ[SNAPSHOT])
+    context = replace(context_on(url, f"s{cycle}"), snapshot=SnapshotFiles(folder, least_people=0))
+    models, index, store = Models(context), ServingIndex(context), context.store
+    assert isinstance(store, SqlStore)
+    erasing = Erasure(context, scrubbing_of(context, store), ErasedTokens(context, b"secret"))
+    index.load()
+    with store.read() as reader:
+        people = [person.id for person in reader.find(Person)]
+    note(f"snapshot {folder}")
+    note("begun snapshot")
+    for number in count():
+        tag = f"tag-{cycle}-{number}"
+        models.change_vocabulary(lambda words, tag=tag: words.add([tag]))  # then the snapshot has to be renewed
+        note(f"added {tag}")
+        index.follow()
+        index.renew_snapshot(ServingIndex(context).write_snapshot)
+        if number % 4 == 0 and people:
+            user = people.pop()
+            erasing.erase(user)
+            note(f"erased {user}")
+
+
 def bring_up_to_date(url: str, note: Note, cycle: int) -> None:
     del cycle
     note("begun migrate")
@@ -122,10 +151,11 @@ def bring_up_to_date(url: str, note: Note, cycle: int) -> None:
     note("migrated")
 
 
-JOBS = {"erase": erase, "relearn": relearn, "rebuild": rebuild, "migrate": bring_up_to_date}
+JOBS = {"erase": erase, "relearn": relearn, "rebuild": rebuild, "snapshot": keep_snapshot, "migrate": bring_up_to_date}
 
 
 def work(job: str, url: str, ledger: str, cycle: int) -> None:
+    os.environ[SNAPSHOT] = f"{ledger}-snapshots/{crc32(url.encode())}"
     out = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def note(line: str) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba import types
 
 from kaczmatch.core.compiled import compiled, compiled_as
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.vectors import Matrix, Vector
 
 CELLS = types.Array(types.float64, 1, "C")
 INPUT = types.Array(types.float64, 1, "C", readonly=True)
@@ -61,6 +62,24 @@ def predict_unsupported(cells: Vector, features: Vector, said: Vector, parameter
 def decay_factor(microseconds: int, half_life: float) -> float:
     """The share that is kept after some time: one half per half-life (in seconds)."""
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
+
+
+@compiled
+def predict_users(predict: Any, cells: Matrix, features: Vector, said: Vector, parameters: Vector) -> Vector:
+    """The probability that each of many users, one row of cells each, likes the same candidate."""
+    found = np.empty(len(cells))
+    for i in range(len(cells)):
+        found[i] = predict(cells[i], features, said, parameters)
+    return found
+
+
+@compiled
+def predict_candidates(predict: Any, cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
+    """The probability that a user likes each of many candidates."""
+    found = np.empty(len(features))
+    for i in range(len(features)):
+        found[i] = predict(cells, features[i], said[i], parameters)
+    return found
 
 
 class Kernels(NamedTuple):

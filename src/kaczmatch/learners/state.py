@@ -134,19 +134,19 @@ class EncodedState:
             raise InvalidInput("state", "these bytes are not a kaczmatch state")
         if data[2] != _FORMAT:
             raise InvalidInput("state", f"stored in format {data[2]}, this release reads format {_FORMAT}")
-        body, checksum = data[: -_CHECKSUM.size], data[-_CHECKSUM.size :]
-        if _CHECKSUM.pack(zlib.crc32(body)) != checksum:
+        body = memoryview(data)[: -_CHECKSUM.size]
+        if _CHECKSUM.pack(zlib.crc32(body)) != data[-_CHECKSUM.size :]:
             raise InvalidInput("state", "these bytes were damaged or cut short: the checksum does not fit")
         _, _, version, dimensions, cells, fingerprint, weights, slug, prior_version = _HEADER.unpack_from(body)
         texts, numbers = _HEADER.size, _HEADER.size + slug + prior_version
         values = np.frombuffer(body[numbers:], "<f8").astype(np.float64)
         return cls(
-            learner=body[texts : texts + slug].decode(),
+            learner=data[texts : texts + slug].decode(),
             version=version,
             dimensions=dimensions,
             cells=values[weights : weights + cells],
             prior_fingerprint=fingerprint,
-            prior_version=body[texts + slug : numbers].decode(),
+            prior_version=data[texts + slug : numbers].decode(),
             prior_weights=values[:weights],
         )
 
@@ -194,6 +194,20 @@ class NotebookDisplay:
 
 def feature_rows(features: Features, state: State | None = None) -> Matrix:
     """`features` (one vector or dictionary of tags, or one per row) as checked rows, which fit the state."""
+    rows = unchecked_rows(features, state)
+    check_rows(rows)
+    return rows
+
+
+def check_rows(rows: Matrix) -> None:
+    """Refuses rows whose length the kernels cannot use."""
+    bad = np.flatnonzero(~usable_rows(rows))
+    if bad.size:
+        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
+
+
+def unchecked_rows(features: Features, state: State | None = None) -> Matrix:
+    """The same for kernels that find unusable rows themselves."""
     if state is not None and isinstance(features, Mapping):
         rows = state.prior.features(features, state.dimensions)[None]
     elif state is not None and is_named_rows(features):
@@ -202,9 +216,6 @@ def feature_rows(features: Features, state: State | None = None) -> Matrix:
         rows = as_rows(features, "features")  # type: ignore[arg-type]  # no mappings are left
     if state is not None and rows.shape[1] != state.dimensions:
         raise InvalidInput("features", f"has {rows.shape[1]} values, the state has {state.dimensions} tags")
-    bad = np.flatnonzero(~usable_rows(rows))
-    if bad.size:
-        raise InvalidInput("features", f"row {bad[0]}: {problem_with(rows[bad[0]])}")
     return rows
 
 

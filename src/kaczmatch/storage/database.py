@@ -134,4 +134,42 @@ def count_numbers(connection: Connection, placeholder: str, many: int) -> range:
 
 
 def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Sequence[Sequence[Any]]:
-    return connection.exec_driver_sql(statement, tuple(values)).fetchall()
+    """What a statement finds."""
+    return _driven(connection, statement, values, find=True)
+
+
+def execute(connection: Connection, statement: str, values: Sequence[Any]) -> None:
+    """Run a statement that finds nothing."""
+    _driven(connection, statement, values, find=False)
+
+
+def _driven(connection: Connection, statement: str, values: Sequence[Any], *, find: bool) -> Sequence[Sequence[Any]]:
+    """By the driver itself: SQLAlchemy prepares for results of any kind, which takes longer than most statements do.
+
+    Errors are those of SQLAlchemy all the same.
+    """
+    if not connection.in_transaction():
+        connection.begin()
+    return drive(connection, statement, values, find=find)
+
+
+def drive(connection: Connection, statement: str, values: Sequence[Any] = (), *, find: bool = False) -> Sequence[Sequence[Any]]:
+    """The same, whether or not a transaction has begun."""
+    driver: Any = connection.connection.driver_connection
+    errors = connection.dialect.loaded_dbapi.Error
+    try:
+        cursor = driver.execute(statement, tuple(values))
+        return cursor.fetchall() if find else ()
+    except errors as error:
+        lost = connection.dialect.is_disconnect(error, driver, None)
+        if lost:
+            connection.invalidate(error)
+        raise DBAPIError.instance(
+            statement,
+            None,
+            error,
+            errors,
+            hide_parameters=True,
+            connection_invalidated=lost,
+            dialect=connection.dialect,
+        ) from error

@@ -38,7 +38,8 @@ class PeopleByNumber:
 
     def look_up(self, people: Iterable[str | None]) -> Mapping[Any, Any]:
         """The numbers of people, and of others that are known."""
-        wanted = {person: (part_of(person), person) for person in people if person not in self.numbers and person}
+        unknown = dict.fromkeys(person for person in people if person not in self.numbers)
+        wanted = {person: (part_of(person), person) for person in unknown if person}
         if wanted:
             self.numbers.update((person, _number_of_nobody(person)) for person in wanted)
             for _, person, number in self.database.fetch(self.connection, PersonNumber, list(wanted.values())):

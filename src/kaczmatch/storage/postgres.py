@@ -22,7 +22,7 @@ from kaczmatch.service.domain.records import PARTS as NUMBERED_PARTS
 from kaczmatch.service.domain.records import RECORDS, PersonNumber, Record
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, execute, quoted, rows_of
 from kaczmatch.storage.schema import TABLES
 
 if TYPE_CHECKING:  # whoever keeps to SQLite does not have it
@@ -164,7 +164,7 @@ class Postgres(Database):
         return rows_of(connection, _select(codec(kind), by), _columns(keys)) if keys else []
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
-        connection.exec_driver_sql(_upsert(codec(kind), replace), _columns(rows))
+        execute(connection, _upsert(codec(kind), replace), _columns(rows))
 
     def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
         """Reserved in a commit of their own: two commits about new people would otherwise wait for each other."""
@@ -176,10 +176,10 @@ class Postgres(Database):
         return given
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
-        connection.exec_driver_sql(_append(codec(kind)), _columns(rows)[1:])
+        execute(connection, _append(codec(kind)), _columns(rows)[1:])
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
-        connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind))}', _columns(keys))
+        execute(connection, f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind))}', _columns(keys))
 
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
         """Locks are taken in the order of their numbers, so two commits never wait for each other."""

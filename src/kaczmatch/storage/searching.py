@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from kaczmatch.service.domain.records import PARTS, ErasedId, Person, PersonNumber, Record
 from kaczmatch.storage.codec import LARGEST, Codec, codec
-from kaczmatch.storage.database import quoted, rows_of
+from kaczmatch.storage.database import execute, quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
 
 R = TypeVar("R", bound=Record)
@@ -142,7 +142,7 @@ def delete_through(people: PeopleByNumber, kind: type[Record], last: Sequence[An
     values, whole = _start(people, codec(kind), last)
     if whole:
         names, places = quoted(kind.listed_by()[: len(values)]), ", ".join([people.database.placeholder] * len(values))
-        people.connection.exec_driver_sql(f'DELETE FROM "{kind.table}" WHERE ({names}) <= ({places})', tuple(values))
+        execute(people.connection, f'DELETE FROM "{kind.table}" WHERE ({names}) <= ({places})', tuple(values))
 
 
 def check_place(kind: type[Record], place: Sequence[Any]) -> None:

@@ -46,10 +46,12 @@ class SqlReader:
     def many(self, kind: type[R], keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], R]:
         code = codec(kind)
         self._people.next_question()
-        wanted = self._people.keys(code, [code.key(key) for key in dict.fromkeys(keys)])
+        asked, identity = dict.fromkeys(keys), code.identity
+        known = {key: self._known[kind, key] for key in asked if (kind, key) in self._known} if self._known else {}
+        wanted = self._people.keys(code, [code.key(key) for key in asked if key not in known])
         rows = self._database.fetch(self._connection, kind, wanted)
-        identity = code.identity
-        return {identity(record): record for record in self._people.records(code, rows)}
+        found = {identity(record): record for record in self._people.records(code, rows)}
+        return found | {key: record for key, record in known.items() if record is not None}
 
     def find(
         self,

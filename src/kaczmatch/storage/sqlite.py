@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import StoreUnavailable
 from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, quoted, rows_of
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
 STATEMENTS: Final = 1_024  # kept compiled by a connection
@@ -151,7 +151,7 @@ class Sqlite(Database):
 
         @event.listens_for(engine, "begin")
         def start(connection: Connection) -> None:
-            connection.exec_driver_sql(begin)
+            drive(connection, begin)
 
         return engine
 
@@ -170,14 +170,14 @@ class Sqlite(Database):
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         for part in parts(rows):
-            connection.exec_driver_sql(_upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
+            execute(connection, _upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
 
     def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
         return count_numbers(connection, self.placeholder, many)
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         for part in parts(rows):
-            connection.exec_driver_sql(_append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
+            execute(connection, _append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
         connection.exec_driver_sql(_delete(codec(kind)), list(keys))

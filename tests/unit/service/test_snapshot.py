@@ -44,7 +44,7 @@ def known(index: ServingIndex, town: Town, *, compact: bool = True) -> dict[Any,
         numbers = view.all_numbers()
         rows, columns = view.candidate_rows(numbers), view.rows(numbers)
     found = {}
-    for place, user in enumerate(rows.ids):
+    for place, user in enumerate(rows.ids()):
         (state,) = index.recommender.states([user])
         found[user] = (
             state.to_bytes(),

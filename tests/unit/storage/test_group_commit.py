@@ -20,7 +20,7 @@ from sqlalchemy.exc import OperationalError
 
 from kaczmatch.service.domain.records import Change, HeldPerson, OutboxMessage, PersonCounters
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable, Transaction
-from kaczmatch.storage import DuplicateKey, SqlStore
+from kaczmatch.storage import DuplicateKey, SqlStore, database
 from kaczmatch.storage.group import LARGE_COMMIT
 from kaczmatch.storage.postgres import MOST_LOCKS
 
@@ -163,14 +163,24 @@ def test_a_line_that_is_there_already_harms_no_other_work(store: SqlStore) -> No
         assert [line.id for line in reader.find(OutboxMessage)] == ["5", *(str(i) for i in range(60) if i != 5)]
 
 
-def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore) -> None:
-    failing = True
+def before_statements(store: SqlStore, monkeypatch: pytest.MonkeyPatch, act: Callable[[str], None]) -> None:
+    """Call something before every statement of a commit."""
+    driven = database._driven
 
-    def refuse(*values: Any) -> None:
-        if failing and 'FROM "changes"' in values[2]:
+    def watched(connection: Any, statement: str, *values: Any, **how: Any) -> Any:
+        if connection.engine is store.database.writer:
+            act(statement)
+        return driven(connection, statement, *values, **how)
+
+    monkeypatch.setattr(database, "_driven", watched)
+
+
+def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(statement: str) -> None:
+        if 'FROM "changes"' in statement:
             raise OperationalError("SELECT", {}, Exception("broken"))
 
-    event.listen(store.database.writer, "before_cursor_execute", refuse)
+    before_statements(store, monkeypatch, refuse)
 
     def swallow(transaction: Transaction) -> None:
         try:
@@ -187,7 +197,7 @@ def test_an_error_of_the_database_cannot_be_swallowed_by_a_work(store: SqlStore)
     assert names(store) == {"before", "after"}
 
 
-def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
+def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The n-th statement fails, for every n there is: none of the works of that commit is kept, or all are."""
 
     def work(transaction: Transaction, n: int) -> None:
@@ -199,13 +209,13 @@ def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
 
     n, failed, statements = 0, True, 0
 
-    def count_down(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+    def count_down(statement: str) -> None:
         nonlocal statements
         statements += 1
         if statements == n:
             raise RuntimeError("pulled the plug")
 
-    event.listen(store.database.writer, "before_cursor_execute", count_down)
+    before_statements(store, monkeypatch, count_down)
     while failed:
         n, statements = n + 1, 0
         future = store.write(lambda transaction, n=n: work(transaction, n), locks=["ann"])
@@ -219,7 +229,7 @@ def test_a_commit_is_all_or_nothing_wherever_it_fails(store: SqlStore) -> None:
             }
         assert there == ({0} if failed else {1})
     assert n > 5
-    event.remove(store.database.writer, "before_cursor_execute", count_down)
+    monkeypatch.undo()
     assert store.write(put("alive")).result() is None
 
 

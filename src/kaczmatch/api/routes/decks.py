@@ -12,6 +12,7 @@ from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.problems import refusal_problem
 from kaczmatch.api.responses import shown_age
+from kaczmatch.api.store_futures import result_of
 from kaczmatch.schemas.decks import (
     Card,
     Deck,
@@ -27,7 +28,7 @@ from kaczmatch.schemas.decks import (
 )
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.refusals import Refusal
-from kaczmatch.service.meeting.open_deck import OpenDeck
+from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck
 from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
 
@@ -55,8 +56,23 @@ async def deck_response(request: Request, body: bytes) -> bytes | None:
 
 
 async def _deck_json(request: Request, cases: UseCases, user: str, size: int | None) -> bytes:
+    """A thread deals the deck. Nobody waits in one until the store has it."""
     limit: ConcurrencyLimit = request.app.state.deck_limit
+    dealt, answer = await limit.run(_begun, cases, user, size)
+    if dealt is None:
+        return answer
+    opened = cases.decks.when_stored(dealt, await result_of(dealt.stored))
+    if opened is dealt.deck:
+        return answer
     return await limit.run(lambda: _deck(cases, user, size).model_dump_json().encode())
+
+
+def _begun(cases: UseCases, user: str, size: int | None) -> tuple[DealtDeck | None, bytes]:
+    """A deck as JSON; with it, if it still has to come to the store."""
+    begun = cases.decks.begin(user, size)
+    dealt = begun if isinstance(begun, DealtDeck) else None
+    opened = begun.deck if isinstance(begun, DealtDeck) else begun
+    return dealt, _shown(cases, opened, size).model_dump_json().encode()
 
 
 @router.post("/decks")

@@ -20,16 +20,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.swipes import check_appeal
 from kaczmatch.core.tags import Features
-from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec, unit_rows
-from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour, update_behaviour
-from kaczmatch.learners.contract import BeliefLearner
-from kaczmatch.learners.kernels import DONE, TASTE_CHANGED
+from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec
+from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour
+from kaczmatch.learners.belief.gaussian_kernels import coordinate_rows
+from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
+from kaczmatch.learners.kernels import predict_candidates, predict_users
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
+from kaczmatch.learners.state import (
+    Scores,
+    State,
+    StateRows,
+    check_rows,
+    feature_rows,
+    in_shape_of,
+    stacked_cells,
+    unchecked_rows,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +113,15 @@ class GaussianLearner(BeliefLearner):
     @final
     def coordinates(self, features: ArrayLike, appeal: ArrayLike = 0.0) -> Matrix:
         """(a/‖a‖, 1) and, where used, appeal, for each row a of `features`."""
-        rows = unit_rows(feature_rows(features))
-        last = [np.ones((len(rows), 1))]
-        if self.appeal:
-            last.append(_appeals(appeal, len(rows)))
-        x = np.hstack([rows, *last])
+        rows = unchecked_rows(features)
+        x, usable = coordinate_rows(rows, self._said(appeal, len(rows)), self.parameters)
+        if not usable:
+            check_rows(rows)
         return x.reshape(*np.shape(features)[:-1], x.shape[1])
+
+    @final
+    def _said(self, appeal: ArrayLike, rows: int) -> Matrix:
+        return _appeals(appeal, rows) if self.appeal else np.zeros((rows, 1))
 
     @final
     def mean(self, state: State) -> Vector:
@@ -122,10 +134,11 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
-        x = self.coordinates(feature_rows(features, state), appeal)
-        z = matvec(x, self.mean(state)) / np.sqrt(self.score_variance(state, x) + self.alpha)
-        random_share = float(state.cells[-BEHAVIOUR_CELLS])
-        return in_shape_of(0.5 * random_share + (1.0 - random_share) * ndtr(z), features)
+        rows, work = unchecked_rows(features, state), self.expand(self._checked_state(state).cells, state.dimensions)
+        found = predict_candidates(self.kernels.predict, work, rows, self._said(appeal, len(rows)), self.parameters)
+        if np.isnan(found).any():
+            check_rows(rows)
+        return in_shape_of(found, features)
 
     @final
     def estimated_label_noise(self, state: State) -> float:
@@ -133,7 +146,7 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
-        x = self.coordinates(as_vector(features, "features"), appeal)
+        (row,) = feature_rows(as_vector(features, "features"))
         if not states:
             return np.empty(0)
         suspects = states[:1]
@@ -144,6 +157,9 @@ class GaussianLearner(BeliefLearner):
         for state in suspects:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
+        if isinstance(self, FixedSizeLearner):
+            return predict_users(self.kernels.predict, stacked_cells(states), row, self._said(appeal, 1)[0], self.parameters)
+        x = self.coordinates(row, appeal)
         means, covariances, random_share = self.stacked_beliefs(states)
         z = matvec(means, x) / np.sqrt(matvec(covariances, self.quadratic_form(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))
@@ -216,63 +232,7 @@ def _appeals(appeal: ArrayLike, rows: int) -> Matrix:
     column = as_vector(np.atleast_1d(np.asarray(appeal)), "appeal")
     if len(column) not in (1, rows):
         raise InvalidInput("appeal", f"has {len(column)} values for {rows} candidates")
-    values = np.broadcast_to(column, (rows,))
-    check_appeal(values)
-    return values[:, None]
-
-
-@compiled
-def kernel_coordinates(features: Vector, said: Vector, parameters: Vector) -> Vector:
-    """`GaussianLearner.coordinates` for kernels; empty where the features cannot be used."""
-    d = features.shape[0]
-    squared = dot(features, features)
-    if not usable_norm(squared):
-        return np.empty(0)
-    with_appeal = parameters[2] > 0.0
-    x = np.empty(d + 2 if with_appeal else d + 1)
-    scale = 1.0 / math.sqrt(squared) if squared > 0.0 else 0.0
-    for i in range(d):
-        x[i] = features[i] * scale
-    x[d] = 1.0
-    if with_appeal:
-        x[d + 1] = said[0] if said.shape[0] == 1 else 0.0
-    return x
-
-
-@compiled
-def like_probability(score: float, spread: float, parameters: Vector, behaviour: Vector) -> float:
-    """`GaussianLearner.probability` for kernels, from x·m and xᵀPx."""
-    mass = 0.5 * math.erfc(-score / math.sqrt(2.0 * (spread + parameters[0])))
-    return float(0.5 * behaviour[0] + (1.0 - behaviour[0]) * mass)
-
-
-@compiled
-def update_gains(score: float, spread: float, label: float, parameters: Vector, behaviour: Vector) -> tuple[float, float, int]:
-    """The factors of Px in the mean's step and of (Px)(Px)ᵀ in the covariance's, and what the kernel returns.
-
-    Updates the behaviour.
-    """
-    random_share = behaviour[0]
-    q = spread + parameters[0]
-    z = label * score / math.sqrt(q)
-    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    mass = 0.5 * math.erfc(-z / math.sqrt(2.0))
-    g = (1.0 - random_share) * density / (0.5 * random_share + (1.0 - random_share) * mass)
-    update_behaviour(behaviour, label, mass)
-    return label * g / math.sqrt(q), g * (g + z) / q, TASTE_CHANGED if behaviour[3] >= parameters[1] else DONE
-
-
-@compiled
-def forget_towards(start: Vector, cells: Vector, keep: float, n: int) -> None:
-    """m ← m₀ + λ(m − m₀) for the first n cells and the behaviour, P ← λ²P + (1 − λ²)P₀ between; λ = 1 changes no bit."""
-    if keep == 1.0:
-        return
-    behaviour = cells.shape[0] - BEHAVIOUR_CELLS
-    for i in range(n):
-        cells[i] = start[i] + keep * (cells[i] - start[i])
-    for i in range(n, behaviour):
-        if cells[i] != start[i]:  # what is no variance is the same in both
-            cells[i] = keep * keep * cells[i] + (1.0 - keep * keep) * start[i]
-    for i in range(behaviour, cells.shape[0]):
-        if cells[i] != start[i]:  # an infinite weight stays
-            cells[i] = start[i] + keep * (cells[i] - start[i])
+    check_appeal(column)
+    values = np.empty((rows, 1))
+    values[:, 0] = column
+    return values

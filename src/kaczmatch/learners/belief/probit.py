@@ -14,7 +14,8 @@ from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
-from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian_kernels import forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State

@@ -23,9 +23,10 @@ from scipy.special import ndtr
 from kaczmatch.core.compiled import compiled
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
-from kaczmatch.core.vectors import Integers, Matrix, Vector, matvec
+from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
-from kaczmatch.learners.belief.gaussian import GaussianLearner, forget_towards, kernel_coordinates, like_probability, update_gains
+from kaczmatch.learners.belief.gaussian import GaussianLearner
+from kaczmatch.learners.belief.gaussian_kernels import forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.contract import FixedSizeLearner
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import PAPER_COSINE, Prior
@@ -82,6 +83,20 @@ def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -
 def forget(cells: Vector, start: Vector, keep: float) -> int:
     forget_towards(start, cells, keep, (cells.shape[0] - BEHAVIOUR_CELLS) // 2)
     return DONE
+
+
+@compiled
+def _variances(x: Matrix, packed: Vector, threshold: int) -> Vector:
+    """Σ p x'² of each row."""
+    found, first = np.empty(len(x)), int(packed[-1])
+    slope = _slope(first)
+    for j in range(len(x)):
+        total, apart = 0.0, slope * x[j, threshold]
+        for i in range(x.shape[1]):
+            inner = x[j, i] - apart if i < first else x[j, i]
+            total += inner * inner * packed[i]
+        found[j] = total
+    return found
 
 
 @final
@@ -150,9 +165,7 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         return covariance
 
     def score_variance(self, state: State, x: Matrix) -> Vector:
-        packed = self._packed(state)
-        inner = x - x[:, [self._threshold(x.shape[1])]] * _slopes(packed[-1:], x.shape[1])
-        return matvec(inner**2, packed[:-1])
+        return _variances(x, self._packed(state), self._threshold(x.shape[1]))
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         packed, mean = self._packed(state), self.mean(state)

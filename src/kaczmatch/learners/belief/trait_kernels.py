@@ -9,7 +9,7 @@ import numpy as np
 from kaczmatch.core.compiled import compiled, dot, usable_norm
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
-from kaczmatch.learners.belief.gaussian import forget_towards, like_probability, update_gains
+from kaczmatch.learners.belief.gaussian_kernels import forget_towards, like_probability, update_gains
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, forget_kernel, predict_kernel, swipe_kernel
 
 

@@ -136,8 +136,9 @@ class Exposure:
             over = np.flatnonzero(self._cards > limit)
         else:
             before = self._over[self._cards[self._over] > limit]
-            new = [slot for slot in set(self._since) if self._cards[slot] > limit and not self._is_over[slot]]
-            over = np.append(before, np.array(new, np.int64)) if new else before
+            since = np.array(self._since, np.int64)
+            new = np.unique(since[(self._cards[since] > limit) & ~self._is_over[since]])
+            over = np.append(before, new) if len(new) else before
         self._is_over[self._over] = False
         self._is_over[over] = True
         self._since.clear()

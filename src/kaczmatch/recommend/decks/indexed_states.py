@@ -20,7 +20,7 @@ from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import COOLDOWN
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.recommend.decks.recommender import Recommender
-from kaczmatch.recommend.decks.state_columns import StateColumns
+from kaczmatch.recommend.decks.state_columns import StateColumns, StatesByNumber
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import PersonNumbers
 from kaczmatch.recommend.people.schema import Schema
@@ -28,7 +28,7 @@ from kaczmatch.recommend.people.vocabulary import Vocabulary
 
 
 @final
-class IndexedStates:
+class IndexedStates(StatesByNumber):
     """People come and go through `index`; `learn` tells it and the recommenders their states.
 
     Somebody whose state is not known is taken to be at the start. States grow to the terms of the vocabulary.
@@ -36,7 +36,7 @@ class IndexedStates:
 
     def __init__(self, index: CandidateIndex, prior: Prior) -> None:
         self.index = index
-        self._changing = threading.Lock()  # states are read and written in place
+        self._changing = threading.RLock()  # held by whoever changes states; they are written while nobody reads the index
         # Those over the terms of the vocabulary come first, then those over fewer terms, which are still to grow.
         self._states = [StateColumns(self._grown(index.learner.start(prior)))]
 
@@ -53,8 +53,9 @@ class IndexedStates:
     def save(self, folder: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write people and states to a folder, with what else belongs to them."""
         with self._changing:
-            for older in self._states[1:]:
-                self._grow(older.people())
+            with self.index.changing():
+                for older in self._states[1:]:
+                    self._grow(older.people())
             states = self._states[0]
             odd = self.index.ids_of(np.array([*states.odd], np.int32))
             self.index.save(folder, {**about, "odd": odd}, {**states.arrays(), **arrays})
@@ -76,7 +77,8 @@ class IndexedStates:
             self.index.set_vocabulary(vocabulary)
             start = self._grown(self._states[0].start)
             if start is not self._states[0].start:
-                self._states.insert(0, StateColumns(start))
+                with self.index.changing():
+                    self._states.insert(0, StateColumns(start))
 
     def outgrown(self) -> list[Hashable]:
         """Whose states are over fewer terms than the vocabulary has by now."""
@@ -87,28 +89,34 @@ class IndexedStates:
 
     def grow(self, ids: Iterable[Hashable]) -> None:
         """Bring the states of some people to all terms of the vocabulary."""
-        with self._changing:
+        with self._changing, self.index.changing():
             self._grow(self.index.numbers_of(ids))
 
     def recommender(
         self, policy: Policy, *, fusion: str = "", cooldown: timedelta = COOLDOWN, repeats: bool = False
     ) -> Recommender:
         """Who deals by a policy. Several may deal from the same people."""
-        return Recommender(
-            index=self.index, states=self.states_of, policy=policy, fusion=fusion, cooldown=cooldown, repeats=repeats
-        )
+        return Recommender(index=self.index, states=self, policy=policy, fusion=fusion, cooldown=cooldown, repeats=repeats)
 
-    def states_of(self, ids: Sequence[Hashable]) -> Sequence[State]:
-        with self._changing:
-            numbers = self.index.numbers_of(ids)
-            if len(self._states) > 1:
-                self._grow(numbers)
-            return self._states[0].states(numbers)
+    def __call__(self, ids: Sequence[Hashable]) -> Sequence[State]:
+        with self.index.reading():
+            return self.at(self.index.numbers_of(ids))
+
+    def at(self, numbers: PersonNumbers) -> Sequence[State]:
+        newest, *older = self._states
+        found = newest.states(numbers)
+        for columns in older:  # of people who do not swipe while their states wait to be grown
+            waiting = [place for place, number in enumerate(numbers.tolist()) if number >= 0 and columns.knows(number)]
+            if waiting:
+                found = [*found]
+                for place, state in zip(waiting, columns.states(numbers[waiting]), strict=True):
+                    found[place] = self._grown(state)
+        return found
 
     def learn(self, states: Mapping[Hashable, State]) -> None:
         """What people were found to like by now."""
-        with self._changing:
-            grown = {identifier: self._grown(state) for identifier, state in states.items()}
+        grown = {identifier: self._grown(state) for identifier, state in states.items()}
+        with self._changing, self.index.changing():
             self.index.set_states(grown)
             numbers = self.index.numbers_of(grown)
             for number, state in zip(numbers.tolist(), grown.values(), strict=True):
@@ -122,11 +130,11 @@ class IndexedStates:
             return {}
         with self.index.reading() as view:
             rows = view.candidate_rows(view.numbers(ids))
-        return dict(zip(rows.ids, rows.appeal, strict=True))
+            return dict(zip(rows.ids(), rows.appeal, strict=True))
 
     def forget(self, *ids: Hashable) -> None:
         """Take people and their states out. Somebody else may get the number of one, so the state goes first."""
-        with self._changing:
+        with self._changing, self.index.changing():
             for number in self.index.numbers_of(ids).tolist():
                 if number >= 0:
                     self._clear(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import final
@@ -18,6 +19,7 @@ from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, EligiblePeople
 from kaczmatch.recommend.decks.empty_deck import explain_empty
 from kaczmatch.recommend.decks.exposure import Exposure
 from kaczmatch.recommend.decks.policy import DeckPlan, Experience, MutualPolicy, Policy
+from kaczmatch.recommend.decks.state_columns import StatesByNumber
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, is_in, positions_in
 from kaczmatch.recommend.index.view import CandidateRows, IndexView
@@ -73,7 +75,8 @@ class Recommender:
         """
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
-        with self.index.reading() as view:
+        with ExitStack() as reading:
+            view = reading.enter_context(self.index.reading())
             self._check_terms(viewer)
             eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
@@ -82,14 +85,16 @@ class Recommender:
                 next_at = eligible.next_at(self.cooldown, repeats=self.repeats)
                 code, why, hints = explain_empty(eligible)
                 return Deck((), self.policy.slug, plan, 0, why, hints, next_at=next_at, empty_code=code)
-        # The index is unlocked by now: writers do not wait while states are looked up.
-        shown, dealt = draft.deal(rng)
-        scores, own = draft.scores(shown)
+            if draft.look_up_ids():
+                reading.close()
+            shown, dealt = draft.deal(rng)
+            scores, own = draft.scores(shown)
+            ids = draft.ids(shown)
         uniform = is_in(shown.numbers, dealt.uniform).tolist()
         propensities = [*dealt.propensities.tolist(), *[1.0] * len(draft.again)]
         mutual, new = scores.tolist(), len(dealt.numbers)
         cards = [
-            _card(shown.ids[i], plan, propensities[i], mutual[i], uniform[i], draft.again_reasons[i - new] if i >= new else None)
+            _card(ids[i], plan, propensities[i], mutual[i], uniform[i], draft.again_reasons[i - new] if i >= new else None)
             for i in descending(own if self.private_order else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity)
@@ -114,20 +119,23 @@ class Recommender:
         """
         self._check(viewer, size, blocked, admirers)
         plan = self._plan(experience)
-        with self.index.reading() as view:
+        with ExitStack() as reading:
+            view = reading.enter_context(self.index.reading())
             self._check_terms(viewer)
             eligible = EligiblePeople.of(view, viewer.profile, now, blocked, answers, self.cooldown)
             draft = _DeckInProgress(self, viewer, plan, size, self._over_cap(view, plan, exposure, now))
             draft.read_candidates(eligible, admirers, rng)
             known = view.candidate_rows(eligible.eligible_among(asked))
-        shown, dealt = draft.deal(rng)
-        propensities = dict(zip(known.ids, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(
-            draft.again.ids, 1.0
-        )
+            if draft.look_up_ids(known):
+                reading.close()
+            shown, dealt = draft.deal(rng)
+            ids, again, among = (draft.ids(rows) for rows in (shown, draft.again, known))
+        propensities = dict(zip(among, dealt.propensity_of(known.numbers).tolist(), strict=True)) | dict.fromkeys(again, 1.0)
         known = known.concatenate(draft.again)
-        forward = dict(zip(known.ids, viewer.forward(known.features, known.appeal).tolist(), strict=True)) if len(known) else {}
+        scores = viewer.forward(known.features, known.appeal).tolist() if len(known) else []
+        forward = dict(zip([*among, *again], scores, strict=True))
         return SimulatedDeck(
-            tuple(shown.ids),
+            tuple(ids),
             viewer.forward(shown.features, shown.appeal) if len(shown) else np.empty(0),
             np.array([propensities.get(person, 0.0) for person in asked]),
             np.array([forward.get(person, 0.0) for person in asked]),
@@ -173,6 +181,7 @@ class _DeckInProgress:
         self.recommender, self.viewer, self.plan, self.size, self.over_cap = recommender, viewer, plan, size, over
         self._deal: Deal | None = None
         self._pool: Pool | None = None
+        self._ids: dict[int, Hashable] | None = None  # of all who were read, where states are looked up by them
 
     def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
         """Read from the index all rows that the deck can need."""
@@ -210,6 +219,17 @@ class _DeckInProgress:
             return np.concatenate([eligible.repeats, eligible.in_cooldown])[: max(self.size - self.eligible, 0)]
         return eligible.repeats[: self.size] if self.recommender.repeats and not self.eligible else _NOBODY
 
+    def look_up_ids(self, *others: CandidateRows) -> bool:
+        """Whether the index need not be read any longer: whoever looks states up by id may take long, or change it."""
+        if isinstance(self.recommender.states, StatesByNumber):
+            return False
+        every = [self.main, self.admirers, self.uniform, self.again, *others]
+        self._ids = {number: one for rows in every for number, one in zip(rows.numbers.tolist(), rows.ids(), strict=True)}
+        return True
+
+    def ids(self, people: CandidateRows) -> list[Hashable]:
+        return people.ids() if self._ids is None else [self._ids[number] for number in people.numbers.tolist()]
+
     def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
         """The people of the deck, those met before last; and how all others were dealt."""
         if self.eligible <= self.size:
@@ -240,19 +260,21 @@ class _DeckInProgress:
             fusion(self.recommender.fusion),
             squared_norms=people.squared_norms,
             features=lambda: (people.features, people.appeal),
-            states=lambda: self._states_of(people.ids),
+            states=lambda: self._states_of(people),
             capped=bits_at(self.over_cap, people.numbers),
         )
 
     def _pool_of_norms(self, numbers: PersonNumbers, squared_norms: Vector) -> Pool:
         """A pool for samplers that need norms only: nothing else is read."""
-        nobody = CandidateRows(numbers, [], squared_norms, np.empty((0, 0)), np.empty(0))
-        return self.pool(nobody)
+        return self.pool(
+            CandidateRows(numbers, self.recommender.index.ids_and_numbers, squared_norms, np.empty((0, 0)), np.empty(0))
+        )
 
-    def _states_of(self, ids: list[Hashable]) -> Sequence[State]:
-        found = self.recommender.states(ids)
-        if len(found) != len(ids):
-            raise InvalidInput("states", f"{len(found)} were found for {len(ids)} identifiers; there must be one each")
+    def _states_of(self, people: CandidateRows) -> Sequence[State]:
+        states = self.recommender.states
+        found = states.at(people.numbers) if isinstance(states, StatesByNumber) else states(self.ids(people))
+        if len(found) != len(people):
+            raise InvalidInput("states", f"{len(found)} were found for {len(people)} identifiers; there must be one each")
         known = self.viewer.state.dimensions
         if any(state.dimensions != known for state in (found[:1] if isinstance(found, StateRows) else found)):
             raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -17,6 +18,18 @@ Rows = NDArray[np.int32]
 
 _START = 0  # the row of everybody whose state is not known
 _ROOM = 256  # rows, at the least, that are added at once
+
+
+class StatesByNumber(ABC):
+    """Everybody's states, kept by the numbers of an index: a deck needs no identifier of those whom it does not show."""
+
+    @abstractmethod
+    def __call__(self, ids: Sequence[Hashable]) -> Sequence[State]:
+        """By identifier."""
+
+    @abstractmethod
+    def at(self, numbers: PersonNumbers) -> Sequence[State]:
+        """By number, while the index is read."""
 
 
 @final

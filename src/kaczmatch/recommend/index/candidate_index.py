@@ -51,7 +51,7 @@ class CandidateIndex:
         if self.prior.dimensions != vocabulary.dimensions:
             raise InvalidInput("prior", f"has {self.prior.dimensions} tags, the vocabulary {vocabulary.dimensions}")
         self._lock = ReadWriteLock()
-        self._changing = threading.Lock()  # held by whoever changes the index, also while a large change is prepared
+        self._changing = threading.RLock()  # held by whoever changes the index, also while a large change is prepared
         self._ids = IdNumbers()
         self._tag_coordinates = _coordinates(vocabulary, is_tag=True)
         self._feature_coordinates = _coordinates(vocabulary, is_tag=False)
@@ -71,7 +71,8 @@ class CandidateIndex:
             yield self._view()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def changing(self) -> Iterator[None]:
+        """Nobody else reads or changes the index until the context is left, so that several changes are seen as one."""
         with self._changing, self._lock.writing():
             yield
 
@@ -94,7 +95,7 @@ class CandidateIndex:
         rows = _rows(candidates, values, self._tag_coordinates, self._feature_coordinates).take(
             np.fromiter(last.values(), np.int64)
         )
-        with self._writing():
+        with self.changing():
             start = CompactState.of(self.learner, [self.learner.start(self.prior)] * len(last), self._typical_form)
             rows = rows._replace(**start.columns(), **self._expected(values[list(last.values())]))
             known = [(row, number) for row, i in enumerate(last) if (number := self._ids.number(i)) is not None]
@@ -110,14 +111,14 @@ class CandidateIndex:
 
     def remove(self, *ids: Hashable) -> None:
         """Remove people. Unknown identifiers are ignored."""
-        with self._writing():
+        with self.changing():
             for identifier in ids:
                 if identifier in self._ids:
                     self._table.remove(self._ids.remove(identifier))
 
     def set_states(self, states: Mapping[Hashable, State]) -> None:
         """Replace the states of people. Unknown identifiers are ignored."""
-        with self._writing():
+        with self.changing():
             here = [(number, state) for i, state in states.items() if (number := self._ids.number(i)) is not None]
             if not here:
                 return
@@ -130,7 +131,7 @@ class CandidateIndex:
 
     def set_appeal(self, appeal: Mapping[Hashable, float | Vector]) -> None:
         """Replace the appeal of people (log-odds), or their traits and doubts. Unknown identifiers are ignored."""
-        with self._writing():
+        with self.changing():
             here = [(number, value) for i, value in appeal.items() if (number := self._ids.number(i)) is not None]
             if here:
                 places, which = self._table.places_of_all(np.array([number for number, _ in here]))

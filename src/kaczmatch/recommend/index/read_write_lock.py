@@ -10,7 +10,7 @@ from typing import final
 
 @final
 class ReadWriteLock:
-    """A thread that reads may read again, but must not write: it would wait for itself."""
+    """A thread that reads or writes may do so again, and a writer may read. A reader must not write: it would wait for itself."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,6 +23,9 @@ class ReadWriteLock:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        if getattr(self._thread, "writes", False):
+            yield
+            return
         depth = getattr(self._thread, "depth", 0)
         if not depth:
             self._begin_reading()
@@ -38,6 +41,9 @@ class ReadWriteLock:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
+        if getattr(self._thread, "writes", False):
+            yield
+            return
         if getattr(self._thread, "depth", 0):
             raise RuntimeError("this thread is reading the index and cannot change it before it is done")
         with self._changed:
@@ -47,10 +53,11 @@ class ReadWriteLock:
             finally:
                 self._waiting_to_write -= 1
                 self._changed.notify_all()
-            self._writing = True
+            self._writing = self._thread.writes = True
         try:
             yield
         finally:
+            self._thread.writes = False
             with self._changed:
                 self._writing = False
                 self._admitted = self._waiting_to_read

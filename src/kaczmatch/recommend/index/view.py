@@ -59,21 +59,24 @@ class SearchResult:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateRows:
-    """Some people as the index has them, one row each."""
+    """Some people as the index has them, one row each. Of hundreds in a pool few are shown: only their ids are looked up."""
 
     numbers: PersonNumbers
-    ids: list[Hashable]
+    names: IdNumbers
     squared_norms: Vector
     features: Matrix
     appeal: Vector | Matrix  # or traits and doubts, a row each
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.numbers)
+
+    def ids(self) -> list[Hashable]:
+        """Identifiers. The index must still be read: numbers of people who leave are given to others."""
+        return self.names.ids(self.numbers.tolist())
 
     def take(self, rows: Array) -> CandidateRows:
         """Some of them."""
-        ids = [self.ids[row] for row in rows.tolist()]
-        return CandidateRows(self.numbers[rows], ids, self.squared_norms[rows], self.features[rows], self.appeal[rows])
+        return CandidateRows(self.numbers[rows], self.names, self.squared_norms[rows], self.features[rows], self.appeal[rows])
 
     def concatenate(self, *others: CandidateRows) -> CandidateRows:
         """These and others."""
@@ -82,7 +85,7 @@ class CandidateRows:
             return every[0] if every else self
         return CandidateRows(
             np.concatenate([one.numbers for one in every]),
-            [identifier for one in every for identifier in one.ids],
+            self.names,
             np.concatenate([one.squared_norms for one in every]),
             np.concatenate([one.features for one in every]),
             np.concatenate([one.appeal for one in every]),
@@ -193,10 +196,10 @@ class IndexView:
         """Their rows."""
         if not len(numbers):
             nothing = np.empty(0)
-            return CandidateRows(numbers, [], nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
+            return CandidateRows(numbers, self.ids_and_numbers, nothing, np.empty((0, sum(map(len, self._coordinates)))), nothing)
         table = self._table
         norms, features, said = read_rows(table.columns, table.home[numbers], *self._coordinates)
-        return CandidateRows(numbers, self.ids(numbers), norms, features, said if table.doubts else said[:, 0])
+        return CandidateRows(numbers, self.ids_and_numbers, norms, features, said if table.doubts else said[:, 0])
 
     def filter_columns(self, numbers: PersonNumbers) -> FilterColumns:
         """Their filter columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Real
 from typing import final
@@ -39,7 +39,7 @@ class Term:
 class Vocabulary:
     """Terms in order, with a version that every change raises."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[Term, ...] = field(hash=False)  # the version tells them apart fast enough
     version: int = 1
 
     def __post_init__(self) -> None:

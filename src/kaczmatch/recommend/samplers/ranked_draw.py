@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.samplers.contract import Draw, FloatArray, InclusionProbabilities, RowIndices, descending
 
@@ -47,10 +48,7 @@ def draw_by_samples(scores: FloatArray, size: int, rng: np.random.Generator) -> 
                 if not limits:
                     limits.append(np.sort(np.partition(others, candidates - first, axis=1)[:, candidates - first :], axis=1))
                 limit = limits[0][:, first - n]
-            within = scores >= limit[:, None]
-            within[0] = False
-            within[0, _first(order, n, taken)] = True
-            return np.asarray(within.mean(axis=0))
+            return _shares(scores, limit, _first(order, n, taken))
 
         return inclusion
 
@@ -63,3 +61,15 @@ def _first(order: RowIndices, n: int, taken: RowIndices) -> RowIndices:
         return order[:n]
     free = np.flatnonzero(~np.isin(order, taken))
     return order[: free[n - 1] + 1] if n <= len(free) else order
+
+
+@compiled
+def _shares(scores: FloatArray, limit: FloatArray, shown: RowIndices) -> Vector:
+    """Of each column the share of rows in which it reaches the row's limit. In the first row, `shown` do."""
+    share = np.zeros(scores.shape[1])
+    share[shown] = 1.0
+    for i in range(1, scores.shape[0]):
+        for j in range(scores.shape[1]):
+            share[j] += scores[i, j] >= limit[i]
+    share /= scores.shape[0]
+    return share

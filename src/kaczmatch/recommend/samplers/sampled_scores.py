@@ -20,7 +20,7 @@ def sample_scores(
     """
     mean = learner.mean(state)
     tastes = mean + temper * (learner.draws(state, draws, rng) - mean)
-    return _products(tastes.astype(np.float32), np.ascontiguousarray(x.T, np.float32))
+    return _products(tastes.astype(np.float32), x)
 
 
 @compiled
@@ -53,9 +53,14 @@ def to_match_probabilities(
 
 
 @compiled
-def _products(tastes: NDArray[np.float32], columns: NDArray[np.float32]) -> NDArray[np.float32]:
+def _products(tastes: NDArray[np.float32], x: Matrix) -> NDArray[np.float32]:
     """A matrix product on this thread alone: waking the threads of BLAS costs more than it saves on so few numbers."""
-    scores = np.zeros((tastes.shape[0], columns.shape[1]), np.float32)
+    columns = np.empty((x.shape[1], x.shape[0]), np.float32)
+    for first in range(0, x.shape[0], 16):  # so many rows of both stay in the cache
+        for k in range(x.shape[1]):
+            for j in range(first, min(first + 16, x.shape[0])):
+                columns[k, j] = x[j, k]
+    scores = np.zeros((tastes.shape[0], x.shape[0]), np.float32)
     for i in range(tastes.shape[0]):
         row = scores[i]
         for k in range(columns.shape[0]):

@@ -6,7 +6,7 @@ What many others said of a candidate may be a reason too, where that outweighs t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
@@ -51,17 +51,14 @@ class CardReasons:
     """The reasons for one viewer's cards."""
 
     viewer: ViewerState
-    _sure: Vector = field(init=False, repr=False)  # weights of what the viewer surely likes or avoids; 0 elsewhere
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_sure", sure_weights(self.viewer.fold.learner, self.viewer.state))
 
     def reasons(self, logged: Sequence[str], features: Matrix, said: Sequence[Vector | None]) -> list[CardReason]:
         """Why people are shown, given how the log says that each card came into the deck, their features, and what others `said`
         of them."""
         if not self.viewer.tracked.swipes:
             return [CardReason(*_WITHOUT_TAGS[Reason(one)], ()) for one in logged]
-        known = self._sure * unit_rows(features)
+        # Weights of what the viewer surely likes or avoids, and 0 elsewhere.
+        known = sure_weights(self.viewer.fold.learner, self.viewer.state) * unit_rows(features)
         parts = np.maximum(known, 0.0)
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_TAGS]
         liked = [[place for place in row.tolist() if parts[card, place] > 0.0] for card, row in enumerate(best)]

@@ -21,7 +21,7 @@ from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, LatestDecision, PendingErasure, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import RecordKey, Snapshot, Transaction
-from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
 from kaczmatch.service.meeting.published_picks import current_picks
@@ -38,6 +38,7 @@ from kaczmatch.service.meeting.viewer_context import (
 _TRIES: Final = 5
 _LATE: Final = timedelta(minutes=1)  # a deck that comes to the store later is drawn again: `appearances` does not wait for it
 _WAITED_FOR: Final = 1_000  # changes that a request waits for, if its deck would be empty without them
+_Tried = tuple[Person | None, OpenDeck | DealtDeck | None]
 STILL_LOADING: Final = "people are still being loaded; ask again in a moment"
 
 
@@ -55,14 +56,38 @@ class Decks:
 
         `present`: the person asks for it, so they are there. Somebody else may prepare it for them.
         """
-        wanted = check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+        wanted = self._wanted(size)
+        return self._finished(user, wanted, self._open_or_new(user, wanted, present=present), present=present)
+
+    def begin(self, user: str, size: int | None = None) -> OpenDeck | DealtDeck:
+        """The same for somebody who asks. No thread waits until a new deck has come to the store: see `when_stored`."""
+        wanted = self._wanted(size)
+        tried = self._open_or_new(user, wanted, present=True)
+        return tried[1] if isinstance(tried[1], DealtDeck) else self._finished(user, wanted, tried, present=True)
+
+    def when_stored(self, dealt: DealtDeck, kept: list[Impression]) -> OpenDeck | None:
+        """A deck once the store has these of its cards. None: it has none, and another deck has to be dealt."""
+        if not kept or dealt.deck.deck is None:
+            return None
+        there = {card.candidate for card in kept}
+        self.serving_index.exposure.record(there, kept[0].at)
+        cards = tuple(card for card in dealt.deck.cards if card.person.id in there)
+        whole = len(cards) == len(dealt.deck.cards)
+        return dealt.deck if whole else OpenDeck(with_cards(dealt.deck.deck, kept, dealt.numbers), cards)
+
+    def _wanted(self, size: int | None) -> int:
+        return check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
+
+    def _finished(self, user: str, size: int, tried: _Tried, *, present: bool) -> OpenDeck:
+        """What came of a try, and of others if it has to be tried again."""
         caught_up = False
-        for _ in range(_TRIES):
-            person, deck = self._open_or_new(user, wanted)
+        for turn in range(_TRIES):
+            unnoted, found = self._open_or_new(user, size, present=present) if turn else tried
+            deck = self.when_stored(found, found.stored.result()) if isinstance(found, DealtDeck) else found
             if deck is None:
                 continue
-            if present:
-                self._note_presence(person)
+            if present and unnoted is not None:
+                self._note_presence(unnoted)
             if deck.cards or caught_up:
                 return deck
             with self.context.store.read() as reader:
@@ -83,8 +108,11 @@ class Decks:
 
             self.context.store.write(work, locks=[person.id], prefetch=[(Person, (person.id,))]).result()
 
-    def _open_or_new(self, user: str, size: int) -> tuple[Person, OpenDeck | None]:
-        """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again."""
+    def _open_or_new(self, user: str, size: int, *, present: bool) -> _Tried:
+        """One try, from one snapshot of the store. None: something changed meanwhile, and it has to be tried again.
+
+        The person comes with it, if the store has not been told yet that they are `present`.
+        """
         versions, recommender = self.serving_index.served  # before the store is read: it knows these versions, or later ones
         with self.context.store.read() as reader:
             now = self.context.clock()
@@ -124,7 +152,7 @@ class Decks:
         ]
         dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
         cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
-        return known.person, self.store(known, deck, cards, people, numbers, instead_of=last)
+        return None, self._dealt(known, deck, cards, people, numbers, instead_of=last, present=present)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -220,16 +248,30 @@ class Decks:
         *,
         instead_of: str | None,
     ) -> OpenDeck | None:
-        """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
+        """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
+        dealt = self._dealt(known, deck, cards, people, numbers, instead_of=instead_of, present=False)
+        return self.when_stored(dealt, dealt.stored.result())
 
-        The people in it had these `numbers` when they were read. Whoever has another one by now, or is being erased, is gone.
+    def _dealt(
+        self,
+        known: ViewerState,
+        deck: StoredDeck,
+        cards: list[Impression],
+        people: dict[str, Person],
+        numbers: Mapping[str, int],
+        *,
+        instead_of: str | None,
+        present: bool,
+    ) -> DealtDeck:
+        """The people in it had these `numbers` when they were read. Whoever has another one by now, or is being erased, is gone.
+
+        Reasons are worked out while the deck is on its way.
         """
         user, config = deck.user, self.context.config
         drawn = deck.min_propensity is not None
 
         def work(transaction: Transaction) -> list[Impression]:
-            require_person(transaction, user)
-            counters = counters_of(transaction, user)
+            person, counters = require_person(transaction, user), counters_of(transaction, user)
             if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
@@ -240,6 +282,8 @@ class Decks:
                 spent = spend(counters, DECKS, config.decks, deck.at)
                 transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
                 transaction.put(with_cards(deck, kept, numbers))
+                if present:
+                    note_presence(transaction, self.context, person)
                 return kept
             return []
 
@@ -249,9 +293,7 @@ class Decks:
             (PersonCounters, (user,)),
             *((PendingErasure, (one,)) for one in candidates),
         ]
-        kept = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch).result()
-        if not kept:
-            return None
-        self.serving_index.exposure.record([card.candidate for card in kept], deck.at)
+        stored = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch)
         said = self.serving_index.traits_of(known.versions.model, people)
-        return OpenDeck(with_cards(deck, kept, numbers), with_reasons(known, kept, people, said))
+        opened = OpenDeck(with_cards(deck, cards, numbers), with_reasons(known, cards, people, said))
+        return DealtDeck(opened, numbers, stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, final
@@ -16,7 +17,7 @@ from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profile_features import feature_rows, tags_in
+from kaczmatch.service.meeting.profile_features import feature_rows, tag_names
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 
@@ -50,6 +51,16 @@ class OpenDeck:
     hints: tuple[FilterHint, ...] = ()
     next_at: datetime | None = None
     empty_code: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DealtDeck:
+    """A deck on its way to the store. `stored` tells which of its cards are there in the end."""
+
+    deck: OpenDeck
+    numbers: Mapping[str, int]  # of the people in it
+    stored: Future[list[Impression]]
 
 
 _FULL: Final = OpenDeck(
@@ -87,6 +98,6 @@ def with_reasons(
     features = feature_rows(shown, known.vocabulary)
     reasons = CardReasons(known).reasons([card.reason for card in cards], features, [traits.get(one.id) for one in shown])
     return tuple(
-        DeckCard(card, person, tuple(tags_in(row, known.vocabulary)[0]), reason)
-        for card, person, row, reason in zip(cards, shown, features, reasons, strict=True)
+        DeckCard(card, person, tags, reason)
+        for card, person, tags, reason in zip(cards, shown, tag_names(features, known.vocabulary), reasons, strict=True)
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -31,12 +33,22 @@ def _retired(vocabulary: Vocabulary) -> list[int]:
     return [place for place, name in enumerate(vocabulary.terms) if name.retired]
 
 
+def tag_names(rows: Matrix, vocabulary: Vocabulary) -> list[tuple[str, ...]]:
+    """The names of the tags that each row has."""
+    tags = _tags(vocabulary)
+    row, place = np.nonzero(rows[:, tags])
+    names = [vocabulary.terms[term].name for term in tags[place].tolist()]
+    ends = np.searchsorted(row, np.arange(len(rows) + 1)).tolist()
+    return [tuple(names[first:end]) for first, end in pairwise(ends)]
+
+
+@lru_cache(8)
+def _tags(vocabulary: Vocabulary) -> NDArray[np.int64]:
+    return np.array([place for place, term in enumerate(vocabulary.terms) if term.is_tag], np.int64)
+
+
 def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
     """Names of the tags somebody has, and their real-valued features."""
-    return tags_in(features_of(person, vocabulary), vocabulary)
-
-
-def tags_in(values: Vector, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:
-    """The same of a vector."""
+    values = features_of(person, vocabulary)
     used = [(vocabulary.terms[place], float(values[place])) for place in np.flatnonzero(values).tolist()]
     return [name.name for name, _ in used if name.is_tag], {name.name: value for name, value in used if not name.is_tag}

@@ -11,6 +11,7 @@ from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import Answers
 from kaczmatch.recommend.people.filters import passes_all_filters
+from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
 from kaczmatch.service.domain.context import Context
@@ -37,6 +38,7 @@ class ViewerState:
     fold: ModelFold
     tracked: TrackedState
     state: State  # the tracked one, over all terms of the vocabulary
+    profile: Profile
 
 
 @final
@@ -61,14 +63,15 @@ def load_viewer_state(reader: Reader, context: Context, user: str, served: Activ
     versions = served or context.catalogue.current(reader)
     fold, vocabulary = context.catalogue.fold(reader, versions.model), context.catalogue.vocabulary(reader, versions.vocabulary)
     tracked = fold.decode(reader.get(StoredState, versions.model, user))
-    return ViewerState(person, versions, vocabulary, fold, tracked, grown_state(fold, tracked.state, vocabulary))
+    state, profile = grown_state(fold, tracked.state, vocabulary), profile_of(person, vocabulary, context.config.schema)
+    return ViewerState(person, versions, vocabulary, fold, tracked, state, profile)
 
 
 def load_viewer_context(reader: Snapshot, context: Context, known: ViewerState, now: datetime) -> ViewerContext:
     """Everything else about a viewer that decks, rankings and explanations need."""
-    user, config = known.person.id, context.config
+    user = known.person.id
     appeal = others_said(reader, context, known.fold, known.vocabulary, [known.person], now)[0]
-    viewer = Viewer(profile_of(known.person, known.vocabulary, config.schema), known.fold.learner, known.state, appeal)
+    viewer = Viewer(known.profile, known.fold.learner, known.state, appeal)
     decided = reader.values(LatestDecision, ("candidate", "decision", "at"), user=user)
     likes = reader.values(LatestDecision, ("user",), candidate=user, decision=Decision.LIKE, newest=True, limit=MOST_ADMIRERS)
     return ViewerContext(viewer, matched_or_blocked(reader, user), answers(decided), tuple(admirer for (admirer,) in likes))
@@ -90,9 +93,8 @@ def matched_or_blocked(reader: Snapshot, user: str) -> frozenset[str]:
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
     """Who of these is there, neither paused nor away, and passes all filters by what the store knows now."""
-    there, schema = in_decks(reader, reader.many(Person, [(other,) for other in ids]).values(), context), context.config.schema
+    there = in_decks(reader, reader.many(Person, [(other,) for other in ids]).values(), context)
     if not there:
         return {}
-    profile = profile_of(known.person, known.vocabulary, schema)
-    passes = passes_all_filters(profile, columns_of(there, schema), now.astimezone(UTC).date())
+    passes = passes_all_filters(known.profile, columns_of(there, context.config.schema), now.astimezone(UTC).date())
     return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
