@@ -115,6 +115,8 @@ def _described(name: str, public: Any) -> str:
 
 def _shorter(signature: str) -> str:
     signature = signature.replace("'", "")  # annotations that were not evaluated
+    signature = re.sub(r"<function \S+ at 0x\w+>", "…", signature)  # another address in every process
+    signature = re.sub(r"LocalRunner\(\w+=\d+\)", "LocalRunner()", signature)  # as many workers as this machine has cores
     return re.sub(r"(?:kaczmatch|numpy|collections|typing)(?:\.\w+)*\.(\w+)", r"\1", signature).replace("|", "or")
 
 

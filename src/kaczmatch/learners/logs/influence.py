@@ -40,9 +40,9 @@ class Influence:
         order = np.argsort(-self.angles, kind="stable")
         turning = order[self.angles[order] >= _VISIBLE]
         rows = [(int(self.rows[place]), float(self.angles[place])) for place in turning]
-        title = f"Influence of {len(order)} swipes; starting from zero would turn the direction by {self.prior_angle:.1f}°"
-        if silent := len(order) - len(rows):
-            title += f"; {silent} of the swipes turn it by less than {_VISIBLE}°"
+        silent = len(order) - len(rows)
+        which = f"Influence of {len(order)} swipes" + (f", {silent} of them below {_VISIBLE}°" if silent else "")
+        title = f"{which}; starting from zero would turn the direction by {self.prior_angle:.1f}°"
         return table(title, ["row of the log", "degrees"], rows)
 
 
