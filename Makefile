@@ -65,6 +65,7 @@ sbom: dist # what the service is made of, as CycloneDX: the wheel in an environm
 	$(PYTHON) -m venv --clear --without-pip build/sbom/service
 	$(BIN)/pip --python build/sbom/service/bin/python install --quiet --disable-pip-version-check -c constraints.txt \
 	  "$$(ls -t dist/*.whl | head -n 1)[service,postgres]"
+	rm build/sbom/service/lib/python3*/site-packages/kaczmatch-*.dist-info/direct_url.json # where the wheel lies on this machine
 	$(PYTHON) -m venv --clear build/sbom/tool
 	build/sbom/tool/bin/pip install --quiet --disable-pip-version-check -c constraints.txt 'cyclonedx-bom>=7' # for this alone
 	build/sbom/tool/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.json build/sbom/service/bin/python
