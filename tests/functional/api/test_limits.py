@@ -150,13 +150,13 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
 def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service, free = opened("memory", deck_limit=2), Event()
     one, _ = service.couple()
-    usual = type(service.system.use_cases.decks).deck
+    usual = type(service.system.use_cases.decks).begin
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
         return usual(*values, **named)
 
-    monkeypatch.setattr(type(service.system.use_cases.decks), "deck", slow)
+    monkeypatch.setattr(type(service.system.use_cases.decks), "begin", slow)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(service.call, "POST", f"/people/{one}/deck") for _ in range(6)]
         turned_away = list(islice(as_completed(asked, timeout=25), 4))

@@ -85,14 +85,14 @@ def nginx(folder: Path, service: str) -> Iterator[tuple[str, ssl.SSLContext]]:
 def held(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Event]]:
     """A service that trusts 127.0.0.1 and has two requests for each address. Decks take until the event is set."""
     service, free = opened("memory", trusted_proxies=("127.0.0.1",), waiting_limit=2 * SHARE, address_share=0.5), Event()
-    usual = type(service.system.use_cases.decks).deck
+    usual = type(service.system.use_cases.decks).begin
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
         return usual(*values, **named)
 
     service.couple()
-    monkeypatch.setattr(type(service.system.use_cases.decks), "deck", slow)
+    monkeypatch.setattr(type(service.system.use_cases.decks), "begin", slow)
     yield service, free
     free.set()
 
