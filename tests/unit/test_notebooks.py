@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
 
@@ -71,6 +72,8 @@ def test_influence_profile_and_deck_show_themselves() -> None:
         id="<ann>", i_am=frozenset({"woman"}), i_look_for=frozenset({"man"}), features=np.ones(2), born=date(1990, 1, 1)
     )
     assert "<ann>" in shown(someone).text
+    assert "man, of any age, anywhere" in shown(someone).text
+    assert "man, from 30 to 40 years, anywhere" in shown(replace(someone, ages=(30, 40))).text
     card = kaczmatch.Card("bea", kaczmatch.Reason.SAMPLED, "you both like chess", 0.25, 0.5)
     deck = kaczmatch.Deck((card,), "mutual", None, 12)  # type: ignore[arg-type]
     assert "you both like chess" in shown(deck).text

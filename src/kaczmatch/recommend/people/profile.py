@@ -97,10 +97,11 @@ class Profile:
             raise InvalidInput("location", "is needed to look for people within a distance")
 
     def _repr_html_(self) -> str:
+        ages = "of any age" if self.ages == (0, MAX_AGE) else f"from {self.ages[0]} to {self.ages[1]} years"
         near = "anywhere" if self.within_km == math.inf else f"within {self.within_km:g} km"
         rows = [
             ("is", ", ".join(sorted(self.i_am))),
-            ("looks for", f"{', '.join(sorted(self.i_look_for))}, from {self.ages[0]} to {self.ages[1]} years, {near}"),
+            ("looks for", f"{', '.join(sorted(self.i_look_for))}, {ages}, {near}"),
             ("born", self.born or "not said"),
             ("values", f"{int(np.count_nonzero(self.features))} of {len(self.features)} are not 0"),
         ]
