@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, ParamSpec, TypeVar, final
 
@@ -31,12 +32,22 @@ class ConcurrencyLimit:
         self._free = admitted
         self._limiter = CapacityLimiter(threads)
 
-    async def run(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
-        """Call a function in a thread, or raise `Busy`."""
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Counts as one call until the context is left, or raises `Busy`."""
         if self._free <= 0:
             raise Busy
         self._free -= 1
         try:
-            return await anyio.to_thread.run_sync(partial(function, *values, **named), limiter=self._limiter)
+            yield
         finally:
             self._free += 1
+
+    async def run(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
+        """Call a function in a thread, or raise `Busy`."""
+        with self.admitted():
+            return await self.in_thread(function, *values, **named)
+
+    async def in_thread(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
+        """Call a function in a thread, for a call that is admitted already."""
+        return await anyio.to_thread.run_sync(partial(function, *values, **named), limiter=self._limiter)

@@ -58,13 +58,11 @@ async def deck_response(request: Request, body: bytes) -> bytes | None:
 async def _deck_json(request: Request, cases: UseCases, user: str, size: int | None) -> bytes:
     """A thread deals the deck. Nobody waits in one until the store has it."""
     limit: ConcurrencyLimit = request.app.state.deck_limit
-    dealt, answer = await limit.run(_begun, cases, user, size)
-    if dealt is None:
-        return answer
-    opened = cases.decks.when_stored(dealt, await result_of(dealt.stored))
-    if opened is dealt.deck:
-        return answer
-    return await limit.run(lambda: _deck(cases, user, size).model_dump_json().encode())
+    with limit.admitted():
+        dealt, answer = await limit.in_thread(_begun, cases, user, size)
+        if dealt is None or cases.decks.when_stored(dealt, await result_of(dealt.stored)) is dealt.deck:
+            return answer
+        return await limit.in_thread(lambda: _deck(cases, user, size).model_dump_json().encode())
 
 
 def _begun(cases: UseCases, user: str, size: int | None) -> tuple[DealtDeck | None, bytes]:
