@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
-from kaczmatch.api.routes import transfer
+from kaczmatch.api.routes import decks, transfer
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
@@ -147,18 +148,27 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
     assert service.call("PUT", f"/people/{one}/swipes/s1", json=body).is_success
 
 
-def test_too_many_decks_at_once_are_turned_away(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("held", ["dealing", "storing"])
+def test_too_many_decks_at_once_are_turned_away(held: str, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service, free = opened("memory", deck_limit=2), Event()
-    one, _ = service.couple()
-    usual = type(service.system.use_cases.decks).begin
+    people = [person for _ in range(3) for person in service.couple()]
+    deal, wait = type(service.system.use_cases.decks).begin, decks.result_of
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
-        return usual(*values, **named)
+        return deal(*values, **named)
 
-    monkeypatch.setattr(type(service.system.use_cases.decks), "begin", slow)
+    async def slow_store(stored: Any) -> Any:
+        while not free.is_set():
+            await asyncio.sleep(0.01)
+        return await wait(stored)
+
+    if held == "dealing":
+        monkeypatch.setattr(type(service.system.use_cases.decks), "begin", slow)
+    else:
+        monkeypatch.setattr(decks, "result_of", slow_store)
     with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(service.call, "POST", f"/people/{one}/deck") for _ in range(6)]
+        asked = [pool.submit(service.call, "POST", f"/people/{person}/deck") for person in people]
         turned_away = list(islice(as_completed(asked, timeout=25), 4))
         free.set()
     assert [answer.result().status_code for answer in turned_away] == [503] * 4
