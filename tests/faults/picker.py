@@ -21,6 +21,7 @@ from kaczmatch.storage import SqlStore
 
 def options(file: Path | None) -> PicksOptions:
     return PicksOptions(
+        ray=None,
         file=file,
         size=3,
         assignment="top",
