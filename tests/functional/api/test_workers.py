@@ -36,7 +36,7 @@ def serving(port: int, *options: str, before: Sequence[str] = (), **settings: st
     command = [*before, *COMMAND, "serve", "--port", str(port), *options]
     process = subprocess.Popen(command, env=environment(**settings), stderr=subprocess.PIPE, text=True)  # noqa: S603
     try:
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 240  # a machine at work may have kernels to compile
         while time.monotonic() < deadline:
             try:
                 if httpx.get(f"http://127.0.0.1:{port}/v1/health/ready").status_code == 200:
@@ -76,7 +76,7 @@ def command_of(process: int) -> bytes:
 
 def seen(address: str, headers: dict[str, str], processes: set[str], many: int) -> None:
     """Ask until so many processes have answered: by many connections at once, which any of them may take, and all of them can."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240  # a machine at work may have kernels to compile
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while len(processes) < many:
             assert time.monotonic() < deadline, processes
