@@ -66,17 +66,22 @@ def candidates(folder: Path) -> np.ndarray[Any, np.dtype[np.float64]]:
     return pl.read_parquet(folder / "candidates.parquet").drop("id").to_numpy().astype(np.float64)
 
 
-def kernel(folder: Path) -> tuple[float, float]:
-    """Seconds, and processor seconds, of the compiled loop alone on two threads, everything in memory and sorted."""
-    learner, prior = kaczmatch.learner(LEARNER), Prior.ones(D)
+def whole_log(folder: Path) -> SwipeLog:
+    """Everything in memory."""
     rows = pl.read_parquet(folder / "swipes/*.parquet", columns=["user", "candidate", "decision", "at"])
-    log = SwipeLog(
+    return SwipeLog(
         user=rows["user"].to_numpy(),
         candidate=rows["candidate"].to_numpy(),
         candidates=candidates(folder),
         label=(rows["decision"] == "like").to_numpy(),
         at=rows["at"].to_numpy(),
     )
+
+
+def kernel(folder: Path) -> tuple[float, float]:
+    """Seconds, and processor seconds, of the compiled loop alone on two threads, everything in memory and sorted."""
+    learner, prior = kaczmatch.learner(LEARNER), Prior.ones(D)
+    log = whole_log(folder)
     users, order, begin = group_by_user(log.user)
     start = learner.expand(learner.start(prior).cells, D)
     batches = []
@@ -173,15 +178,7 @@ CONTENDERS: dict[str, Callable[[Path, Path], Any]] = {
 
 def fitted(folder: Path, workers: int) -> dict[str, Any]:
     """A population fitted to the log: what it takes beside the columns of the log, which are in memory."""
-    rows = pl.read_parquet(folder / "swipes/*.parquet")
-    log = SwipeLog(
-        user=rows["user"].to_numpy(),
-        candidate=rows["candidate"].to_numpy(),
-        candidates=candidates(folder),
-        label=(rows["decision"] == "like").to_numpy(),
-        at=rows["at"].to_numpy(),
-    )
-    del rows
+    log = whole_log(folder)
     before, begun, used = _peak_mb(), time.perf_counter(), time.process_time()
     found = kaczmatch.fit_population(log, choices=(0, 4), runner=LocalRunner(workers))
     columns = (log.user, log.candidate_row, log.label, log.at, log.features)

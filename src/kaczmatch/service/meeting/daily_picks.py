@@ -50,7 +50,7 @@ class DailyPicks:
             reason=f"the picks of {edition.at:%Y-%m-%d}, {edition.assignment}",
         )
         new = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picks)]
-        return self.decks.store(known, deck, new, people, numbers, instead_of=None) or _NONE
+        return self.decks.stored(self.decks.begin_storing(known, deck, new, people, numbers)) or _NONE
 
 
 def _deck_id(edition: PublishedPicks) -> str:

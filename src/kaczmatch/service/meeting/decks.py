@@ -65,8 +65,15 @@ class Decks:
         tried = self._open_or_new(user, wanted, present=True)
         return tried[1] if isinstance(tried[1], DealtDeck) else self._finished(user, wanted, tried, present=True)
 
+    def stored(self, dealt: DealtDeck) -> OpenDeck | None:
+        """Wait until the store has it."""
+        return self.when_stored(dealt, dealt.stored.result())
+
     def when_stored(self, dealt: DealtDeck, kept: list[Impression]) -> OpenDeck | None:
-        """A deck once the store has these of its cards. None: it has none, and another deck has to be dealt."""
+        """A deck once the store has these of its cards.
+
+        None: it has none, because another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
+        """
         if not kept or dealt.deck.deck is None:
             return None
         there = {card.candidate for card in kept}
@@ -83,7 +90,7 @@ class Decks:
         caught_up = False
         for turn in range(_TRIES):
             unnoted, found = self._open_or_new(user, size, present=present) if turn else tried
-            deck = self.when_stored(found, found.stored.result()) if isinstance(found, DealtDeck) else found
+            deck = self.stored(found) if isinstance(found, DealtDeck) else found
             if deck is None:
                 continue
             if present and unnoted is not None:
@@ -152,7 +159,7 @@ class Decks:
         ]
         dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
         cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
-        return None, self._dealt(known, deck, cards, people, numbers, instead_of=last, present=present)
+        return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:
         """A deck of people whom the app found itself, the best first. They were not drawn, so no card has a propensity.
@@ -169,7 +176,7 @@ class Decks:
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
         deck = self.undrawn_deck(known, now, len(best))
         cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
-        opened = self.store(known, deck, cards, people, numbers, instead_of=None) if cards else None
+        opened = self.stored(self.begin_storing(known, deck, cards, people, numbers)) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
 
     def _still_open(self, reader: Snapshot, known: ViewerState, last: str | None, now: datetime) -> OpenDeck | None:
@@ -238,7 +245,7 @@ class Decks:
             experiment="" if config.experiment is None else config.experiment.name,
         )
 
-    def store(
+    def begin_storing(
         self,
         known: ViewerState,
         deck: StoredDeck,
@@ -246,24 +253,10 @@ class Decks:
         people: dict[str, Person],
         numbers: Mapping[str, int],
         *,
-        instead_of: str | None,
-    ) -> OpenDeck | None:
-        """Log the deck. None: another request has stored one meanwhile, or everybody in it was erased; then it costs nothing."""
-        dealt = self._dealt(known, deck, cards, people, numbers, instead_of=instead_of, present=False)
-        return self.when_stored(dealt, dealt.stored.result())
-
-    def _dealt(
-        self,
-        known: ViewerState,
-        deck: StoredDeck,
-        cards: list[Impression],
-        people: dict[str, Person],
-        numbers: Mapping[str, int],
-        *,
-        instead_of: str | None,
-        present: bool,
+        instead_of: str | None = None,
+        present: bool = False,
     ) -> DealtDeck:
-        """The people in it had these `numbers` when they were read. Whoever has another one by now, or is being erased, is gone.
+        """Log a deck, without those who are gone: who have another number than when they were read, or are being erased.
 
         Reasons are worked out while the deck is on its way.
         """
