@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -226,7 +227,8 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
 
 def alone_in_a_process(name: str, folder: Path) -> dict[str, Any]:
     command = [sys.executable, __file__, "--only", name, "--folder", str(folder)]
-    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # workers are threads already
+    said = subprocess.run(command, env=alone, check=True, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603
     found: dict[str, Any] = json.loads(said.splitlines()[-1])
     print(name, found, file=sys.stderr)
     return found

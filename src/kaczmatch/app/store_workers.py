@@ -37,9 +37,9 @@ def local_parts(settings: Settings, store: Store, *, many: bool | None = None) -
 
 
 def parts_of_copy(store: Store) -> StoreParts:
-    """All cores for a file that is a copy of a database, whose settings nobody knows."""
+    """All cores for a file that is a copy of a database, whose settings nobody knows. A service may be at work beside it."""
     if isinstance(store, SqlStore) and isinstance(store.database, Sqlite) and _are_many(store):
-        return StoreParts(ProcessRunner(), _CopiedStore(store.database.file))
+        return StoreParts(ProcessRunner(idle=True), _CopiedStore(store.database.file))
     return StoreParts()
 
 

@@ -33,10 +33,11 @@ class ProcessRunner(Runner):
     """As many processes as there are cores, or `workers`. They start afresh, because threads do not survive a fork."""
 
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    idle: bool = False  # only when nobody else on the machine has anything to do
 
     def results(self, function: Callable[[P], R], parts: Iterable[P], *, memory: int = 0) -> Generator[R]:
         at_once = parts_at_once(self.workers, memory)
-        pool = _Pool(at_once, function, memory)
+        pool = _Pool(at_once, function, memory, idle=self.idle)
         try:
             yield from in_order(pool.begin, parts, 2 * at_once)
             pool.executor.shutdown()  # when it is over, nobody has files open any more
@@ -48,13 +49,13 @@ class ProcessRunner(Runner):
 class _Pool(Generic[P, R]):
     """Processes, and new ones when one of them has died: that breaks the whole pool."""
 
-    def __init__(self, workers: int, function: Callable[[P], R], memory: int) -> None:
-        self.workers, self.function, self.memory = workers, function, memory
+    def __init__(self, workers: int, function: Callable[[P], R], memory: int, *, idle: bool) -> None:
+        self.workers, self.function, self.memory, self.idle = workers, function, memory, idle
         self.executor = self._started()
 
     def _started(self) -> ProcessPoolExecutor:
         fresh = multiprocessing.get_context("spawn")
-        given = (self.function, self.memory)
+        given = (self.function, self.memory, self.idle)
         return ProcessPoolExecutor(self.workers, mp_context=fresh, initializer=_begin, initargs=given)
 
     def _submit(self, part: P) -> tuple[ProcessPoolExecutor, Future[R]]:
@@ -85,12 +86,14 @@ class _Pool(Generic[P, R]):
         return result
 
 
-def _begin(function: Callable[[Any], Any], memory: int) -> None:
+def _begin(function: Callable[[Any], Any], memory: int, idle: bool) -> None:  # noqa: FBT001
     """What a process does for all parts.
 
     Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
     """
     _tasks[:] = [(function, memory)]
+    if idle and sys.platform == "linux":
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

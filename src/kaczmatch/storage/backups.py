@@ -101,11 +101,13 @@ def _from_sqlite(database: Sqlite, made: Path, progress: Progress) -> dict[str, 
         if not isinstance(raw, sqlite3.Connection):
             raise TypeError("SQLite comes by Python's own driver")
 
-        def copied_pages(status: int, remaining: int, total: int) -> None:
-            del status
-            progress("copying", total - remaining, total)
+        with closing(sqlite3.connect(made)) as copied, made.open("rb") as written:
 
-        with closing(sqlite3.connect(made)) as copied:
+            def copied_pages(status: int, remaining: int, total: int) -> None:
+                del status
+                os.fsync(written.fileno())  # all at once in the end, commits of the service would wait for it
+                progress("copying", total - remaining, total)
+
             raw.backup(copied, pages=_PAGES, progress=copied_pages)
     return expected
 

@@ -39,7 +39,7 @@ class Term:
 class Vocabulary:
     """Terms in order, with a version that every change raises."""
 
-    terms: tuple[Term, ...] = field(hash=False)  # the version tells them apart fast enough
+    terms: tuple[Term, ...] = field(hash=False)  # it would take as long as what is looked up by it; the version tells them apart
     version: int = 1
 
     def __post_init__(self) -> None:
@@ -57,9 +57,6 @@ class Vocabulary:
     def of(cls, tags: Iterable[str] = (), features: Iterable[str] = ()) -> Vocabulary:
         """A vocabulary of these tags, then these features."""
         return cls(_terms(tags, features))
-
-    def __hash__(self) -> int:
-        return hash((self.version, len(self.terms)))  # of all terms, it would take as long as what is looked up by it
 
     @property
     def dimensions(self) -> int:

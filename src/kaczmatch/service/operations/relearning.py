@@ -177,8 +177,6 @@ class Relearning:
         with self.context.store.read() as reader:
             model = self.context.catalogue.current(reader).model
             total = reader.count(StoredState, model=model)
-        if on_progress is not None:
-            on_progress(0, total)
         pages = _who_has_swiped(self.context, model)
         with closing(self.parts.results(self.context, partial(_fold_people, number), pages)) as parts:
             for people, new in parts:
@@ -187,6 +185,8 @@ class Relearning:
                     return None
                 if on_progress is not None:
                     on_progress(done, max(done, total))
+        if on_progress is not None and not done:
+            on_progress(0, 0)  # nobody has swiped
         return found
 
     def _switch(self, number: int, transaction: Transaction) -> bool:
