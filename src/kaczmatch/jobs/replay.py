@@ -21,7 +21,7 @@ import polars as pl
 import kaczmatch
 from kaczmatch.core.errors import InvalidInput, did_you_mean
 from kaczmatch.core.swipes import SwipeLog
-from kaczmatch.core.vectors import Column
+from kaczmatch.core.vectors import Column, Integers
 from kaczmatch.formats.columns import LIKE, SKIP, ColumnNames
 from kaczmatch.formats.people_table import PeopleTable, read_people
 from kaczmatch.formats.swipe_table import known_decisions, known_times
@@ -235,12 +235,26 @@ def _places(job: ReplayJob, wanted: pl.Series, where: Callable[[int], str]) -> p
     if wanted.dtype != ids.dtype:
         kind = pl.Int64 if wanted.dtype.is_integer() and ids.dtype.is_integer() else pl.String
         wanted, ids = wanted.cast(kind), ids.cast(kind)
-    known = pl.DataFrame({"id": ids, "place": pl.Series(np.arange(len(ids), dtype=np.int32))})
-    found = pl.DataFrame({"id": wanted}).join(known, on="id", how="left", maintain_order="left")["place"]
-    if found.null_count():
-        row = int(found.is_null().arg_max() or 0)
+    found = _places_of_numbers(ids, wanted) if ids.dtype.is_integer() else None
+    if found is None:
+        known = pl.DataFrame({"id": ids, "place": pl.Series(np.arange(len(ids), dtype=np.int32))})
+        joined = pl.DataFrame({"id": wanted}).join(known, on="id", how="left", maintain_order="left")
+        found = joined["place"].fill_null(-1).to_numpy()
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
         raise InvalidInput(wanted.name, f"{where(row)}: {wanted[row]!r} is not in {job.candidates.name}")
-    return found
+    return pl.Series(found)
+
+
+def _places_of_numbers(ids: pl.Series, wanted: pl.Series) -> Integers | None:
+    """The place of each among the ids, or -1: a table says it, unless the ids are so far apart that it would be too long."""
+    known, asked = ids.to_numpy(), wanted.to_numpy()
+    low, high = int(known.min()), int(known.max())
+    if high - low >= 4 * len(known):
+        return None
+    table = np.full(high - low + 2, -1, np.int32)
+    table[known - low] = np.arange(len(known), dtype=np.int32)
+    return np.asarray(table[np.where((asked >= low) & (asked <= high), asked - low, high - low + 1)])
 
 
 def _fold_part(job: ReplayJob, files: Sequence[Path], part: int) -> None:
@@ -258,8 +272,8 @@ def _fold_part(job: ReplayJob, files: Sequence[Path], part: int) -> None:
         at=rows["at"].to_numpy().astype("datetime64[us]") if "at" in rows.columns else None,
         appeal=rows["appeal"].to_numpy() if "appeal" in rows.columns else None,
     )
-    states = replay(job.learner, log, prior=job.prior, runner=LocalRunner(1)).values()  # in the order of their users' numbers
-    cells = pl.Series("state", [state.to_bytes() for state in states], dtype=pl.Binary)
+    states = replay(job.learner, log, prior=job.prior, runner=LocalRunner(1))  # in the order of their users' numbers
+    cells = pl.Series("state", list(states.to_bytes()), dtype=pl.Binary)
     write_whole(users.with_columns(pl.col("swipes").cast(pl.Int64), cells), job.states_file(part))
 
 

@@ -14,7 +14,7 @@ def write_whole(frame: pl.DataFrame, path: Path, *, row_group_size: int | None =
     made = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         with made.open("wb") as file:
-            frame.write_parquet(file, compression="lz4", row_group_size=row_group_size)
+            frame.write_parquet(file, compression="uncompressed", row_group_size=row_group_size)
             file.flush()
             os.fsync(file.fileno())
         made.replace(path)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
+import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, final, overload
 
@@ -59,21 +60,18 @@ class State(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """The state as bytes; ``learner.from_bytes`` is the way back."""
+        return next(self.bytes_with([self.cells]))
+
+    def bytes_with(self, many: Iterable[Vector]) -> Iterator[bytes]:
+        """States as bytes that have these cells, and the rest of this one."""
         slug, prior_version = self.learner.encode(), self.prior.version.encode()
         weights = np.empty(0) if prior_version else self.prior.weights
-        header = _HEADER.pack(
-            _MAGIC,
-            _FORMAT,
-            self.version,
-            self.dimensions,
-            len(self.cells),
-            self.prior.fingerprint,
-            len(weights),
-            len(slug),
-            len(prior_version),
-        )
-        body = header + slug + prior_version + weights.astype("<f8").tobytes() + self.cells.astype("<f8").tobytes()
-        return body + _CHECKSUM.pack(zlib.crc32(body))
+        rest, fingerprint = slug + prior_version + weights.astype("<f8").tobytes(), self.prior.fingerprint
+        numbers = (len(weights), len(slug), len(prior_version))
+        for cells in many:
+            header = _HEADER.pack(_MAGIC, _FORMAT, self.version, self.dimensions, len(cells), fingerprint, *numbers)
+            body = header + rest + (cells if sys.byteorder == "little" else cells.byteswap()).tobytes()
+            yield body + _CHECKSUM.pack(zlib.crc32(body))
 
 
 @final

@@ -49,6 +49,11 @@ class States(Mapping[Hashable, State]):
         weights = [self.learner.weights(cells, self.dimensions) for cells, _, _ in self._progress.values()]
         return unit_rows(np.array(weights).reshape(-1, self.dimensions))
 
+    def to_bytes(self) -> Iterator[bytes]:
+        """Every state as bytes, in the order of iteration."""
+        start = self.learner.start(self.prior)
+        return start.bytes_with(cells for cells, _, _ in self._progress.values())
+
     def __repr__(self) -> str:
         return f"<States of {len(self)} users, {self.learner.slug}, {self.dimensions} tags>"
 
