@@ -86,7 +86,7 @@ class _Pool(Generic[P, R]):
         return result
 
 
-def _begin(function: Callable[[Any], Any], memory: int, idle: bool) -> None:  # noqa: FBT001
+def _begin(function: Callable[[Any], Any], memory: int, idle: bool) -> None:
     """What a process does for all parts.
 
     Ctrl-C reaches all processes of a terminal. Workers end at once, and only the one who asked says anything.
