@@ -16,7 +16,7 @@ import numpy as np
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.policy import DeckPlan
 from kaczmatch.recommend.index.membership import PersonNumbers, is_in, positions_in
-from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndices
+from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndices, Sampler
 
 
 @final
@@ -58,7 +58,7 @@ def deal(
     min_uniform, extra = _split(plan.uniform_floor * size)
     uniform_cards = min_uniform + int(rng.random() < extra)
     quota = min(math.floor(plan.admirer_quota * size), len(admirers.pool), size - uniform_cards)
-    admirer_draw = plan.sampler.draw(admirers.pool, quota, rng) if quota else _EMPTY_DRAW
+    admirer_draw = _draw(plan.sampler, admirers.pool, quota, rng)
     main_draw = plan.sampler.draw(main.pool, size, rng)
     chosen = admirers.numbers[admirer_draw.rows]
     # Given the admirers that were drawn, the sampler fills the remaining cards with its best of the others.
@@ -77,37 +77,38 @@ def deal(
     ]
     # Where the sampler had too few candidates, the remaining cards are uniform.
     rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > min_uniform + 1 else 0.0
+    # Of each row of the pool; and last, at the row -1, of whoever is not in it.
+    by_row = np.zeros(len(main.numbers) + 1)
+    for weight, sampled, by_chance in cases:
+        by_row += weight * _either(np.append(sampled, 0.0), by_chance)
+    by_row = np.maximum(by_row, rest)
+    as_admirer = np.append(admirer_draw.inclusion_probabilities(quota), 0.0)
 
-    def propensities(asked: PersonNumbers, entry: Vector, missing: float) -> Vector:
-        rows = positions_in(main.numbers, asked)
-        found = np.zeros(len(asked))
-        for weight, sampled, by_chance in cases:
-            found += weight * _either(_values_at(sampled, rows, 0.0), by_chance)
-        found = _values_at(entry, rows, missing) * np.maximum(found, rest)
+    def propensities(asked: PersonNumbers, rows: RowIndices, entry: Vector) -> Vector:
+        found = entry[rows] * by_row[rows]
         if quota:
-            as_admirer = _values_at(admirer_draw.inclusion_probabilities(quota), positions_in(admirers.numbers, asked), 0.0)
-            found = _either(found, as_admirer)
+            found = _either(found, as_admirer[positions_in(admirers.numbers, asked)])
         return np.minimum(found, 1.0)
 
     # Given this pool, the propensity of its people is not weighted by their entry probability, and that of all others is 0.
-    sampled_pool, entered = bool(main.entry_probability.min(initial=1.0) < 1.0), np.ones(len(main.entry_probability))
+    entry = float(main.entry_probability.min(initial=1.0))
+    entered = np.append(np.ones(len(main.numbers)), 0.0 if entry < 1.0 else 1.0)
 
     def propensity_of(asked: PersonNumbers) -> Vector:
-        return propensities(asked, entered, 0.0 if sampled_pool else 1.0)
+        return propensities(asked, positions_in(main.numbers, asked), entered)
 
     by_floor = sum(weight * by_chance for weight, _, by_chance in cases)
-    in_pool = float(propensity_of(main.numbers).min(initial=1.0))
-    entry = float(main.entry_probability.min(initial=1.0))
+    in_pool = float(propensities(main.numbers, np.arange(len(main.numbers)), entered).min(initial=1.0))
     min_propensity = entry * (in_pool if len(main.numbers) >= eligible else min(in_pool, by_floor))
-    return Deal(numbers, propensities(numbers, main.entry_probability, 1.0), uniform, min_propensity, propensity_of)
+    dealt = propensities(numbers, positions_in(main.numbers, numbers), np.append(main.entry_probability, 1.0))
+    return Deal(numbers, dealt, uniform, min_propensity, propensity_of)
 
 
-_EMPTY_DRAW = Draw(NO_ROWS, lambda _: lambda _: np.empty(0))
-
-
-def _values_at(values: Vector, rows: RowIndices, missing: float) -> Vector:
-    """The values at some rows, and `missing` for a row of -1."""
-    return np.where(rows >= 0, values[rows], missing) if len(values) else np.full(len(rows), missing)
+def _draw(sampler: Sampler, pool: Pool, size: int, rng: np.random.Generator) -> Draw:
+    """So many rows of a pool. Where that is all of them, nothing has to be drawn."""
+    if size < len(pool):
+        return sampler.draw(pool, size, rng) if size else Draw(NO_ROWS, lambda _: lambda _: np.zeros(len(pool)))
+    return Draw(np.arange(size), lambda _: lambda _: np.ones(size))
 
 
 def _either(one: Vector, other: Vector | float) -> Vector:

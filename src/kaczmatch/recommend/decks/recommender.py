@@ -23,7 +23,7 @@ from kaczmatch.recommend.decks.state_columns import StatesByNumber
 from kaczmatch.recommend.index.candidate_index import CandidateIndex
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, bits_at, is_in, positions_in
 from kaczmatch.recommend.index.view import CandidateRows, IndexView
-from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval, TwoStageSampler, descending
+from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval, RowIndices, TwoStageSampler, descending
 from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 
 _NOBODY: PersonNumbers = np.empty(0, np.int32)
@@ -169,6 +169,7 @@ class Recommender:
 class _DeckInProgress:
     """One deck in the making: first candidates are read from the index, then the deck is dealt without it."""
 
+    people: CandidateRows  # all of these:
     main: CandidateRows
     admirers: CandidateRows
     uniform: CandidateRows  # drawn uniformly from all eligible people
@@ -181,6 +182,7 @@ class _DeckInProgress:
         self.recommender, self.viewer, self.plan, self.size, self.over_cap = recommender, viewer, plan, size, over
         self._deal: Deal | None = None
         self._pool: Pool | None = None
+        self._rows: RowIndices  # of `people`: who is shown
         self._ids: dict[int, Hashable] | None = None  # of all who were read, where states are looked up by them
 
     def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
@@ -209,9 +211,13 @@ class _DeckInProgress:
             main, admiring = self._deal.numbers, _NOBODY
         again = self._met_again(eligible)
         self.again_reasons = [Reason.REPEAT if old else Reason.RELAXED for old in is_in(again, eligible.repeats).tolist()]
-        self.main, self.admirers, self.uniform, self.again = (
-            view.candidate_rows(numbers) for numbers in (main, admiring, uniform, again)
-        )
+        self._read(view, main, admiring, uniform, again)
+
+    def _read(self, view: IndexView, *parts: PersonNumbers) -> None:
+        """The rows of all, at once. Whoever is in two parts has two rows."""
+        self.people, end = view.candidate_rows(np.concatenate(parts)), 0
+        self._parts = [slice(end, end := end + len(part)) for part in parts]
+        self.main, self.admirers, self.uniform, self.again = map(self.people.take, self._parts)
 
     def _met_again(self, eligible: EligiblePeople) -> PersonNumbers:
         """Whom the viewer has met, the longest ago first: in a deck of their own, or to fill one where the policy relaxes."""
@@ -223,8 +229,7 @@ class _DeckInProgress:
         """Whether the index need not be read any longer: whoever looks states up by id may take long, or change it."""
         if isinstance(self.recommender.states, StatesByNumber):
             return False
-        every = [self.main, self.admirers, self.uniform, self.again, *others]
-        self._ids = {number: one for rows in every for number, one in zip(rows.numbers.tolist(), rows.ids(), strict=True)}
+        self._ids = {number: one for rows in (self.people, *others) for number, one in zip(rows.numbers.tolist(), rows.ids(), strict=True)}
         return True
 
     def ids(self, people: CandidateRows) -> list[Hashable]:
@@ -232,25 +237,24 @@ class _DeckInProgress:
 
     def deal(self, rng: np.random.Generator) -> tuple[CandidateRows, Deal]:
         """The people of the deck, those met before last; and how all others were dealt."""
+        dealt, (main, admirers, _, again) = self._deal, self._parts
         if self.eligible <= self.size:
-            certain = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
-            return self.main.concatenate(self.again), certain
-        dealt = self._deal
+            dealt = Deal(self.main.numbers, np.ones(len(self.main)), _NOBODY, 1.0, lambda asked: np.ones(len(asked)))
+            self._rows = np.r_[main, again]
+            return self.people.take(self._rows), dealt
         if dealt is None:
-            self._pool = self.pool(self.main)
-            main = WeightedPool(self.main.numbers, self._pool, self.entry_probability)
-            admiring = WeightedPool(self.admirers.numbers, self.pool(self.admirers), np.ones(len(self.admirers)))
+            self._pool = pool = self.pool(self.people)
             population = len(self.main) if isinstance(self.plan.sampler, TwoStageSampler) else self.eligible
-            dealt = deal(self.plan, self.size, population, main, admiring, self.uniform.numbers, rng)
-        candidates = self.main.concatenate(self.admirers, self.uniform)
-        return candidates.take(positions_in(candidates.numbers, dealt.numbers)), dealt
+            from_main = WeightedPool(self.main.numbers, pool.part(main), self.entry_probability)
+            from_admirers = WeightedPool(self.admirers.numbers, pool.part(admirers), np.ones(len(self.admirers)))
+            dealt = deal(self.plan, self.size, population, from_main, from_admirers, self.uniform.numbers, rng)
+        self._rows = positions_in(self.people.numbers, dealt.numbers)
+        return self.people.take(self._rows), dealt
 
     def scores(self, shown: CandidateRows) -> tuple[Vector, Vector]:
-        """Mutual and forward scores, taken from the pool where it was scored both ways anyway."""
+        """Mutual and forward scores, from the pool where it was scored both ways anyway."""
         if self._pool is not None and self.plan.sampler.retrieval is Retrieval.BEST_MUTUAL:
-            rows = positions_in(self.main.numbers, shown.numbers)
-            if rows.min(initial=0) >= 0:
-                return self._pool.mutual_and_forward(rows)
+            return self._pool.mutual_and_forward(self._rows)
         pool = self.pool(shown)
         return pool.mutual, pool.forward
 

@@ -52,10 +52,23 @@ class Pool:
     ) -> None:
         self.viewer, self.squared_norms = viewer, squared_norms
         self.capped = np.zeros(len(squared_norms), np.bool_) if capped is None else capped
-        self._fuse, self._features, self._states = fuse, features, states
+        self._fuse, self._features, self._backward = fuse, features, lambda: viewer.backward(states())
 
     def __len__(self) -> int:
         return len(self.squared_norms)
+
+    def part(self, rows: slice) -> Pool:
+        """Some neighbouring rows as a pool. Backward scores are computed once for all rows."""
+        part = Pool(
+            self.viewer,
+            self._fuse,
+            squared_norms=self.squared_norms[rows],
+            features=lambda: (self.features[rows], self.appeal[rows]),
+            states=tuple,
+            capped=self.capped[rows],
+        )
+        part._backward = lambda: self.backward[rows]
+        return part
 
     @cached_property
     def _described(self) -> tuple[Matrix, Vector | Matrix]:
@@ -78,7 +91,7 @@ class Pool:
     @cached_property
     def backward(self) -> Vector:
         """Backward scores."""
-        return self.viewer.backward(self._states())
+        return self._backward()
 
     @cached_property
     def mutual(self) -> Vector:

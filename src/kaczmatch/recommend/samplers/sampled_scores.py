@@ -61,10 +61,16 @@ def _products(tastes: NDArray[np.float32], x: Matrix) -> NDArray[np.float32]:
             for j in range(first, min(first + 16, x.shape[0])):
                 columns[k, j] = x[j, k]
     scores = np.zeros((tastes.shape[0], x.shape[0]), np.float32)
+    whole = columns.shape[0] - columns.shape[0] % 4  # four terms at a time, added in their order
     for i in range(tastes.shape[0]):
-        row = scores[i]
-        for k in range(columns.shape[0]):
-            weight, column = tastes[i, k], columns[k]
+        row, weights = scores[i], tastes[i]
+        for k in range(0, whole, 4):
+            a, b, c, d = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+            p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+            for j in range(row.shape[0]):
+                row[j] = row[j] + p * a[j] + q * b[j] + r * c[j] + s * d[j]
+        for k in range(whole, columns.shape[0]):
+            weight, column = weights[k], columns[k]
             for j in range(row.shape[0]):
                 row[j] += weight * column[j]
     return scores
