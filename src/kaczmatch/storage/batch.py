@@ -9,7 +9,7 @@ from typing import Any, Final, ParamSpec, TypeVar, final
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from kaczmatch.service.domain.records import RECORDS, LogRecord, PersonNumber, Record
+from kaczmatch.service.domain.records import RECORDS, LogRecord, Person, PersonNumber, Record
 from kaczmatch.storage.codec import Row, codec
 from kaczmatch.storage.database import Database
 from kaczmatch.storage.errors import DuplicateKey, SearchAfterWrite
@@ -111,6 +111,11 @@ class CommitBatch:
 
     def people_with(self, numbers: Collection[int]) -> dict[int, str]:
         return self._guarded(self._people.people_with, numbers)
+
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        if self._drops.get(Person):
+            self.flush()
+        return self._guarded(self._people.with_profile, numbers)
 
     def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
         self._known[kind][key] = record
@@ -223,6 +228,10 @@ class SqlTransaction:
 
     def people_with(self, numbers: Collection[int]) -> dict[int, str]:
         return self._batch.people_with(numbers)
+
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        self._before_a_search()
+        return self._batch.with_profile(numbers)
 
     def _before_a_search(self) -> None:
         if self._writes:

@@ -61,9 +61,14 @@ class Database(ABC):
 
     @abstractmethod
     def fetch(
-        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+        self,
+        connection: Connection,
+        kind: type[Record],
+        keys: Sequence[Row],
+        by: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
     ) -> Sequence[Sequence[Any]]:
-        """The rows with these keys; those there are. With `by`, the keys are values of those columns."""
+        """The rows with these keys; those there are. With `by`, the keys are values of those columns. `only`: these columns."""
 
     @abstractmethod
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:

@@ -123,6 +123,9 @@ class MemoryReader:
         known = {one.number: one.id for one in cast("Iterable[PersonNumber]", self._tables[PersonNumber].values())}
         return {number: known[number] for number in numbers if number in known}
 
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        return {number for number, person in self.people_with(numbers).items() if (person,) in self._tables[Person]}
+
 
 def _beyond(place: tuple[Any, ...], start: tuple[Any, ...], newest: bool, inclusive: bool) -> bool:
     here = place[: len(start)]
@@ -172,6 +175,10 @@ class MemoryTransaction:
 
     def people_with(self, numbers: Collection[int]) -> dict[int, str]:
         return self._reader.people_with(numbers)
+
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        self._before_a_search()
+        return self._reader.with_profile(numbers)
 
     def _before_a_search(self) -> None:
         if self._written:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, final
 
 from sqlalchemy import Connection
 
-from kaczmatch.service.domain.records import PARTS, PersonNumber, Record, part_of
+from kaczmatch.service.domain.records import PARTS, Person, PersonNumber, Record, part_of
 from kaczmatch.storage.codec import Codec, Row
 from kaczmatch.storage.database import Database
 
@@ -55,6 +55,11 @@ class PeopleByNumber:
         """`Reader.people_with`."""
         self._identify(numbers)
         return {number: self.ids[number] for number in numbers if self.ids[number] != f"~{number}"}
+
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        """`Reader.with_profile`."""
+        keys = [(number,) for number in numbers]
+        return {number for (number,) in self.database.fetch(self.connection, Person, keys, only=Person.key)}
 
     def keys(self, code: Codec[Any], keys: Sequence[Row]) -> list[Row]:
         """Keys as the database has them."""

@@ -96,14 +96,14 @@ def _among(code: Codec[Any]) -> str:
 
 
 @cache
-def _select(code: Codec[Any], by: tuple[str, ...] = ()) -> str:
+def _select(code: Codec[Any], by: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> str:
     """Keys first, each looked up by the index: the fence (OFFSET 0) leaves the server no other way."""
     key = by or code.kind.key
     places = [f"k{place}" for place in range(len(key))]
     same = " AND ".join(f'"{name}" = k.{place}' for name, place in zip(key, places, strict=True))
     return (
         f"SELECT t.* FROM unnest({_arrays(code, key)}) AS k({', '.join(places)}) CROSS JOIN LATERAL "
-        f'(SELECT {quoted(code.names)} FROM "{code.kind.table}" WHERE {same} OFFSET 0) AS t'
+        f'(SELECT {quoted(only or code.names)} FROM "{code.kind.table}" WHERE {same} OFFSET 0) AS t'
     )
 
 
@@ -159,9 +159,14 @@ class Postgres(Database):
         self.places = PlacesOfPages()
 
     def fetch(
-        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+        self,
+        connection: Connection,
+        kind: type[Record],
+        keys: Sequence[Row],
+        by: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
     ) -> Sequence[Sequence[Any]]:
-        return rows_of(connection, _select(codec(kind), by), _columns(keys)) if keys else []
+        return rows_of(connection, _select(codec(kind), by, only), _columns(keys)) if keys else []
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         execute(connection, _upsert(codec(kind), replace), _columns(rows))

@@ -96,6 +96,9 @@ class SqlReader:
         self._people.next_question()
         return self._people.people_with(numbers)
 
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        return self._people.with_profile(numbers)
+
     def distinct(self, kind: type[Record], *names: str) -> list[tuple[Any, ...]]:
         """The different values that fields have together, none of which names a person. It reads the whole table."""
         forms = [codec(kind).column(name).form.decode or (lambda value: value) for name in names]

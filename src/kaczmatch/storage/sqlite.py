@@ -68,12 +68,12 @@ def _marks(width: int, rows: int) -> str:
 
 
 @lru_cache(STATEMENTS)
-def _select(code: Codec[Any], size: int, by: tuple[str, ...] = ()) -> str:
+def _select(code: Codec[Any], size: int, by: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> str:
     """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
     key = by or code.kind.key
     places = [f"k{place}" for place in range(len(key))]
     same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(key, places, strict=True))
-    names = ", ".join(f't."{name}"' for name in code.names)
+    names = ", ".join(f't."{name}"' for name in only or code.names)
     keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
     return f'{keys} SELECT {names} FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
 
@@ -161,11 +161,16 @@ class Sqlite(Database):
         return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro{unused}", uri=True, check_same_thread=False)
 
     def fetch(
-        self, connection: Connection, kind: type[Record], keys: Sequence[Row], by: tuple[str, ...] = ()
+        self,
+        connection: Connection,
+        kind: type[Record],
+        keys: Sequence[Row],
+        by: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
     ) -> Sequence[Sequence[Any]]:
         found: list[Sequence[Any]] = []
         for part in padded(keys):
-            found += rows_of(connection, _select(codec(kind), len(part), by), tuple(chain.from_iterable(part)))
+            found += rows_of(connection, _select(codec(kind), len(part), by, only), tuple(chain.from_iterable(part)))
         return found
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.records import Person
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons
-from kaczmatch.service.meeting.profile_features import feature_rows
 from kaczmatch.service.meeting.viewer_context import ViewerState, load_viewer_state
 from kaczmatch.storage import MemoryStore
 from worlds.town import Town
@@ -19,7 +18,7 @@ def tags_told(town: Town, viewer: str, shown: str) -> tuple[str, ...]:
 
 
 def reason(known: ViewerState, logged: str, person: Person) -> CardReason:
-    [found] = CardReasons(known).reasons([logged], feature_rows([person], known.vocabulary), [None])
+    [found] = CardReasons(known).reasons([logged], [person], [None])
     return found
 
 

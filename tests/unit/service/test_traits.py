@@ -16,7 +16,7 @@ from kaczmatch.service.domain.traits import people_traits
 from kaczmatch.service.experiments.hindsight import Hindsight
 from kaczmatch.service.meeting.card_reasons import CardReasons
 from kaczmatch.service.meeting.preferences import Preferences
-from kaczmatch.service.meeting.profile_features import feature_rows, features_of
+from kaczmatch.service.meeting.profile_features import features_of
 from kaczmatch.service.meeting.viewer_context import load_viewer_context, load_viewer_state
 from kaczmatch.service.operations.overview import overview
 from kaczmatch.service.operations.refit import Refit
@@ -223,8 +223,7 @@ def test_a_card_may_say_that_people_with_this_taste_like_this_person() -> None:
     weights = known.fold.learner.mean(known.state)[-TRAITS:]  # type: ignore[attr-defined]
     liked = np.concatenate([expected + 9.0 * weights, [0.2] * TRAITS])
     few = np.concatenate([expected + 9.0 * weights, [0.9] * TRAITS])
-    features = feature_rows([person] * 3, known.vocabulary)
-    by_many, by_few, by_nobody = CardReasons(known).reasons(["sampled"] * 3, features, [liked, few, None])
+    by_many, by_few, by_nobody = CardReasons(known).reasons(["sampled"] * 3, [person] * 3, [liked, few, None])
     assert by_many.code == "liked-by-others"
     assert "liked-by-others" not in {by_few.code, by_nobody.code}
     assert Preferences(town.context).of("w3").beyond_tags

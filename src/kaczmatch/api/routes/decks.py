@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import UTC
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from kaczmatch.api.authentication import ActingUser, Cases, UserPath, allowed_user, authenticate, scoped
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.problems import refusal_problem
-from kaczmatch.api.responses import shown_age
 from kaczmatch.api.store_futures import result_of
+from kaczmatch.recommend.people.profile import age_on
 from kaczmatch.schemas.decks import (
-    Card,
     Deck,
     DeckRequest,
     DeckResult,
     DeckResults,
     DecksRequest,
     ExcludedCandidate,
-    Hint,
     RankedCandidate,
     RankingResult,
     RankRequest,
 )
 from kaczmatch.service.access.credentials import APP, Caller
 from kaczmatch.service.domain.refusals import Refusal
+from kaczmatch.service.meeting.card_reasons import disclosed_reason
 from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck
 from kaczmatch.service.meeting.profiles import data_of
 from kaczmatch.service.use_cases import UseCases
@@ -62,7 +63,7 @@ async def _deck_json(request: Request, cases: UseCases, user: str, size: int | N
         dealt, answer = await limit.in_thread(_begun, cases, user, size)
         if dealt is None or cases.decks.when_stored(dealt, await result_of(dealt.stored)) is dealt.deck:
             return answer
-        return await limit.in_thread(lambda: _deck(cases, user, size).model_dump_json().encode())
+        return await limit.in_thread(lambda: _as_json(_deck(cases, user, size)))
 
 
 def _begun(cases: UseCases, user: str, size: int | None) -> tuple[DealtDeck | None, bytes]:
@@ -70,7 +71,7 @@ def _begun(cases: UseCases, user: str, size: int | None) -> tuple[DealtDeck | No
     begun = cases.decks.begin(user, size)
     dealt = begun if isinstance(begun, DealtDeck) else None
     opened = begun.deck if isinstance(begun, DealtDeck) else begun
-    return dealt, _shown(cases, opened, size).model_dump_json().encode()
+    return dealt, _as_json(_shown(cases, opened, size))
 
 
 @router.post("/decks")
@@ -86,7 +87,7 @@ async def create_decks(
 @router.get("/people/{user}/picks")
 def list_picks(user: ActingUser, cases: Cases) -> Deck:
     """The people picked for a user today, by the user's own liking. A deck of cards that were not drawn."""
-    return _shown(cases, cases.daily_picks.of(user))
+    return Deck(**_shown(cases, cases.daily_picks.of(user)))
 
 
 @router.post("/people/{user}/rank")
@@ -96,7 +97,7 @@ def rank_candidates(
     """Order candidates from the app's own search by how likely both sides are to like each other."""
     del caller
     ranking = cases.ranking.rank(user, body.candidates)
-    deck = _shown(cases, cases.decks.open_ranked(user, ranking)) if body.open_deck else None
+    deck = Deck(**_shown(cases, cases.decks.open_ranked(user, ranking))) if body.open_deck else None
     return RankingResult(
         ranked=tuple(RankedCandidate(candidate=str(candidate), score=score) for candidate, score in ranking.ranked),
         excluded=tuple(
@@ -108,38 +109,44 @@ def rank_candidates(
 
 def _result(request: Request, cases: UseCases, user: str, size: int | None) -> DeckResult:
     try:
-        return DeckResult(user=user, deck=_deck(cases, user, size, present=False))
+        return DeckResult(user=user, deck=Deck(**_deck(cases, user, size, present=False)))
     except Refusal as refusal:
         return DeckResult(user=user, problem=refusal_problem(request, refusal))
 
 
-def _deck(cases: UseCases, user: str, size: int | None, *, present: bool = True) -> Deck:
+def _deck(cases: UseCases, user: str, size: int | None, *, present: bool = True) -> dict[str, Any]:
     return _shown(cases, cases.decks.deck(user, size, present=present), size)
 
 
-def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> Deck:
-    now, size = cases.context.clock(), None if opened.deck is None else opened.deck.size
-    return Deck(
-        id=None if opened.deck is None else opened.deck.id,
-        expires=None if opened.deck is None else opened.deck.expires,
-        size=size,
-        size_ignored=None not in (size, asked_for) and size != asked_for,
-        cards=tuple(
-            Card(
-                id=card.person.id,
-                name=card.person.name,
-                age=shown_age(card.person, now),
-                tags=card.tags,
-                reason=card.how_dealt,
-                why=card.reason.text,
-                why_code=card.reason.code,
-                fits=card.reason.tags,
-                data=data_of(card.person),
-            )
-            for card in opened.cards
-        ),
-        empty=opened.empty,
-        empty_code=opened.empty_code,
-        hints=tuple(Hint(filter=hint.filter, people=hint.people, widened=dict(hint.widened)) for hint in opened.hints),
-        next_at=opened.next_at,
-    )
+def _shown(cases: UseCases, opened: OpenDeck, asked_for: int | None = None) -> dict[str, Any]:
+    """The fields of a `Deck`. A model for each card would take longer than to make them all JSON."""
+    now, deck = cases.context.clock(), opened.deck
+    size, today = None if deck is None else deck.size, now.astimezone(UTC).date()
+    return {
+        "id": None if deck is None else deck.id,
+        "expires": None if deck is None else deck.expires,
+        "size": size,
+        "size_ignored": None not in (size, asked_for) and size != asked_for,
+        "cards": [
+            {
+                "id": person.id,
+                "name": person.name,
+                "age": None if person.born is None else age_on(person.born, today),
+                "tags": tags,
+                "reason": disclosed_reason(impression.reason),
+                "why": reason.text,
+                "why_code": reason.code,
+                "fits": reason.tags,
+                "data": data_of(person),
+            }
+            for impression, person, tags, reason in opened.cards
+        ],
+        "empty": opened.empty,
+        "empty_code": opened.empty_code,
+        "hints": [{"filter": hint.filter, "people": hint.people, "widened": dict(hint.widened)} for hint in opened.hints],
+        "next_at": opened.next_at,
+    }
+
+
+def _as_json(deck: dict[str, Any]) -> bytes:
+    return to_json(deck, inf_nan_mode="null")

@@ -229,7 +229,9 @@ class _DeckInProgress:
         """Whether the index need not be read any longer: whoever looks states up by id may take long, or change it."""
         if isinstance(self.recommender.states, StatesByNumber):
             return False
-        self._ids = {number: one for rows in (self.people, *others) for number, one in zip(rows.numbers.tolist(), rows.ids(), strict=True)}
+        self._ids = {
+            number: one for rows in (self.people, *others) for number, one in zip(rows.numbers.tolist(), rows.ids(), strict=True)
+        }
         return True
 
     def ids(self, people: CandidateRows) -> list[Hashable]:

@@ -14,7 +14,8 @@ from kaczmatch.service.domain.store import Reader, Transaction
 
 def capacity_of(person: Person, schema: Schema) -> int | None:
     """Their own, or that of their kinds; None: any number."""
-    return schema.usual_capacity(person.i_am) if person.capacity is None else person.capacity
+    usual = schema.usual_capacity(person.i_am) if schema.capacity and person.capacity is None else None
+    return usual if person.capacity is None else person.capacity
 
 
 def is_full(reader: Reader, person: Person, schema: Schema) -> bool:

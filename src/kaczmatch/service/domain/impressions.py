@@ -6,11 +6,11 @@ Nothing says in a deck's row which cards were answered: the events say it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from math import isnan, nan
 from struct import Struct
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from kaczmatch.recommend.decks.deck import Reason
 from kaczmatch.service.domain.folding import without_undone
@@ -25,8 +25,7 @@ _PLACES: Final[Mapping[str, int]] = {reason.value: place for place, reason in en
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impression:
+class Impression(NamedTuple):
     """One card of a deck, and the probability it had of being there (None: it was not drawn)."""
 
     user: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
@@ -18,6 +20,12 @@ def packed(values: Vector) -> bytes:
     entries = np.empty(len(places), _ENTRY)
     entries["place"], entries["value"] = places, values[places]
     return entries.tobytes()
+
+
+def places_of(data: Sequence[bytes]) -> tuple[NDArray[np.uint16], list[int]]:
+    """The places of many vectors, one after the other; and where each begins, with the end of the last."""
+    places: NDArray[np.uint16] = np.frombuffer(b"".join(data), _ENTRY)["place"]
+    return places, [0, *accumulate(len(one) // _ENTRY.itemsize for one in data)]
 
 
 def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:

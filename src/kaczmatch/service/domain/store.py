@@ -70,6 +70,9 @@ class Reader(Protocol):
     def people_with(self, numbers: Collection[int]) -> Mapping[int, str]:
         """Who has these numbers; whoever was erased has none."""
 
+    def with_profile(self, numbers: Collection[int]) -> set[int]:
+        """Which of these are the number of a `Person`. Whoever is being erased is none any more."""
+
 
 class Snapshot(Reader, Protocol):
     """Records as of one moment, or only some of their fields."""

@@ -18,7 +18,7 @@ from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import Impression, impressions, with_cards
 from kaczmatch.service.domain.quotas import DECKS, spend
-from kaczmatch.service.domain.records import Decision, LatestDecision, PendingErasure, Person, PersonCounters, Pick, StoredDeck
+from kaczmatch.service.domain.records import Decision, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import RecordKey, Snapshot, Transaction
 from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, with_reasons
@@ -256,7 +256,7 @@ class Decks:
         instead_of: str | None = None,
         present: bool = False,
     ) -> DealtDeck:
-        """Log a deck, without those who are gone: who have another number than when they were read, or are being erased.
+        """Log a deck, without those who are gone: whose number is nobody's any more.
 
         Reasons are worked out while the deck is on its way.
         """
@@ -268,25 +268,19 @@ class Decks:
             if drawn and counters.last_deck != instead_of:
                 return []
             # Somebody may have been erased a moment ago: nothing may bring them back.
-            still = transaction.numbers_of(candidates)
-            there = {one for one in candidates if still.get(one) == numbers[one] and not transaction.get(PendingErasure, one)}
-            kept = [card for card in cards if card.candidate in there]
+            there = transaction.with_profile(numbers.values())
+            kept = [card for card in cards if numbers[card.candidate] in there]
             if kept and self.context.clock() - deck.at < _LATE:
                 spent = spend(counters, DECKS, config.decks, deck.at)
                 transaction.put(replace(counters, last_deck=deck.id if drawn else counters.last_deck, quota_use=spent))
-                transaction.put(with_cards(deck, kept, numbers))
+                transaction.put(whole if len(kept) == len(cards) else with_cards(deck, kept, numbers))
                 if present:
                     note_presence(transaction, self.context, person)
                 return kept
             return []
 
-        candidates = [card.candidate for card in cards]
-        prefetch: list[RecordKey] = [
-            (Person, (user,)),
-            (PersonCounters, (user,)),
-            *((PendingErasure, (one,)) for one in candidates),
-        ]
-        stored = self.context.store.write(work, locks=[user, *candidates], prefetch=prefetch)
+        whole = with_cards(deck, cards, numbers)
+        prefetch: list[RecordKey] = [(Person, (user,)), (PersonCounters, (user,))]
+        stored = self.context.store.write(work, locks=[user, *(card.candidate for card in cards)], prefetch=prefetch)
         said = self.serving_index.traits_of(known.versions.model, people)
-        opened = OpenDeck(with_cards(deck, cards, numbers), with_reasons(known, cards, people, said))
-        return DealtDeck(opened, numbers, stored)
+        return DealtDeck(OpenDeck(whole, with_reasons(known, cards, people, said)), numbers, stored)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
@@ -17,13 +17,12 @@ from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader
 from kaczmatch.service.meeting.card_reasons import CardReason, CardReasons, disclosed_reason
-from kaczmatch.service.meeting.profile_features import feature_rows, tag_names
+from kaczmatch.service.meeting.profile_features import tag_names
 from kaczmatch.service.meeting.viewer_context import ViewerState
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class DeckCard:
+class DeckCard(NamedTuple):
     """One card as its viewer may see it, and the impression that the log keeps of it."""
 
     impression: Impression
@@ -95,9 +94,5 @@ def with_reasons(
 ) -> tuple[DeckCard, ...]:
     """Cards as their viewer may see them. `said` are the traits of people, where there are any."""
     shown, traits = [people[card.candidate] for card in cards], said or {}
-    features = feature_rows(shown, known.vocabulary)
-    reasons = CardReasons(known).reasons([card.reason for card in cards], features, [traits.get(one.id) for one in shown])
-    return tuple(
-        DeckCard(card, person, tags, reason)
-        for card, person, tags, reason in zip(cards, shown, tag_names(features, known.vocabulary), reasons, strict=True)
-    )
+    reasons = CardReasons(known).reasons([card.reason for card in cards], shown, [traits.get(one.id) for one in shown])
+    return tuple(map(DeckCard, cards, shown, tag_names(shown, known.vocabulary), reasons))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.domain.sparse_features import unpacked_rows
+from kaczmatch.service.domain.sparse_features import places_of, unpacked_rows
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
@@ -33,18 +33,19 @@ def _retired(vocabulary: Vocabulary) -> list[int]:
     return [place for place, name in enumerate(vocabulary.terms) if name.retired]
 
 
-def tag_names(rows: Matrix, vocabulary: Vocabulary) -> list[tuple[str, ...]]:
-    """The names of the tags that each row has."""
+def tag_names(people: Sequence[Person], vocabulary: Vocabulary) -> list[tuple[str, ...]]:
+    """The names of the tags that each has."""
+    places, ends = places_of([person.features for person in people])
     tags = _tags(vocabulary)
-    row, place = np.nonzero(rows[:, tags])
-    names = [vocabulary.terms[term].name for term in tags[place].tolist()]
-    ends = np.searchsorted(row, np.arange(len(rows) + 1)).tolist()
-    return [tuple(names[first:end]) for first, end in pairwise(ends)]
+    names = tags[np.minimum(places, len(tags) - 1)].tolist()
+    found = [names[first:end] for first, end in pairwise(ends)]
+    return [tuple([name for name in some if name]) for some in found] if "" in names else [tuple(some) for some in found]
 
 
 @lru_cache(8)
-def _tags(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    return np.array([place for place, term in enumerate(vocabulary.terms) if term.is_tag], np.int64)
+def _tags(vocabulary: Vocabulary) -> NDArray[np.object_]:
+    """The names of tags by their places. Nothing for terms that are none or retired, and last for those that came later."""
+    return np.array([*(term.name if term.is_tag and not term.retired else "" for term in vocabulary.terms), ""], object)
 
 
 def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:

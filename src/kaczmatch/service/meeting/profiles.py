@@ -251,20 +251,23 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 
 def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
-    points = [_point(person.row, person.column) for person in people]
-    x, y, z = (np.array([point[axis] for point in points], np.float32) for axis in range(3))
+    # Most values come again and again.
+    kinds = {(one, name): schema.mask(one, name) for name in ("i_am", "i_look_for") for one in {getattr(p, name) for p in people}}
+    chords = {one: max_squared_chord(one) for one in {_within(person) for person in people}}
+    points = np.array([_point(person.row, person.column) for person in people], np.float32).reshape(-1, 3)
+    ages = np.array([_ages(person) for person in people], np.uint8).reshape(-1, 2)
     return FilterColumns(
         schema,
         [person.id for person in people],
-        np.array([schema.mask(person.i_am, "i_am") for person in people], np.uint32),
-        np.array([schema.mask(person.i_look_for, "i_look_for") for person in people], np.uint32),
+        np.array([kinds[person.i_am, "i_am"] for person in people], np.uint32),
+        np.array([kinds[person.i_look_for, "i_look_for"] for person in people], np.uint32),
         np.array([date_number(person.born) for person in people], np.int32),
-        np.array([_ages(person)[0] for person in people], np.uint8),
-        np.array([_ages(person)[1] for person in people], np.uint8),
-        x,
-        y,
-        z,
-        np.array([max_squared_chord(_within(person)) for person in people], np.float32),
+        ages[:, 0],
+        ages[:, 1],
+        points[:, 0],
+        points[:, 1],
+        points[:, 2],
+        np.array([chords[_within(person)] for person in people], np.float32),
     )
 
 
