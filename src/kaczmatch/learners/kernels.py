@@ -65,15 +65,6 @@ def decay_factor(microseconds: int, half_life: float) -> float:
 
 
 @compiled
-def predict_users(predict: Any, cells: Matrix, features: Vector, said: Vector, parameters: Vector) -> Vector:
-    """The probability that each of many users, one row of cells each, likes the same candidate."""
-    found = np.empty(len(cells))
-    for i in range(len(cells)):
-        found[i] = predict(cells[i], features, said, parameters)
-    return found
-
-
-@compiled
 def predict_candidates(predict: Any, cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
     """The probability that a user likes each of many candidates."""
     found = np.empty(len(features))

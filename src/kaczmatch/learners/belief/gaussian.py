@@ -26,8 +26,8 @@ from kaczmatch.core.tags import Features
 from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour
 from kaczmatch.learners.belief.gaussian_kernels import coordinate_rows
-from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
-from kaczmatch.learners.kernels import predict_candidates, predict_users
+from kaczmatch.learners.contract import BeliefLearner
+from kaczmatch.learners.kernels import predict_candidates
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import (
     Scores,
@@ -146,8 +146,9 @@ class GaussianLearner(BeliefLearner):
 
     @final
     def probabilities_by_user(self, states: Sequence[State], features: ArrayLike, appeal: ArrayLike = 0.0) -> Vector:
-        (row,) = feature_rows(as_vector(features, "features"))
+        row = as_vector(features, "features")
         if not states:
+            check_rows(row[None])
             return np.empty(0)
         suspects = states[:1]
         if not isinstance(states, StateRows):
@@ -157,9 +158,14 @@ class GaussianLearner(BeliefLearner):
         for state in suspects:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")
-        if isinstance(self, FixedSizeLearner):
-            return predict_users(self.kernels.predict, stacked_cells(states), row, self._said(appeal, 1)[0], self.parameters)
-        x = self.coordinates(row, appeal)
+        found = self.predicted_by_user(states, row, self._said(appeal, 1)[0])
+        if np.isnan(found).any():
+            check_rows(row[None])
+        return found
+
+    def predicted_by_user(self, states: Sequence[State], features: Vector, said: Vector) -> Vector:
+        """The probability that each of many users likes the same candidate; NaN where the features cannot be used."""
+        x = self.coordinates(features, said)
         means, covariances, random_share = self.stacked_beliefs(states)
         z = matvec(means, x) / np.sqrt(matvec(covariances, self.quadratic_form(x[None])[0]) + self.alpha)
         return np.asarray(0.5 * random_share + (1.0 - random_share) * ndtr(z))

@@ -14,6 +14,7 @@ arrow: off the diagonal it has only −c p, between those tags and the threshold
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -30,7 +31,7 @@ from kaczmatch.learners.belief.gaussian_kernels import forget_towards, kernel_co
 from kaczmatch.learners.contract import FixedSizeLearner
 from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
 from kaczmatch.learners.prior import PAPER_COSINE, Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import State, stacked_cells
 
 
 @compiled
@@ -77,6 +78,25 @@ def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -
         x[i] -= slope if i < first else 0.0
         spread += x[i] * x[i] * cells[n + i]
     return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+
+
+@compiled
+def predict_users(cells: Matrix, features: Vector, said: Vector, parameters: Vector) -> Vector:
+    """`predict` for many users, one row of cells each."""
+    x = kernel_coordinates(features, said, parameters)
+    n, found = x.shape[0], np.full(len(cells), np.nan)
+    if n == 0:
+        return found
+    for j in range(len(cells)):
+        row, first = cells[j], int(cells[j, 2 * n])
+        slope = _slope(first)
+        score = spread = 0.0
+        for i in range(n):
+            score += x[i] * row[i]
+            inner = x[i] - (slope if i < first else 0.0)
+            spread += inner * inner * row[n + i]
+        found[j] = like_probability(score, spread, parameters, row[-BEHAVIOUR_CELLS:])
+    return found
 
 
 @forget_kernel
@@ -166,6 +186,9 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
 
     def score_variance(self, state: State, x: Matrix) -> Vector:
         return _variances(x, self._packed(state), self._threshold(x.shape[1]))
+
+    def predicted_by_user(self, states: Sequence[State], features: Vector, said: Vector) -> Vector:
+        return predict_users(stacked_cells(states), features, said, self.parameters)
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         packed, mean = self._packed(state), self.mean(state)

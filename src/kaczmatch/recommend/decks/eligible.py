@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from operator import itemgetter
@@ -73,12 +73,10 @@ class EligiblePeople:
         search_filter = view.search_filter(profile, day)
         passed, passed_cooling = _by_cooldown(answers.passed, now, cooldown)
         _, skipped_cooling = _by_cooldown(answers.skipped, now, cooldown)
-        # Whoever is blocked is neither in cooldown nor a repeat.
-        never = view.numbers({profile.id, *blocked, *answers.liked})
-        cooling, repeats = (
-            numbers[~is_in(numbers, never)]
-            for numbers in (view.numbers(_merged(passed_cooling, skipped_cooling)), view.numbers(one for _, one in passed))
-        )
+        out, cold = {profile.id, *blocked, *answers.liked}, _merged(passed_cooling, skipped_cooling)
+        found = view.ids_and_numbers.numbers_or_none([*out, *cold, *(one for _, one in passed)])
+        never, *met = (numbers[numbers >= 0] for numbers in np.split(found, [len(out), len(out) + len(cold)]))
+        cooling, repeats = (numbers[~is_in(numbers, never)] for numbers in met)  # whoever is blocked is neither
         excluded = np.concatenate([never, cooling, repeats])
         passing = view.passing(search_filter, excluded)
         _, waiting, may_repeat = np.split(passing, [len(never), len(never) + len(cooling)])
@@ -177,5 +175,5 @@ def _by_cooldown(met: Mapping[Hashable, datetime], now: datetime, period: timede
     return over, cooling
 
 
-def _merged(one: _Met, other: _Met) -> Iterable[Hashable]:
-    return (identifier for _, identifier in sorted([*one, *other], key=itemgetter(0)))
+def _merged(one: _Met, other: _Met) -> list[Hashable]:
+    return [identifier for _, identifier in sorted([*one, *other], key=itemgetter(0))]

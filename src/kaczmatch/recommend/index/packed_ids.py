@@ -44,7 +44,7 @@ class PackedIds(NamedTuple):
 
     def numbers(self, ids: Iterable[Hashable]) -> NDArray[np.int32]:
         """The number of each, or -1."""
-        parts = [_encoded(identifier) if _can_be_packed(identifier) else b"" for identifier in ids]
+        parts = [_encoded(one) if isinstance(one, str) or _can_be_packed(one) else b"" for one in ids]
         return _find(self.text, self.begins, self.slots, *_joined(parts))
 
     def ids(self, numbers: Sequence[int]) -> list[Hashable]:
