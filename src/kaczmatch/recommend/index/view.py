@@ -74,7 +74,7 @@ class CandidateRows:
         """Identifiers. The index must still be read: numbers of people who leave are given to others."""
         return self.names.ids(self.numbers.tolist())
 
-    def take(self, rows: Array) -> CandidateRows:
+    def take(self, rows: Array | slice) -> CandidateRows:
         """Some of them."""
         return CandidateRows(self.numbers[rows], self.names, self.squared_norms[rows], self.features[rows], self.appeal[rows])
 

@@ -52,7 +52,8 @@ class Pool:
     ) -> None:
         self.viewer, self.squared_norms = viewer, squared_norms
         self.capped = np.zeros(len(squared_norms), np.bool_) if capped is None else capped
-        self._fuse, self._features, self._backward = fuse, features, lambda: viewer.backward(states())
+        self._fuse, self._features = fuse, features
+        self._backward: Callable[[], Vector] = lambda: viewer.backward(states())
 
     def __len__(self) -> int:
         return len(self.squared_norms)

@@ -64,14 +64,14 @@ class CardReasons:
         parts = np.maximum(known, 0.0)
         best = np.argsort(-parts, axis=1, kind="stable")[:, :_MOST_TAGS]
         likes, weights = best.tolist(), np.take_along_axis(parts, best, axis=1).tolist()
-        totals, some = parts.sum(axis=1).tolist(), known.any(axis=1).tolist()
+        totals, some = parts.sum(axis=1).tolist(), np.count_nonzero(known, axis=1).tolist()
         return [
             _LIKED_BY_OTHERS
             if self._told_by_others(features[card], said[card]) > max(_TELLING, totals[card])
             else self._by_tags(
                 tuple([terms[place].name for place, weight in zip(likes[card], weights[card], strict=True) if weight > 0.0]),
                 one,
-                some[card],
+                some[card] > 0,
             )
             for card, one in enumerate(logged)
         ]
