@@ -3,7 +3,7 @@
 20 million swipes of 200,000 users on as many candidates with 60 tags, in the order of time, in four Parquet files. Every
 contender reads them, folds everybody's swipes with the same kernel, and writes the same states. Each runs in a process of its
 own, after a small log to warm up. On Ray there are three nodes on this machine with one core each; in the second run one of them
-is killed midway. dask is no part of the project's own dependencies: pip install 'dask[dataframe]'.
+is killed midway. Floors: half of the kernel's own rate on two threads, and the same bytes everywhere. dask is no part of the project's own dependencies: pip install 'dask[dataframe]'.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from kaczmatch.runner.local import LocalRunner
 from tables import add_out, tell
 
 LEARNER, D, FILES = "probit-diag", 60, 4
+FLOOR = 0.5  # of the kernel's own rate
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 
@@ -253,7 +254,10 @@ def main() -> None:
         write_log(folder.with_name("small"), 2_000, 40_000)
         kernel(folder.with_name("small"))
         alone, used = min(kernel(folder) for _ in range(2))
-        rows: list[dict[str, Any]] = [{"what": "the kernel alone", "seconds": alone, "of_kernel": 1.0, "processor_seconds": used}]
+        unknown = {"peak_mb": None, "same_states": None, "killed": None}
+        rows: list[dict[str, Any]] = [
+            {"what": "the kernel alone", "seconds": alone, "of_kernel": 1.0, "processor_seconds": used, **unknown}
+        ]
         digests: list[str] = []
         for each in CONTENDERS:
             if ("dask" in each and not find_spec("dask")) or ("node" in each and not find_spec("ray")):
@@ -283,11 +287,16 @@ def main() -> None:
     for row in rows:
         row["million_per_second"] = asked.swipes / row["seconds"] / 1e6
     about = f"{asked.swipes:,} swipes of {asked.users:,} users, {D} tags, {LEARNER}; reading and writing included."
-    tables = [Table("replay", "A log replayed from Parquet", rows, about)]
+    tables = [Table("replay", "A log replayed from Parquet", rows, about, timed=True)]
     if fits:
         note = f"{asked.fit:,} swipes; 0 and 4 traits compared."
-        tables.append(Table("fit", "A population fitted", [{**fit, "digest": fit["digest"][:12]} for fit in fits], note))
+        fits = [{**fit, "digest": fit["digest"][:12]} for fit in fits]
+        tables.append(Table("fit", "A population fitted", fits, note, timed=True))
     tell(asked.out, *tables)
+    if alone / rows[1]["seconds"] < FLOOR:
+        raise SystemExit(f"below the floor: replay has {alone / rows[1]['seconds']:.2f} of the kernel's rate")
+    if not all(row["same_states"] for row in rows[1:]) or not all(fit["same"] for fit in fits):
+        raise SystemExit("below the floor: not everybody has the same bytes")
 
 
 if __name__ == "__main__":
