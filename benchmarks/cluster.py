@@ -3,7 +3,8 @@
 20 million swipes of 200,000 users on as many candidates with 60 tags, in the order of time, in four Parquet files. Every
 contender reads them, folds everybody's swipes with the same kernel, and writes the same states. Each runs in a process of its
 own, after a small log to warm up. On Ray there are three nodes on this machine with one core each; in the second run one of them
-is killed midway. Floors: half of the kernel's own rate on two threads, and the same bytes everywhere. dask is no part of the project's own dependencies: pip install 'dask[dataframe]'.
+is killed midway. Floors: half of the kernel's own rate on two threads, and the same bytes everywhere. dask is no part of
+the project's own dependencies: pip install 'dask[dataframe]'.
 """
 
 from __future__ import annotations
