@@ -39,6 +39,13 @@ FAULTS = (
         "heard = 1.0",
         "tests/unit/learners/test_trait_abuse.py -k surprised",
     ),
+    Fault(
+        "leaving out whoever was erased while their card was on its way",
+        "service/meeting/decks.py",
+        "there = transaction.with_profile(numbers.values())",
+        "there = set(numbers.values())",
+        "tests/unit/service/test_decks.py -k erased",
+    ),
     Fault("the fsync", "storage/sqlite.py", "synchronous = FULL", "synchronous = OFF", "tests/faults/test_power.py"),
     Fault(
         "the lock on both people of a pair (PostgreSQL)",
