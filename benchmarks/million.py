@@ -1,8 +1,10 @@
 """What people cost: start, memory, decks, swipes and bulk commands of the service on SQLite, at several sizes in one run.
 
-The people and their swipes are made up from a seed and imported by the command. Every tenth has swiped ten times. Figures are
-processor time of the service or the command, since machines differ; only rates are by the clock, with the client on the same
-machine. The service is one process. A raw program of `sqlite3` takes the same swipes (`raw_swipes.py`).
+The people and their swipes are made up from a seed and imported by the command. Every tenth has swiped ten times. A larger size
+begins with copies of the people of the first (`copied_people.py`), and what is imported there are 20,000 more and their swipes.
+
+Figures are processor time of the service or the command, since machines differ; only rates are by the clock, with the client on
+the same machine. The service is one process. A raw program of `sqlite3` takes the same swipes (`raw_swipes.py`).
 
 Floors are for the largest size: see `FLOORS`. With several sizes there are more, for what one costs over another.
 
@@ -12,7 +14,6 @@ Floors are for the largest size: see `FLOORS`. With several sizes there are more
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import sqlite3
@@ -20,17 +21,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 import importing
 import service
+from filling import bulk, fill
 from kaczmatch.app.composition import open_store
 from kaczmatch.app.system import compose
 from kaczmatch.app.warm_up import warm_up
@@ -39,8 +42,7 @@ from kaczmatch.service.meeting.swipes import Swipe
 from kaczmatch.settings.reading import read
 from tables import add_out, tell
 
-START = datetime(2026, 1, 1, tzinfo=UTC)
-SESSION, TOGETHER, DECKS, SWIPES, ROUNDS = 10, 100, 400, 2_000, 5
+DECKS, SWIPES, ROUNDS = 400, 2_000, 5
 FLOORS = {  # the most that is allowed
     "start with the snapshot, processor s": 15.0,
     "private memory beyond nobody, MB": 100.0,
@@ -51,33 +53,15 @@ FLOORS = {  # the most that is allowed
 DECK, DECK_MS = "new deck with HTTP, processor ms", {100_000: 6.0, 1_000_000: 8.0}  # up to so many people
 AT_LEAST = {"swipes per second, of those of a raw program": 0.6}
 RATIOS = {DECK: 1.5, "start with the snapshot, processor s": 10.0, "verify, processor s": 10.0}
-COLUMNS = ["id", "name", "born", "i_am", "i_look_for", "youngest", "oldest", "latitude", "longitude", "within_km", "tags"]
 
 
-def people_file(path: Path, people: int, rng: np.random.Generator) -> None:
-    with path.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(COLUMNS)
-        for place in range(people):
-            kind, other = ("man", "woman") if place % 2 else ("woman", "man")
-            born = f"{1970 + place % 35}-{1 + place % 12:02}-{1 + place % 28:02}"
-            tags = "|".join(f"tag {one}" for one in rng.permutation(service.TAGS)[: rng.integers(4, 14)].tolist())
-            at = [f"{50.0 + rng.random() * 2.0:.4f}", f"{8.0 + rng.random() * 2.0:.4f}", 150]
-            out.writerow([f"p{place}", f"Person {place}", born, kind, other, 18, 99, *at, tags])
+@final
+class Figures(dict[str, float]):
+    """By name, each printed as soon as it is known."""
 
-
-def swipes_file(path: Path, people: int, rng: np.random.Generator) -> None:
-    """In the order of time, as a log is: a hundred people swipe side by side, then a hundred others."""
-    users, second = rng.permutation(people)[: people // SESSION], 0
-    with path.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["user", "candidate", "decision", "at"])
-        for first in range(0, len(users), TOGETHER):
-            for _ in range(SESSION):
-                for user in users[first : first + TOGETHER].tolist():
-                    other = (user + 1 + 2 * int(rng.integers(people // 2 - 1))) % people
-                    at, second = START + timedelta(seconds=second), second + 1
-                    out.writerow([f"p{user}", f"p{other}", "like" if rng.random() < 0.4 else "pass", at.isoformat()])
+    def __setitem__(self, what: str, value: float) -> None:
+        super().__setitem__(what, value)
+        print(f"  {datetime.now(UTC):%H:%M:%S} {what}: {value:,.2f}", flush=True)
 
 
 def private_mb(process: int) -> float:
@@ -95,25 +79,18 @@ def started(environment: dict[str, str]) -> Iterator[tuple[int, int, float]]:
         yield port, process, service.cpu_seconds(process)
 
 
-def bulk(arguments: Sequence[str], folder: Path) -> float:
-    ran = importing.ran([str(one) for one in arguments], folder)
-    if ran.rc:
-        raise SystemExit(f"kaczmatch {' '.join(map(str, arguments))} failed")
-    return ran.cpu
-
-
 def swipe_requests(port: int, key: str, users: Sequence[str], number: int) -> list[bytes]:
     """Answers to the open decks of some users."""
     requests: list[bytes] = []
     for user in users:
-        asked = service.urllib.request.Request(
+        asked = urllib.request.Request(
             f"http://127.0.0.1:{port}/v1/people/{user}/deck",
             data=b"{}",
             method="POST",
             headers={"Authorization": f"Bearer {key}"},
         )
         asked.add_header("Content-Type", "application/json")
-        with service.urllib.request.urlopen(asked, timeout=60) as answer:
+        with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310, our own address
             deck = json.load(answer)
         for place, card in enumerate(deck["cards"]):
             body = json.dumps({"candidate": card["id"], "decision": "pass" if place % 3 else "like", "deck": deck["id"]})
@@ -169,12 +146,10 @@ def stored(data: Path) -> NDArray[np.float64]:
     return np.array([rows, dealt, size * (pages - free)], np.float64)
 
 
-def measured(folder: Path, people: int) -> dict[str, float]:
-    """All figures of one size, by name."""
-    rng, data, found = np.random.default_rng(0), folder / "data", dict[str, float]()
+def measured(folder: Path, people: int, first: Path) -> Figures:
+    """All figures of one size, by name. `first` is the store of the first size as it was imported, or where to keep it."""
+    data, found = folder / "data", Figures()
     folder.mkdir()
-    people_file(folder / "people.csv", people, rng)
-    swipes_file(folder / "swipes.csv", people, rng)
     (folder / "words.txt").write_text("\n".join(f"tag {place}" for place in range(service.TAGS)))
     environment = {
         "KACZMATCH_DATA": str(data),
@@ -183,11 +158,14 @@ def measured(folder: Path, people: int) -> dict[str, float]:
         "OPENBLAS_NUM_THREADS": "1",
     }
     os.environ.update(environment)
+    with started(environment | {"KACZMATCH_DATA": str(folder / "compiled")}):
+        pass  # the first start of an installation compiles kernels
     with started(environment | {"KACZMATCH_DATA": str(folder / "nobody")}) as (_, process, seconds):
         found["start with nobody, processor s"] = seconds
         nobody = private_mb(process)
-    found["import of one profile, processor µs"] = 1e6 * bulk(["import", "profiles", str(folder / "people.csv")], data) / people
-    found["import of one swipe, processor µs"] = 1e6 * bulk(["import", "swipes", str(folder / "swipes.csv")], data) / people
+    people, imports = fill(folder, people, first)
+    for what, taken in imports.items():
+        found[f"import of {what}, processor µs each"] = taken
     command = [*importing.COMMAND, "keys", "create", "bench", "--scope", "app"]
     shown = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=True).stdout  # noqa: S603
     key = max(shown.split(), key=len)
@@ -223,7 +201,8 @@ def measured(folder: Path, people: int) -> dict[str, float]:
         [sys.executable, __file__, "--in-process"], env=os.environ, capture_output=True, text=True, check=True
     )
     found["swipe in process, processor µs"] = json.loads(alone.stdout.splitlines()[-1])
-    found["export of profiles, processor s"] = bulk(["export", "profiles", str(folder / "out.csv")], data)
+    for what in ("profiles", "swipes"):
+        found[f"export of {what}, processor s"] = bulk(["export", what, str(folder / f"exported-{what}.csv")], data)
     found["verify, processor s"] = bulk(["verify"], data)
     found["backup, processor s"] = bulk(["backup", str(folder / "backup")], data)
     return found
@@ -252,8 +231,13 @@ def main() -> None:
         in_process(SWIPES)
         return
     sizes = [int(size) for size in options.people.split(",")]
+    if any(size % sizes[0] for size in sizes):
+        parser.error("a larger size is a multiple of the first")
     with tempfile.TemporaryDirectory(prefix="kaczmatch-million-") as name:
-        runs = [measured(Path(name) / str(size), size) for size in sizes]
+        runs = list[Figures]()
+        for size in sizes:
+            print(f"{size:,} people", flush=True)
+            runs.append(measured(Path(name) / str(size), size, Path(name) / "first.sqlite3"))
     rows: list[dict[str, Any]] = []
     for what in runs[0]:
         row: dict[str, Any] = {"of the service": what}

@@ -49,10 +49,12 @@ class ShownCandidate:
     named: Mapping[str, float] | None  # until a state says which coordinate each name has
 
     def __init__(self, features: ArrayLike | Mapping[str, float], appeal: float | Vector = 0.0) -> None:
-        named = features if isinstance(features, Mapping) else None
-        object.__setattr__(self, "named", named)
-        vector = np.empty(0) if isinstance(features, Mapping) else as_vector(features, "features")
-        object.__setattr__(self, "features", vector)
+        if isinstance(features, np.ndarray) or not isinstance(features, Mapping):
+            object.__setattr__(self, "named", None)
+            object.__setattr__(self, "features", as_vector(features, "features"))
+        else:
+            object.__setattr__(self, "named", features)
+            object.__setattr__(self, "features", np.empty(0))
         if isinstance(appeal, np.ndarray):
             object.__setattr__(self, "appeal", as_vector(appeal, "appeal"))
             check_appeal(appeal)

@@ -26,6 +26,7 @@ _FORMAT = 1
 # for a versioned prior), bytes of the slug, bytes of the prior's version
 _HEADER = struct.Struct("<2sBBIIIIBB")
 _CHECKSUM = struct.Struct("<I")
+_CELL = np.dtype("<f8")
 
 
 class State(NamedTuple):
@@ -65,9 +66,9 @@ class State(NamedTuple):
     def bytes_with(self, many: Iterable[Vector]) -> Iterator[bytes]:
         """States as bytes that have these cells, and the rest of this one."""
         slug, prior_version = self.learner.encode(), self.prior.version.encode()
-        weights = np.empty(0) if prior_version else self.prior.weights
-        rest, fingerprint = slug + prior_version + weights.astype("<f8").tobytes(), self.prior.fingerprint
-        numbers = (len(weights), len(slug), len(prior_version))
+        weights = b"" if prior_version else self.prior.weights.astype(_CELL).tobytes()
+        rest, fingerprint = slug + prior_version + weights, self.prior.fingerprint
+        numbers = (len(weights) // _CELL.itemsize, len(slug), len(prior_version))
         for cells in many:
             header = _HEADER.pack(_MAGIC, _FORMAT, self.version, self.dimensions, len(cells), fingerprint, *numbers)
             body = header + rest + (cells if sys.byteorder == "little" else cells.byteswap()).tobytes()
@@ -111,8 +112,7 @@ def stacked_cells(states: Sequence[State]) -> Matrix:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class EncodedState:
+class EncodedState(NamedTuple):
     """The parts of a stored state, before a learner has checked them."""
 
     learner: str
@@ -137,7 +137,7 @@ class EncodedState:
             raise InvalidInput("state", "these bytes were damaged or cut short: the checksum does not fit")
         _, _, version, dimensions, cells, fingerprint, weights, slug, prior_version = _HEADER.unpack_from(body)
         texts, numbers = _HEADER.size, _HEADER.size + slug + prior_version
-        values = np.frombuffer(body[numbers:], "<f8").astype(np.float64)
+        values = np.frombuffer(body, _CELL, offset=numbers).astype(np.float64)
         return cls(
             learner=data[texts : texts + slug].decode(),
             version=version,

@@ -45,7 +45,7 @@ class CommitBatch:
         self._connection = connection
         self._people = PeopleByNumber(database, connection)
         self._named: dict[str | None, None] = {}  # in what was written, in the order in which they came
-        self._known: dict[type[Record], Known] = {kind: {} for kind in RECORDS}
+        self.known: dict[type[Record], Known] = {kind: {} for kind in RECORDS}
         self._puts: dict[type[Record], dict[Key, Row]] = {}
         self._appends: dict[type[Record], dict[Key, Row]] = {}
         self._drops: dict[type[Record], dict[Key, Row]] = {}
@@ -67,30 +67,30 @@ class CommitBatch:
             self._fetch(kind, of_kind)
 
     def look_up(self, kind: type[Record], keys: Iterable[Key]) -> None:
-        known, code = self._known[kind], codec(kind)
+        known, code = self.known[kind], codec(kind)
         if missing := {key: code.key(key) for key in keys if known.get(key, UNKNOWN) is UNKNOWN}:
+            self._guarded(self._people.look_up_keys, code, missing.values())
             self._fetch(kind, missing)
 
     def _fetch(self, kind: type[Record], keys: dict[Key, Row]) -> None:
-        known, code = self._known[kind], codec(kind)
-        wanted = self._guarded(self._people.keys, code, list(keys.values()))
+        """Records whose people were looked up."""
+        known, code = self.known[kind], codec(kind)
+        wanted = self._people.numbered_keys(code, keys.values())
         rows = self._guarded(self._database.fetch, self._connection, kind, wanted)
         known.update(dict.fromkeys(keys))
         for record in self._guarded(self._people.records, code, rows):
             known[code.identity(record)] = record
 
     def get(self, kind: type[R], key: Key) -> R | None:
-        found: Any = self._known[kind].get(key, UNKNOWN)
-        if found is UNKNOWN or found is UNNUMBERED:
-            if found is UNNUMBERED:
-                self.flush()
-            self.look_up(kind, (key,))
-            found = self._known[kind][key]
-        return found  # type: ignore[no-any-return]
+        """A record that may not be known yet."""
+        if self.known[kind].get(key) is UNNUMBERED:
+            self.flush()
+        self.look_up(kind, (key,))
+        return self.known[kind][key]  # type: ignore[return-value]
 
     def taken(self, kind: type[Record], key: Key) -> bool:
         """Whether a key is known to be in use. Where it is not known, the database finds out when the line is appended."""
-        return self._known[kind].get(key, UNKNOWN) not in (None, UNKNOWN)
+        return self.known[kind].get(key, UNKNOWN) not in (None, UNKNOWN)
 
     def find(
         self, kind: type[R], after: Sequence[Any], newest: bool, skip: int, limit: int | None, equal: dict[str, Any]
@@ -118,14 +118,14 @@ class CommitBatch:
         return self._guarded(self._people.with_profile, numbers)
 
     def put(self, kind: type[Record], key: Key, record: Record, row: Row) -> None:
-        self._known[kind][key] = record
+        self.known[kind][key] = record
         self._puts.setdefault(kind, {})[key] = row
         self._name(kind, row)
         if kind in self._drops:
             self._drops[kind].pop(key, None)
 
     def append(self, kind: type[Record], key: Key, row: Row) -> None:
-        self._known[kind][key] = UNNUMBERED
+        self.known[kind][key] = UNNUMBERED
         self._appends.setdefault(kind, {})[key] = row
         self._name(kind, row)
 
@@ -138,12 +138,12 @@ class CommitBatch:
             self.flush()
         if kind in self._puts:
             self._puts[kind].pop(key, None)
-        self._known[kind][key] = None
+        self.known[kind][key] = None
         self._drops.setdefault(kind, {})[key] = codec(kind).key(key)
 
     def drop_through(self, kind: type[Record], last: Key) -> None:
         self.flush()
-        self._known[kind].clear()
+        self.known[kind].clear()
         self._guarded(delete_through, self._people, kind, last)
 
     def flush(self) -> None:
@@ -159,7 +159,7 @@ class CommitBatch:
         if self._named:
             self._guarded(self._people.look_up, self._named)
             self._guarded(self._people.give_numbers, self._named)
-            self._known[PersonNumber] = {}
+            self.known[PersonNumber] = {}
         for kind, puts in self._puts.items():
             if puts:
                 rows = self._people.rows(codec(kind), [puts[key] for key in sorted(puts)])
@@ -168,7 +168,7 @@ class CommitBatch:
             if appends:
                 rows = self._people.rows(codec(kind), list(appends.values()))
                 self._guarded(self._database.append, self._connection, kind, rows)
-                self._known[kind].update(dict.fromkeys(appends, UNKNOWN))
+                self.known[kind].update(dict.fromkeys(appends, UNKNOWN))
         self._drops, self._puts, self._appends, self._named = {}, {}, {}, {}
 
     def _guarded(self, act: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
@@ -183,19 +183,19 @@ class CommitBatch:
 class SqlTransaction:
     """What one work sees and writes. Its writes join the batch when it has returned."""
 
-    __slots__ = ("_batch", "_own", "_writes")
+    __slots__ = ("_batch", "_known", "_own", "_writes")
 
     def __init__(self, batch: CommitBatch) -> None:
         self._batch = batch
+        self._known = batch.known
         self._own: dict[tuple[type[Record], Key], Record | None] = {}
         self._writes: list[tuple[type[Record], Key, Record | _Mark | None, Row]] = []
 
     def get(self, kind: type[R], *key: Any) -> R | None:
-        if self._own:
-            found: Any = self._own.get((kind, key), UNKNOWN)
-            if found is not UNKNOWN:
-                return found  # type: ignore[no-any-return]
-        return self._batch.get(kind, key)
+        found: Any = self._own.get((kind, key), UNKNOWN) if self._own else UNKNOWN
+        if found is UNKNOWN:
+            found = self._known[kind].get(key, UNKNOWN)
+        return self._batch.get(kind, key) if found is UNKNOWN or found is UNNUMBERED else found
 
     def many(self, kind: type[R], keys: Iterable[Key]) -> dict[Key, R]:
         wanted = dict.fromkeys(keys)

@@ -10,10 +10,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from itertools import chain
 from threading import Condition, Thread
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
@@ -30,8 +29,7 @@ LINGER: Final = 0.008  # seconds that the next commit waits for them
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class QueuedWork:
+class QueuedWork(NamedTuple):
     """A work that waits to be run, and the future of whoever waits for it."""
 
     work: Callable[[SqlTransaction], Any]
@@ -41,8 +39,7 @@ class QueuedWork:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class WorkResult:
+class WorkResult(NamedTuple):
     """What a work returned or raised."""
 
     value: Any = None

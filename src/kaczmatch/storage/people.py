@@ -38,7 +38,8 @@ class PeopleByNumber:
 
     def look_up(self, people: Iterable[str | None]) -> Mapping[Any, Any]:
         """The numbers of people, and of others that are known."""
-        unknown = dict.fromkeys(person for person in people if person not in self.numbers)
+        known = self.numbers
+        unknown = {person: None for person in people if person not in known}
         wanted = {person: (part_of(person), person) for person in unknown if person}
         if wanted:
             self.numbers.update((person, _number_of_nobody(person)) for person in wanted)
@@ -63,10 +64,17 @@ class PeopleByNumber:
 
     def keys(self, code: Codec[Any], keys: Sequence[Row]) -> list[Row]:
         """Keys as the database has them."""
-        if code.renumber_key is None:
-            return list(keys)
-        numbers = self.look_up([key[place] for key in keys for place in code.people_of_key])
-        return [code.renumber_key(key, numbers) for key in keys]
+        self.look_up_keys(code, keys)
+        return self.numbered_keys(code, keys)
+
+    def look_up_keys(self, code: Codec[Any], keys: Collection[Row]) -> None:
+        """Everybody who is named in keys of one kind."""
+        self.look_up([key[place] for place in code.people_of_key for key in keys])
+
+    def numbered_keys(self, code: Codec[Any], keys: Collection[Row]) -> list[Row]:
+        """Keys as the database has them, whose people were looked up."""
+        renumber, numbers = code.renumber_key, self.numbers
+        return list(keys) if renumber is None else [renumber(key, numbers) for key in keys]
 
     def rows(self, code: Codec[Any], rows: Sequence[Row]) -> Sequence[Row]:
         """Rows as the database has them; everybody in them has a number."""

@@ -12,9 +12,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +38,8 @@ from kaczmatch.learners.state import (
     stacked_cells,
     unchecked_rows,
 )
+
+_DAY: Final = 86_400.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +189,7 @@ class GaussianLearner(BeliefLearner):
     @property
     @final
     def half_life(self) -> float:
-        return self.half_life_days * timedelta(days=1).total_seconds()
+        return self.half_life_days * _DAY
 
     @property
     @final

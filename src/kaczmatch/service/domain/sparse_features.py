@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from struct import Struct
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
 
 _ENTRY = np.dtype([("place", "<u2"), ("value", "<f8")])
+_PAIR: Final = Struct("<Hd")  # the same
 MOST_NAMES = 1 << 16
 
 
@@ -40,9 +43,10 @@ def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:
 
 def unpacked(data: bytes, dimensions: int) -> Vector:
     """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
-    entries = np.frombuffer(data, _ENTRY)
-    if len(entries) and int(entries["place"].max()) >= dimensions:
-        raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     values = np.zeros(dimensions)
-    values[entries["place"]] = entries["value"]
+    try:
+        for place, value in _PAIR.iter_unpack(data):  # a few, for which arrays take three times as long
+            values[place] = value
+    except IndexError:
+        raise InvalidInput("features", f"were stored under more than {dimensions} terms") from None
     return values

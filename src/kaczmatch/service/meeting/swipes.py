@@ -238,8 +238,11 @@ class Swipes:
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
         user, other = swipe.user, swipe.candidate
-        kinds = ((LatestDecision, user, other), (LatestDecision, other, user), (MatchSide, user, other))
-        return all(transaction.get(kind, *key) is not None for kind, *key in kinds)
+        return (
+            transaction.get(LatestDecision, user, other) is not None
+            and transaction.get(LatestDecision, other, user) is not None
+            and transaction.get(MatchSide, user, other) is not None
+        )
 
     def _blocked(self, transaction: Transaction, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate

@@ -1,7 +1,16 @@
 """What is stored: one class per table."""
 
 from kaczmatch.service.domain.records.access import AuditEntry, ErasedUser, ServiceKey, StoredConsoleSession
-from kaczmatch.service.domain.records.base import PERSON, SINGLE_ROW, LogRecord, PersonId, Record, SingletonRecord, columns
+from kaczmatch.service.domain.records.base import (
+    PERSON,
+    SINGLE_ROW,
+    LogRecord,
+    PersonId,
+    Record,
+    SingletonRecord,
+    columns,
+    compile_init,
+)
 from kaczmatch.service.domain.records.learning import (
     ActiveVersions,
     Decision,
@@ -104,6 +113,9 @@ RECORDS: tuple[type[Record], ...] = (
     RequestMinute,
     ServiceStart,
 )
+
+for _kind in RECORDS:
+    compile_init(_kind)
 
 __all__ = [
     "PARTS",
