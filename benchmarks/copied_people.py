@@ -43,7 +43,8 @@ def copy_people(file: Path, times: int) -> None:
             database.executemany("INSERT INTO copies VALUES (?, ?, ?)", made)
             database.execute(f"INSERT INTO person_numbers (part, id, number) SELECT new % {PARTS}, id, new FROM copies")  # noqa: S608
             for table, columns in PEOPLE.items():
-                _copy(database, table, columns, limits[table], turn)
+                if limits[table] is not None:  # nobody has any
+                    _copy(database, table, columns, limits[table], turn)
             print(f"  {(turn + 1) * len(known):,} people", flush=True)
         database.execute("UPDATE last_person_number SET given = ?", (given,))
         database.commit()
