@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 
 from kaczmatch.api.problems import Busy
 
-DECK_THREADS: Final = 1  # decks are mostly Python: a second thread takes turns with the first, and each turn costs processor time
+DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
 ANSWERS: Final = 16  # exports and the like, of a user's whole history
 ANSWER_THREADS: Final = 1  # decks do not wait for many of them
 TRANSFER_THREADS: Final = 2  # imports and exports take long; other requests do not wait for them
