@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import ClassVar, Final, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,6 @@ from kaczmatch.core.vectors import Matrix, Vector, as_vector, problem_with, read
 from kaczmatch.learners.kernels import BAD_FEATURES, TASTE_CHANGED, Kernels, decay_factor, end_session_noop
 from kaczmatch.learners.prior import AnyPrior, Prior
 from kaczmatch.learners.state import EncodedState, NotebookDisplay, Scores, State
-
-_NO_TIME: Final = timedelta(0)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,13 +142,13 @@ class Learner(NotebookDisplay, ABC):
     @final
     def advance(self, state: State, elapsed: timedelta) -> State:
         """Let time pass: end a session that timed out, and forget towards the prior, for learners that do."""
-        if not isinstance(elapsed, timedelta) or elapsed < _NO_TIME:
+        if not isinstance(elapsed, timedelta) or elapsed.days < 0:
             raise InvalidInput("elapsed", f"must be a timedelta of at least 0, got {elapsed!r}")
         if elapsed.total_seconds() >= self.session_timeout:
             state = self.end_session(state)
         if self.half_life == math.inf or not elapsed:
             return state
-        microseconds = min(elapsed // _MICROSECOND, 2**62)
+        microseconds = min(elapsed // timedelta(microseconds=1), 2**62)
         return self._forget(state, decay_factor(microseconds, self.half_life))
 
     @final

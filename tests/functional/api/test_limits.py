@@ -152,6 +152,7 @@ def test_what_may_have_been_written_is_not_told_as_nothing(opened: Opened, monke
 def test_too_many_decks_at_once_are_turned_away(held: str, opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     service, free = opened("memory", deck_limit=2), Event()
     people = [service.couple()[0] for _ in range(6)]
+    assert service.deck(service.couple()[0])["cards"]  # so the index has everybody, and nobody's deck is tried twice
     deal, wait = type(service.system.use_cases.decks).begin, decks.result_of
 
     def slow(*values: Any, **named: Any) -> Any:

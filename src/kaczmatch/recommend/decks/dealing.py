@@ -126,3 +126,14 @@ def _split(expected: float) -> tuple[int, float]:
     """A random number of cards with mean `expected`: a minimum, and the probability of one more."""
     minimum = math.floor(expected + 1e-9)
     return minimum, max(expected - minimum, 0.0)
+
+
+def first_stage(
+    everybody: PersonNumbers, admiring: PersonNumbers, size: int, rng: np.random.Generator
+) -> tuple[PersonNumbers, Vector]:
+    """All admirers and a uniform sample of the others, with the probability of each to enter."""
+    others = everybody[~is_in(everybody, admiring)]
+    if size >= len(others):
+        return everybody, np.ones(len(everybody))
+    drawn = rng.choice(others, size, replace=False, shuffle=False)
+    return np.concatenate([admiring, drawn]), np.append(np.ones(len(admiring)), np.full(size, size / len(others)))

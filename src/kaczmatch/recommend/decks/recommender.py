@@ -13,7 +13,7 @@ import numpy as np
 from kaczmatch.core.errors import InvalidInput, check_integer
 from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.state import State, StateRows
-from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, max_uniform_cards
+from kaczmatch.recommend.decks.dealing import Deal, WeightedPool, deal, first_stage, max_uniform_cards
 from kaczmatch.recommend.decks.deck import Card, Deck, Reason, SimulatedDeck
 from kaczmatch.recommend.decks.eligible import COOLDOWN, Answers, EligiblePeople
 from kaczmatch.recommend.decks.empty_deck import explain_empty
@@ -202,7 +202,7 @@ class _DeckInProgress:
                 uniform = eligible.uniform_sample(found, max_uniform_cards(self.plan, size) + size, rng)
         self.entry_probability = np.ones(len(main))
         if self.eligible > size and isinstance(sampler, TwoStageSampler):
-            main, self.entry_probability = _first_stage(main, admiring, sampler.first_stage_size(size), rng)
+            main, self.entry_probability = first_stage(main, admiring, sampler.first_stage_size(size), rng)
             uniform = rng.permutation(main)
         elif self.eligible > size and everybody:  # such a sampler needs norms only: deal at once
             pools = [self._pool_of_norms(numbers, view.squared_norms(numbers)) for numbers in (main, admiring)]
@@ -285,17 +285,6 @@ class _DeckInProgress:
         if any(state.dimensions != known for state in (found[:1] if isinstance(found, StateRows) else found)):
             raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
         return found
-
-
-def _first_stage(
-    everybody: PersonNumbers, admiring: PersonNumbers, size: int, rng: np.random.Generator
-) -> tuple[PersonNumbers, Vector]:
-    """All admirers and a uniform sample of the others, with the probability of each to enter."""
-    others = everybody[~is_in(everybody, admiring)]
-    if size >= len(others):
-        return everybody, np.ones(len(everybody))
-    drawn = rng.choice(others, size, replace=False, shuffle=False)
-    return np.concatenate([admiring, drawn]), np.append(np.ones(len(admiring)), np.full(size, size / len(others)))
 
 
 def _card(identifier: Hashable, plan: DeckPlan, propensity: float, score: float, uniform: bool, again: Reason | None) -> Card:

@@ -237,12 +237,9 @@ class Swipes:
 
     def _matched(self, transaction: Transaction, swipe: Swipe) -> bool:
         """A match needs that each has decided on the other, and of most cards neither side has: those need no look-up."""
-        user, other = swipe.user, swipe.candidate
-        return (
-            transaction.get(LatestDecision, user, other) is not None
-            and transaction.get(LatestDecision, other, user) is not None
-            and transaction.get(MatchSide, user, other) is not None
-        )
+        get, user, other = transaction.get, swipe.user, swipe.candidate
+        both = get(LatestDecision, user, other) is not None and get(LatestDecision, other, user) is not None
+        return both and get(MatchSide, user, other) is not None
 
     def _blocked(self, transaction: Transaction, swipe: Swipe) -> bool:
         user, other = swipe.user, swipe.candidate
