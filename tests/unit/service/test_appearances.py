@@ -124,14 +124,16 @@ def test_filing_that_is_interrupted_counts_nobody_twice(town: Town) -> None:
     assert exposure_after_a_restart(town) == pytest.approx(exposure_from_cards(town))
 
 
-def test_erasure_takes_the_person_out_of_the_decks_of_others_and_out_of_what_is_filed(town: Town) -> None:
+def test_erasure_takes_the_person_out_of_the_decks_of_others_and_out_of_what_is_filed(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appearances, "_SEARCHED", 2)  # so that there are several pages
     town.couples(6)
     deal(town, 2)
     file_decks(town.context)
     deal(town, 1)
     shown_to = {card.deck for card in town.cards() if card.candidate == "m0"}
-    with town.context.store.read() as reader:
-        assert {deck.id for deck in decks_with(reader, "m0")} == shown_to
+    assert {deck for _, deck in decks_with(town.context, "m0")} == shown_to
     [number] = [one.number for one in town.find(PersonNumber) if one.id == "m0"]
     canary = number.to_bytes(8, "little")
     assert {type(record) for record, content in packed(town) if canary in content} == {

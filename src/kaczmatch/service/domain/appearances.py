@@ -37,6 +37,7 @@ UNDER_WAY: Final = timedelta(minutes=10)  # younger decks are left: one of the s
 GROUPS: Final = 1_024
 
 _AT_ONCE: Final = 1_000  # decks
+_SEARCHED: Final = 100  # decks
 _GROUPS_AT_ONCE: Final = 64
 _FADED: Final = 2.0**-10  # cards: whoever has fewer left is dropped
 _SECOND: Final = 1_000_000
@@ -63,18 +64,27 @@ def decks_since(reader: Reader, moment: datetime, until: datetime | None = None)
         after = (page[-1].at, page[-1].id)
 
 
-def decks_with(reader: Reader, user: str) -> list[StoredDeck]:
-    """All decks in which a person was shown."""
-    number = reader.numbers_of([user]).get(user)
-    if number is None:
-        return []
-    times = set[int]()
-    for row in reader.find(DeckAppearances, group=number % GROUPS):
-        entries = np.frombuffer(row.entries, _ENTRY)
-        times.update(entries["at"][entries["number"] == number].tolist())
-    found = [deck for at in sorted(times) for deck in reader.find(StoredDeck, at=_moment(at))]
-    found += [deck for page in decks_since(reader, filed_until(reader)) for deck in page]
-    return [deck for deck in found if shows(deck, number)]
+def decks_with(context: Context, user: str) -> list[tuple[str, str]]:
+    """All decks in which a person was shown, by viewer and id. Decks that are not filed are many, so it rests in between."""
+    with context.store.read() as reader:
+        number = reader.numbers_of([user]).get(user)
+        if number is None:
+            return []
+        times = set[int]()
+        for row in reader.find(DeckAppearances, group=number % GROUPS):
+            entries = np.frombuffer(row.entries, _ENTRY)
+            times.update(entries["at"][entries["number"] == number].tolist())
+        found = [deck for at in sorted(times) for deck in reader.find(StoredDeck, at=_moment(at))]
+        after: tuple[object, ...] = (filed_until(reader),)
+    shown = [(deck.user, deck.id) for deck in found if shows(deck, number)]
+    while True:
+        with context.store.read() as reader:
+            page = reader.find(StoredDeck, after=after, limit=_SEARCHED)
+        shown += [(deck.user, deck.id) for deck in page if shows(deck, number)]
+        if len(page) < _SEARCHED:
+            return shown
+        after = (page[-1].at, page[-1].id)
+        context.rest()
 
 
 def forget_appearances(transaction: Transaction, user: str) -> None:

@@ -177,8 +177,7 @@ class Erasure:
 
     def _take_cards(self, user: str) -> None:
         """The person's cards, out of the decks of others and out of what is filed about decks."""
-        with self.context.store.read() as reader:
-            decks = [(deck.user, deck.id) for deck in decks_with(reader, user)]
+        decks = decks_with(self.context, user)
         for first in range(0, len(decks), _DECKS_AT_ONCE):
             some = decks[first : first + _DECKS_AT_ONCE]
             locks = [user, *{viewer for viewer, _ in some}]
