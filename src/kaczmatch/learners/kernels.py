@@ -64,7 +64,11 @@ def decay_factor(microseconds: int, half_life: float) -> float:
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
 
 
-@compiled
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
+
+
+# With its signature: the code for a function that is given otherwise would be compiled anew in every process.
+@compiled_as(CELLS(types.FunctionType(PREDICT_SIGNATURE), CELLS, _ROWS, _ROWS, INPUT))
 def predict_candidates(predict: Any, cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
     """The probability that a user likes each of many candidates."""
     found = np.empty(len(features))

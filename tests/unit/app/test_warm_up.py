@@ -1,0 +1,21 @@
+"""Kernels are compiled once per installation, not once per start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+STARTED = "from kaczmatch.app.warm_up import warm_up; from kaczmatch.settings.reading import read; warm_up(read())"
+
+
+def test_a_second_start_compiles_nothing(tmp_path: Path) -> None:
+    """Numba says what it saves in its cache."""
+    environment = os.environ | {"NUMBA_DEBUG_CACHE": "1", "KACZMATCH_DATA": str(tmp_path)}
+    for _ in range(2):
+        said = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", STARTED], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout
+    assert "data loaded" in said
+    assert [line for line in said.splitlines() if "data saved" in line] == []
