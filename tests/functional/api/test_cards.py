@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.schemas.decks import Deck
 from kaczmatch.service.domain.records import Person
 from worlds.served import NUMBERS, Service
 
@@ -151,3 +152,16 @@ def test_a_deck_of_another_size_says_so(service: Service) -> None:
     service.ok("POST", f"/people/{two}/pause")
     empty = service.deck(one, json={"size": 9})
     assert (empty["cards"], empty["size"], empty["size_ignored"]) == ([], None, False)
+
+
+def test_a_deck_is_written_as_its_model_would_write_it(service: Service) -> None:
+    """Decks become JSON without the model that the reference documents."""
+    number, lonely = next(NUMBERS), next(NUMBERS)
+    service.person(f"ada-{number}", "woman", "man", number)
+    service.person(f"bo-{number}", "man", "woman", number, tags=["jazz", "yoga"], data={"photo": "1.jpg"})
+    service.person(f"cy-{lonely}", "woman", "man", lonely)
+    full, empty = (service.call("POST", f"/people/{one}/deck") for one in (f"ada-{number}", f"cy-{lonely}"))
+    for answer in (full, empty):
+        assert answer.text == Deck.model_validate_json(answer.text).model_dump_json()
+    assert full.json()["cards"][0]["data"] == {"photo": "1.jpg"}
+    assert empty.json()["empty"]
