@@ -4,9 +4,10 @@ A service deals decks at a steady rate, and each deck's first card is answered. 
 again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
 sockets open, one after the other, with a quiet time before each. `/v1/health/ready` is asked throughout. Floors: the slowest
 deck takes at most 250 ms, the 99th percentile is at most twice that of all quiet times together, and the service is ready
-throughout. And relearning takes at most twice the processor time of the kernels.
+throughout. The two seconds in which the sockets are opened are a row of their own, with too few decks for a percentile. And
+relearning takes at most twice the processor time of the kernels.
 
-    python benchmarks/availability.py [--people 100000] [--seconds 20] [--rate 20] [--filled FILE] [--out FOLDER]
+    python benchmarks/availability.py [--people 100000] [--seconds 40] [--rate 20] [--filled FILE] [--out FOLDER]
 
 More than 100,000 people are copies of 100,000.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -58,7 +60,9 @@ from tables import add_out, tell
 HERE = Path(__file__)
 CONNECTIONS, SWIPES, ERASED, ALONE, STALLED, ENTERED = 4, 50, 20, 400, 5_000, 100_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
-QUIET, BACKUP, HELD_BACK = "quiet", "a backup", f"{STALLED:,} sockets hold back their bodies"
+QUIET, BACKUP = "quiet", "a backup"
+OPENED, HELD_BACK = f"{STALLED:,} sockets are opened", f"{STALLED:,} sockets hold back their bodies"
+ROUNDS = 3  # of relearning, of which the quickest counts: others may have been disturbed
 
 
 # The service, which does on command what it otherwise does when it is due
@@ -325,6 +329,7 @@ def run(folder: Path, people: int, seconds: float, rate: float, file: Path | Non
         client = Client(port, key, people, people // SWIPES, rate)
         thread = threading.Thread(target=client.run)
         thread.start()
+        stack, stalled = ExitStack(), stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER)
         backup = ["nice", program, "backup", str(folder / "backup.db")]
         phases: Sequence[tuple[str, Callable[[], object]]] = (
             ("a tag is added", partial(command, process, "tag")),
@@ -333,9 +338,10 @@ def run(folder: Path, people: int, seconds: float, rate: float, file: Path | Non
             (f"{people:,} changes are dropped", partial(command, process, "tidy")),
             (BACKUP, lambda: subprocess.run(backup, env=os.environ | environment, check=True, stdout=subprocess.DEVNULL)),  # noqa: S603
             (f"{ERASED} people are erased", partial(erase, port, key)),
+            (OPENED, lambda: stack.enter_context(stalled)),
             (HELD_BACK, lambda: None),
         )
-        stack, quiet = ExitStack(), list[tuple[float, float]]()
+        quiet = list[tuple[float, float]]()
         try:
             time.sleep(5.0)  # the first decks are slower
             for name, act in phases:
@@ -343,14 +349,12 @@ def run(folder: Path, people: int, seconds: float, rate: float, file: Path | Non
                     old_changes(url, people)
                     time.sleep(35.0)  # until the process has said that it has read them
                 since = time.perf_counter()
-                time.sleep(seconds / 2)
+                time.sleep(0.0 if name == HELD_BACK else seconds / 2)
                 quiet.append((since, time.perf_counter()))
-                if name == HELD_BACK:
-                    stack.enter_context(stalled_sockets.held("127.0.0.1", port, STALLED, stalled_sockets.OTHER))
                 memory_of(process.pid)
                 since = time.perf_counter()
                 act()
-                time.sleep(max(0.0, since + seconds - time.perf_counter()))
+                time.sleep(max(0.0, since + (2.0 if name == OPENED else seconds) - time.perf_counter()))
                 rows.append(measured(name, client.seen, [(since, time.perf_counter())], memory_of(process.pid)))
                 print(f"  {json.dumps(rows[-1])}", flush=True)
             rows.insert(0, measured(QUIET, client.seen, quiet, memory_of(process.pid)))
@@ -380,14 +384,16 @@ def relearning_alone() -> dict[str, Any]:
                 logs = [with_features(reader, reader.find(Event, user=user)) for user in people]
             fold.replay(logs[0])
             freeze_garbage()  # as the service does
-            began = time.process_time()
-            for log in logs:
-                fold.replay(log)
-            kernels = time.process_time() - began
-            began = time.process_time()
-            relearning = Relearning(quick)
-            relearning.relearn("probit-diag", {"appeal": True, "alpha": 0.021}, neutral_prior(fold.learner, service.TAGS))
-            whole = time.process_time() - began
+            prior, settings = neutral_prior(fold.learner, service.TAGS), {"appeal": True, "alpha": 0.021}
+            kernels, whole = math.inf, math.inf
+            for _ in range(ROUNDS):
+                began = time.process_time()
+                for log in logs:
+                    fold.replay(log)
+                kernels = min(kernels, time.process_time() - began)
+                began = time.process_time()
+                Relearning(quick).relearn("probit-diag", settings, prior)
+                whole = min(whole, time.process_time() - began)
     return {
         "people": len(people),
         "swipes each": SWIPES,
@@ -427,7 +433,7 @@ def below_floor(rows: Sequence[dict[str, Any]], alone: dict[str, Any]) -> list[s
             (f"a deck took {row['slowest deck, ms']:.0f} ms", row["while"] != QUIET and row["slowest deck, ms"] > SLOWEST_MS),
             (
                 f"p99 is {row['p99 of a deck, ms'] / quiet:.1f} times that of a quiet service",
-                row["p99 of a deck, ms"] > 2 * quiet,
+                row["while"] != OPENED and row["p99 of a deck, ms"] > TIMES_QUIET * quiet,
             ),
             ("it was not ready throughout", row["ready"] < 1.0),
         )
@@ -441,7 +447,7 @@ def below_floor(rows: Sequence[dict[str, Any]], alone: dict[str, Any]) -> list[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--people", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=20.0, help="at least, of each part")
+    parser.add_argument("--seconds", type=float, default=40.0, help="at least, of each part")
     parser.add_argument("--rate", type=float, default=20.0, help="decks per second")
     parser.add_argument("--filled", type=Path, help="file for the store with its people, made where it is missing")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)

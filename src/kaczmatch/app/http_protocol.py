@@ -58,8 +58,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Afterwards nothing refers to it in a circle, so it is gone at once: thousands would wait for the garbage collector,
+        which stops everybody while it looks through them."""
         self._all.discard(self)
         super().connection_lost(exc)
+        self.parser = self.cycle = self._not_begun = None
 
     def data_received(self, data: bytes) -> None:
         self._unparsed += len(data)

@@ -27,7 +27,7 @@ from kaczmatch.service.operations.models import Models
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage import MemoryStore
 
-_COLLECT_EVERY: Final = (10_000, 5)  # objects: few circles among them, and requests wait while 50,000 are looked through
+_COLLECT_EVERY: Final = (3_000, 2, 100)  # objects: requests wait while 9,000 are looked through, and rarely for all of them
 
 
 def freeze_garbage() -> None:

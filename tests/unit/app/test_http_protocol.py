@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any, final
 
@@ -121,3 +123,21 @@ def test_a_request_whose_client_goes_away_never_begins() -> None:
         assert not wire.written
 
     talk(client)
+
+
+def test_a_connection_that_was_closed_does_not_wait_for_the_garbage_collector() -> None:
+    gone = []
+
+    async def client(protocol: LimitedHttpProtocol, wire: Wire, state: ServerState) -> None:
+        protocol.data_received(PUT % (1, 2, b"") + b"ab")
+        await settle()
+        assert wire.written.endswith(b"/1 2 ")
+        protocol.data_received(PUT % (2, 10, b"") + b"ab")
+        gone.append(weakref.ref(protocol))
+
+    gc.disable()
+    try:
+        talk(client)
+        assert gone[0]() is None
+    finally:
+        gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -49,6 +50,23 @@ def allowed_ids(people: Any, viewer: Any, blocked: Any = frozenset()) -> set[Any
     others = list(people.profiles.values())
     ok = passes_all_filters(people.profiles[viewer], FilterColumns.from_profiles(others, DATING), NOW.date(), blocked)
     return {other.id for other, passes in zip(others, ok, strict=True) if passes}
+
+
+def test_a_deck_leaves_nothing_for_the_garbage_collector(people: Any) -> None:
+    """Which would keep all that was read for it until then, and stop everybody to look through it."""
+    recommender = people.recommender(policy=POLICIES["mutual"], private_order=False)
+
+    def deck() -> None:
+        assert recommender.deck(people.viewer(1), 6, now=NOW, rng=np.random.default_rng(1), exposure=Exposure()).cards
+
+    deck()  # compiles
+    gc.collect()
+    gc.disable()
+    try:
+        deck()
+        assert not gc.collect()
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("policy", list(POLICIES))

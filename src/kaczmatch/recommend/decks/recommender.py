@@ -254,9 +254,11 @@ class _DeckInProgress:
         return self.people.take(self._rows), dealt
 
     def scores(self, shown: CandidateRows) -> tuple[Vector, Vector]:
-        """Mutual and forward scores, from the pool where it was scored both ways anyway."""
-        if self._pool is not None and self.plan.sampler.retrieval is Retrieval.BEST_MUTUAL:
-            return self._pool.mutual_and_forward(self._rows)
+        """Mutual and forward scores, from the pool where it was scored both ways anyway. The pool is let go of: it asks for
+        states here, and in such a circle all that was read would wait for the garbage collector."""
+        pool, self._pool = self._pool, None
+        if pool is not None and self.plan.sampler.retrieval is Retrieval.BEST_MUTUAL:
+            return pool.mutual_and_forward(self._rows)
         pool = self.pool(shown)
         return pool.mutual, pool.forward
 
