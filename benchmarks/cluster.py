@@ -42,6 +42,7 @@ from tables import add_out, tell
 
 LEARNER, D, FILES = "probit-diag", 60, 4
 FLOOR = 0.5  # of the kernel's own rate
+TIMES = 2  # that the kernel and each contender run here, of which the quicker counts
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 
@@ -254,7 +255,7 @@ def main() -> None:
         write_log(folder, asked.users, asked.swipes)
         write_log(folder.with_name("small"), 2_000, 40_000)
         kernel(folder.with_name("small"))
-        alone, used = min(kernel(folder) for _ in range(2))
+        alone, used = min(kernel(folder) for _ in range(TIMES))
         unknown = {"peak_mb": None, "same_states": None, "killed": None}
         rows: list[dict[str, Any]] = [
             {"what": "the kernel alone", "seconds": alone, "of_kernel": 1.0, "processor_seconds": used, **unknown}
@@ -264,9 +265,9 @@ def main() -> None:
             if ("dask" in each and not find_spec("dask")) or ("node" in each and not find_spec("ray")):
                 print(f"{each}: not installed here", file=sys.stderr)
                 continue
-            found = alone_in_a_process(each, folder)
-            digests.append(found["digest"])
             here = "node" not in each
+            found = min((alone_in_a_process(each, folder) for _ in range(TIMES if here else 1)), key=lambda one: one["seconds"])
+            digests.append(found["digest"])
             rows.append(
                 {
                     "what": each,

@@ -30,7 +30,7 @@ from cutting import cut  # noqa: E402
 from kaczmatch.storage import SqlStore  # noqa: E402
 from kaczmatch.storage.migrating import migrate  # noqa: E402
 from killing import Served, crash_server, kill_process, kill_service, kill_worker, nursery  # noqa: E402
-from processes import finished, kept, strace, verify  # noqa: E402
+from processes import kept, strace, verify, writer  # noqa: E402
 from survival import Survived, prepare  # noqa: E402
 from worlds.postgres import TEMPLATE, Server, programs  # noqa: E402
 
@@ -123,7 +123,8 @@ def failing_disks(place: Place, rng: Random, times: int) -> Iterator[Survived]:
         SqlStore(url).close()
         tracing = [strace(), "-f", "-qq", "-o", str(place.folder / "trace"), "-e", f"trace={call}"]
         inject = f"inject={call}:error={error}:when={first}..{first + rng.randrange(30)}"
-        acknowledged = kept(finished(url, "0", "300", before=[*tracing, "-e", inject]))
+        with writer(url, "0", "300", before=[*tracing, "-e", inject]) as process:  # which ends if it cannot even open its store
+            acknowledged = kept(process.communicate(timeout=120)[0].splitlines(keepends=True))
         yield Survived(len(acknowledged), verify(url, acknowledged) - len(acknowledged))
 
 

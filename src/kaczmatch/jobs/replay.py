@@ -27,6 +27,7 @@ from kaczmatch.formats.people_table import PeopleTable, read_people
 from kaczmatch.formats.swipe_table import known_decisions, known_times
 from kaczmatch.jobs.whole_files import write_whole
 from kaczmatch.learners.contract import Learner
+from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import replay
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
@@ -201,13 +202,14 @@ def _sort_piece(job: ReplayJob, parts: int, piece: Piece) -> None:
                 name,
                 f"this column is missing from {file.name}; {did_you_mean(name, known)}; say what it is: --column field=column",
             )
-    frame = scan.select(pl.col(name).alias(field) for field, name in wanted.items()).slice(piece.first, piece.rows).collect()
+    rows = scan.select(pl.col(name).alias(field) for field, name in wanted.items()).slice(piece.first, piece.rows)
+    frame = rows.collect().rechunk()
     for field, name in wanted.items():
         if frame[field].null_count():
             raise InvalidInput(name, f"{where(int(frame[field].is_null().arg_max() or 0))} is empty")
     like, skip = _decided(frame["decision"], where)
     user = frame["user"].cast(pl.Int64 if frame["user"].dtype.is_integer() else pl.String)
-    part = (user.hash(0) % parts).to_numpy()
+    part = (user.hash(0) % parts).cast(pl.UInt32).to_numpy()
     columns = {"part": pl.Series(part), "user": user, "candidate": _places(job, frame["candidate"], where), "like": like}
     if "at" in wanted:
         columns["at"] = pl.Series(known_times(frame["at"], where))
@@ -225,8 +227,14 @@ def _decided(column: pl.Series, where: Callable[[int], str]) -> tuple[pl.Series,
         meant = known_decisions(words, str)
     except InvalidInput:
         meant = known_decisions(column, where)  # says the row
-    skips = words.filter(meant == SKIP)
-    return column.is_in(words.filter(meant == LIKE).implode()), column.is_in(skips.implode()) if len(skips) else None
+
+    def said(kind: str) -> pl.Series:
+        found = pl.repeat(False, len(column), eager=True)
+        for word in words.filter(meant == kind):
+            found = found | (column == word)
+        return found
+
+    return said(LIKE), said(SKIP) if (meant == SKIP).any() else None
 
 
 def _places(job: ReplayJob, wanted: pl.Series, where: Callable[[int], str]) -> pl.Series:
@@ -263,9 +271,11 @@ def _fold_part(job: ReplayJob, files: Sequence[Path], part: int) -> None:
     order = next((name for name in ("seq", "at") if name in rows.columns), None)
     if order is not None and not rows[order].is_sorted():
         rows = rows.sort(order, maintain_order=True)
-    users = rows.group_by("user").len("swipes").sort("user")
+    numbers = _numbered(rows["user"])
+    _, ordered, begin = group_by_user(numbers)
+    users = pl.DataFrame({"user": rows["user"].gather(ordered[begin[:-1]]), "swipes": np.diff(begin)})
     log = _candidates(job.candidates, job.columns, tuple(job.ignore)).with_swipes(
-        user=_numbered(rows["user"]),
+        user=numbers,
         candidate=rows["candidate"].to_numpy(),
         label=rows["like"].to_numpy(),
         session=_numbered(rows["session"]) if "session" in rows.columns else None,
@@ -274,7 +284,7 @@ def _fold_part(job: ReplayJob, files: Sequence[Path], part: int) -> None:
     )
     states = replay(job.learner, log, prior=job.prior, runner=LocalRunner(1))  # in the order of their users' numbers
     cells = pl.Series("state", list(states.to_bytes()), dtype=pl.Binary)
-    write_whole(users.with_columns(pl.col("swipes").cast(pl.Int64), cells), job.states_file(part))
+    write_whole(users.with_columns(cells), job.states_file(part))
 
 
 def _numbered(column: pl.Series) -> Column:
