@@ -62,7 +62,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         which stops everybody while it looks through them."""
         self._all.discard(self)
         super().connection_lost(exc)
-        self.parser = self.cycle = self._not_begun = None
+        self.cycle = self._not_begun = None  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         self._unparsed += len(data)
