@@ -53,7 +53,7 @@ class Place:
 
     def __init__(self, store: str, folder: Path, server: Server | None) -> None:
         self.store, self.folder, self._server = store, folder, server
-        self._databases = 0
+        self._databases: list[str] = []
 
     @property
     def server(self) -> Server:
@@ -62,8 +62,14 @@ class Place:
 
     def database(self, template: str = TEMPLATE) -> str:
         """The address of a new one."""
-        self._databases += 1
-        return f"sqlite:///{self.folder}/{self._databases}.db" if self.store == "sqlite" else self.server.new(template)
+        new = f"sqlite:///{self.folder}/{len(self._databases)}.db" if self.store == "sqlite" else self.server.new(template)
+        self._databases.append(new)
+        return new
+
+    def clear(self) -> None:
+        """PostgreSQL syncs the files of all databases whenever it starts after a crash."""
+        for address in self._databases if self.store == "postgres" else ():
+            self.server.drop(address)
 
 
 def kills_of_a_process(job: str) -> Round:
@@ -193,6 +199,7 @@ def endure(done: Done, store: str, name: str, run: Round, times: int, at_once: i
                 for one in run(place, rng, number):
                     done.add(store, name, one)
                     print(f"{time.strftime('%H:%M:%S')} {store}: {name} {done.times(store, name)} of {times}", flush=True)
+                place.clear()
             except BaseException:
                 print(f"again: python tests/endure.py --store {store} --only {name!r}", file=sys.stderr)
                 raise
