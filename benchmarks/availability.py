@@ -58,7 +58,7 @@ from kaczmatch.storage import SqlStore
 from tables import add_out, tell
 
 HERE = Path(__file__)
-CONNECTIONS, SWIPES, ERASED, ALONE, STALLED, ENTERED = 4, 50, 20, 400, 5_000, 100_000
+CONNECTIONS, SWIPES, ERASED, ALONE, STALLED, ENTERED = 4, 50, 20, 1_200, 5_000, 100_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
 QUIET, BACKUP = "quiet", "a backup"
 OPENED, HELD_BACK = f"{STALLED:,} sockets are opened", f"{STALLED:,} sockets hold back their bodies"

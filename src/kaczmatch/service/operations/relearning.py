@@ -40,7 +40,7 @@ from kaczmatch.service.operations.trait_pass import FEW, FittedSite, TraitPass
 from kaczmatch.service.operations.unused_models import drop_unused, models_left_over
 
 _PEOPLE = 60  # whose states are committed together
-_FOLDED = 3  # people: after so many it rests
+_READ, _FOLDED = 12, 3  # people whose events are read together; and after so many it rests
 _STATES = 100  # that are rewritten together
 
 Progress = Callable[[int, int], None]
@@ -264,11 +264,13 @@ def _fold_people(number: int, context: Context, people: Sequence[str]) -> tuple[
         new = [states[model, user] for user in people if (model, user) in states and (number, user) not in states]
         fold = context.catalogue.fold(reader, number)
         folded = []
-        for some in (new[first : first + _FOLDED] for first in range(0, len(new), _FOLDED)):
-            logs = reader.of_people(Event, "user", [one.user for one in some])
-            with_features(reader, chain.from_iterable(logs.values()))
-            folded += [fold.encode(one.user, fold.replay(logs[one.user])) for one in some]
-            context.rest()
+        for place, one in enumerate(new):
+            if place % _READ == 0:
+                logs = reader.of_people(Event, "user", [other.user for other in new[place : place + _READ]])
+                with_features(reader, chain.from_iterable(logs.values()))
+            folded.append(fold.encode(one.user, fold.replay(logs.pop(one.user))))
+            if (place + 1) % _FOLDED == 0:
+                context.rest()
     _replace(context, new, folded)
     context.rest()
     return len(people), len(new)
