@@ -264,12 +264,12 @@ def _fold_people(number: int, context: Context, people: Sequence[str]) -> tuple[
         new = [states[model, user] for user in people if (model, user) in states and (number, user) not in states]
         fold = context.catalogue.fold(reader, number)
         folded = []
-        for place, one in enumerate(new):
-            if place % _READ == 0:
-                logs = reader.of_people(Event, "user", [other.user for other in new[place : place + _READ]])
-                with_features(reader, chain.from_iterable(logs.values()))
-            folded.append(fold.encode(one.user, fold.replay(logs.pop(one.user))))
-            if (place + 1) % _FOLDED == 0:
+        for start in range(0, len(new), _READ):
+            some = new[start : start + _READ]
+            logs = reader.of_people(Event, "user", [one.user for one in some])
+            with_features(reader, chain.from_iterable(logs.values()))
+            for few in (some[first : first + _FOLDED] for first in range(0, len(some), _FOLDED)):
+                folded += [fold.encode(one.user, fold.replay(logs[one.user])) for one in few]
                 context.rest()
     _replace(context, new, folded)
     context.rest()
