@@ -22,7 +22,7 @@ from kaczmatch.jobs.replay import replay_files
 from kaczmatch.runner.contract import Runner
 from kaczmatch.runner.local import LocalRunner
 from kaczmatch.runner.processes import ProcessRunner
-from worlds.jobs import evaluated, picked
+from worlds.jobs import evaluated, fitted, picked
 from worlds.parquet_log import job_on, write_parquet_log
 from worlds.parts import appended, dies, dies_once, greedy, refuses, third
 
@@ -163,16 +163,18 @@ def test_ctrl_c_ends_a_job_at_once_and_leaves_what_was_finished(tmp_path: Path, 
     os.killpg(job.pid, signal.SIGINT)
     _, said = job.communicate(timeout=30)  # the parts at work would take a minute
     assert said.count(b"KeyboardInterrupt") == 1, said.decode()
-    assert sorted(file.name for file in folder.iterdir()) == finished
+    left = {file.name for file in folder.iterdir()}
+    assert set(finished) <= left <= {"0", "1", "begun"}  # workers that start quickly may have done both
 
 
-def test_an_evaluation_and_picks_on_ray_are_those_on_threads(three_nodes: Any) -> None:
+def test_an_evaluation_picks_and_a_fit_on_ray_are_those_on_threads(three_nodes: Any) -> None:
     """Arrays come to other nodes read-only."""
     from kaczmatch.runner.cluster import RayRunner
 
     runner = RayRunner(three_nodes.address)
     assert evaluated(runner, "probit-diag") == evaluated(LocalRunner(1), "probit-diag")
     assert picked(runner) == picked(LocalRunner(2))
+    assert fitted(runner) == fitted(LocalRunner(2))
 
 
 def test_a_replay_on_ray_survives_the_death_of_a_node(three_nodes: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from kaczmatch.evaluation.evaluate import Choices, evaluate
 from kaczmatch.evaluation.protocol.progress import SilentProgress
 from kaczmatch.evaluation.protocol.trial import Protocol, Trial
 from kaczmatch.evaluation.reporting.report import evaluation_parts
+from kaczmatch.learners.population.population_fit import fit_population
 from kaczmatch.recommend.picks.top_picks import top_picks
 from kaczmatch.runner.contract import Runner
 from worlds.crowd import make_crowd
@@ -25,3 +26,8 @@ def picked(runner: Runner) -> tuple[bytes, bytes]:
     """Everybody's best seven."""
     found = top_picks(columns_of(make_crowd(400, seed=5), []), 7, runner=runner)
     return found.candidates.tobytes(), found.scores.tobytes()
+
+
+def fitted(runner: Runner) -> bytes:
+    """A population with one trait, from people in several parts."""
+    return fit_population(mutual_table(2, people=150).log(), choices=(1,), runner=runner).prior.to_bytes()
