@@ -176,6 +176,8 @@ def main() -> None:
         ("`tk` in `replay` against River", river / folded["tk"], 80),
         ("`block-nk` in `replay` against a numpy loop with `np.linalg.solve`", block / folded["block-nk"], 3),
         ("`probit` in `replay` against its readable numpy rule", probit / folded["probit"], 15),
+        ("a live `probit-traits` swipe against `probit-diag`", live["probit-diag"] / live["probit-traits"], 1 / 2),
+        ("`probit-traits` in `replay` against `probit-diag`", folded["probit-diag"] / folded["probit-traits"], 1 / 3),
     ]
     title = f"{USERS:,} users x {SWIPES} swipes, {D} tags, {POPULATION:,} candidates"
     compared = [{"compared": name, "times as fast": ratio} for name, ratio, _ in ratios]

@@ -9,7 +9,7 @@ _CHECKOUT: Final = Path(__file__).parents[2]
 _EXTRAS: Final = {
     "learn": ("numpy", "scipy", "numba", "llvmlite"),
     "client": ("httpx", "pydantic"),
-    "lab": ("altair", "fontTools", "jinja2", "polars", "rich", "typer", "vl_convert"),
+    "lab": ("altair", "fontTools", "jinja2", "polars", "rich", "typer", "upath", "vl_convert"),
     "service": (
         "alembic", "fastapi", "httptools", "prometheus_client", "pydantic_settings", "jwt", "sqlalchemy", "starlette",
         "structlog", "uvicorn", "uvloop",

@@ -25,6 +25,7 @@ from kaczmatch.recommend.samplers.registry import SAMPLERS
 from kaczmatch.settings.model import DemoName
 from kaczmatch.simulation.condition import Labels, PriorKind, Sampling
 from kaczmatch.simulation.population import POPULATIONS
+from worlds.reports import size_before_charts
 
 KACZMATCH = [sys.executable, "-c", "from kaczmatch.cli.main import main; main()"]
 
@@ -96,6 +97,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(tmp_path: 
     assert len(tables) > 12
     for table in tables:
         assert table.read_bytes() == (two / table.name).read_bytes(), table.name
+    assert size_before_charts(one) < 150_000
     assert not list(one.glob("desiderata-cost.csv"))  # seconds differ from run to run
 
 

@@ -20,6 +20,7 @@ from kaczmatch.evaluation.tune import TuningResult
 from kaczmatch.formats.configuration import Configuration, read_configuration
 from kaczmatch.formats.rows import ENDINGS
 from kaczmatch.formats.tables import write_table
+from worlds.reports import size_before_charts
 
 FEW = ["--learner", "tk", "--learner", "probit-diag"]
 
@@ -82,6 +83,7 @@ def test_everything_is_written_and_the_same_seed_gives_the_same_bytes(log: Path,
     for outside in ("src=", 'href="http', "@import", "<script", "<link"):
         assert outside not in page
     assert page.index('<section class="answer"') < page.index("<figure>")  # the recommendation comes first
+    assert size_before_charts(one) < 150_000
     fusions = {row["fusion"] for row in json.loads((one / "matches.json").read_text())}
     assert fusions == {"own side only", "geometric", "harmonic", "minimum", "product"}
     sides = {row["side"] for row in json.loads((one / "matches.json").read_text())}
@@ -134,6 +136,7 @@ def test_tuning_leaves_a_file_that_learner_and_evaluate_take(log: Path, tmp_path
     assert {"kaczmatch.toml", "tuning.csv", "tuning.json", "tuning.svg", "report.html"} <= {
         path.name for path in tmp_path.iterdir()
     }
+    assert size_before_charts(tmp_path) < 150_000
     found = read_configuration(tmp_path / "kaczmatch.toml")
     assert isinstance(kaczmatch.learner(found.slug, **found.settings), kaczmatch.BeliefLearner)
     done = command("evaluate", *files(log), "--config", tmp_path / "kaczmatch.toml", "--one-way", "--json", "--at", "5")

@@ -14,6 +14,7 @@ from kaczmatch.simulation.market.arms import market_policies
 from kaczmatch.simulation.market.engine import Pace
 from kaczmatch.simulation.market.outcome import MarketOutcome
 from kaczmatch.simulation.market.populations import Census, town
+from worlds.reports import size_before_charts
 
 
 def kaczmatch(*arguments: str) -> Result:
@@ -41,6 +42,7 @@ def test_the_same_seeds_give_the_same_bytes(tmp_path: Path) -> None:
         done = kaczmatch("market", *options, "--workers", workers, "--out", str(tmp_path / folder))
         assert done.exit_code == 0, done.output
         assert "effective mutual matches" in (tmp_path / folder / "report.html").read_text()
+        assert size_before_charts(tmp_path / folder) < 150_000
     for name in ("market-archetypes.csv", "market-asked.csv", "market-archetypes-seeds.csv", "market-archetypes.svg"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
 
@@ -100,10 +102,12 @@ def test_the_report_says_who_wins_and_by_how_much() -> None:
             like_rate=0.2,
         )
 
-    def told(picks: float) -> str:
+    def told(picks: float, line: int = -1) -> str:
         outcomes = {"default": [outcome(3.0, 0.8), outcome(4.0, 0.8)], "default + fair picks": [outcome(picks, 0.9)] * 2}
-        return market_answer(MarketComparison("archetypes", Census(), Pace(), outcomes))[-1]
+        return market_answer(MarketComparison("archetypes", Census(), Pace(), outcomes))[line]
 
     assert "default + fair picks makes 1.50 ± 0.50 matches more per 100 cards than default" in told(5.0)
     assert "90.0% of people have a match within 50 cards, beside 80.0%" in told(5.0)
     assert "default makes 1.50 ± 0.50 matches more per 100 cards than default + fair picks" in told(2.0)
+    assert told(2.0, 0).endswith("place 1 of 2 by matches.")
+    assert told(3.5, 0).endswith("place 1 of 2 by matches, level with 1.")  # who is level has not won

@@ -14,12 +14,14 @@ import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
+from upath import UPath
 
 import kaczmatch
 from kaczmatch.cli.app import app
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import ColumnNames
 from kaczmatch.formats.swipe_table import read_swipes
+from kaczmatch.jobs.locations import located
 from kaczmatch.jobs.replay import ReplayJob, replay_files, swipe_files
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.local import LocalRunner
@@ -90,6 +92,32 @@ def test_a_killed_replay_goes_on_where_it_was(tmp_path: Path) -> None:
     assert files(out) == files(tmp_path / "whole")
     assert not (out / "sorted").exists()
     assert replay_files(job_on(tmp_path, "killed")).found == found.parts  # and a third run has nothing to do
+
+
+def test_files_may_lie_wherever_fsspec_reaches(tmp_path: Path) -> None:
+    """The same bytes as in a folder of this machine, and a second run goes on from what is there."""
+    write_parquet_log(tmp_path)
+    replay_files(job_on(tmp_path, "here"))
+    there = UPath("memory://replay")
+    for file in sorted(tmp_path.glob("**/*.parquet")):
+        copy = there / str(file.relative_to(tmp_path))
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    job = job_on(located("memory://replay"), "out")
+    try:
+        found = replay_files(job, LocalRunner(2))
+        assert {file.name: file.read_bytes() for file in job.out.glob("*.parquet")} == files(tmp_path / "here")
+        assert sorted(file.name for file in job.out.iterdir()) == ["replay.json", *sorted(files(tmp_path / "here"))]
+        job.states_file(1).unlink()
+        assert replay_files(job).found == found.parts - 1
+        assert {file.name: file.read_bytes() for file in job.out.glob("*.parquet")} == files(tmp_path / "here")
+    finally:
+        there.fs.rm(there.path, recursive=True)
+
+
+def test_an_address_that_cannot_be_reached_is_named() -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere://log cannot be reached: .*nowhere"):
+        located("nowhere://log")
 
 
 def test_a_folder_of_another_replay_is_not_mixed_with_this_one(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 import kaczmatch
+from kaczmatch.jobs.locations import Location
 from kaczmatch.jobs.replay import ReplayJob, swipe_files
 
 PEOPLE, TAGS = 40, 6
@@ -35,7 +36,7 @@ def write_parquet_log(folder: Path, *, texts: bool = False, rows: int = 900) -> 
         pl.DataFrame(columns).write_parquet(folder / "swipes" / f"{number}.parquet")
 
 
-def job_on(folder: Path, out: str) -> ReplayJob:
+def job_on(folder: Location, out: str) -> ReplayJob:
     return ReplayJob(
         swipes=swipe_files(folder / "swipes"),
         candidates=folder / "candidates.parquet",

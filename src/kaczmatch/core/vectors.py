@@ -23,14 +23,6 @@ MIN_SQUARED_NORM, MAX_SQUARED_NORM = 1e-100, 1e100
 
 def as_vector(value: ArrayLike, field: str) -> Vector:
     """`value` as a contiguous float64 vector, without a copy where it already is one."""
-    if (
-        type(value) is np.ndarray
-        and value.dtype is FLOAT64
-        and value.ndim == 1
-        and value.flags.c_contiguous
-        and value.flags.aligned
-    ):
-        return value
     return _as_array(value, field, 1)
 
 
@@ -69,6 +61,14 @@ def as_column(values: ArrayLike, field: str) -> Column:
 
 
 def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float64]:
+    if (
+        type(value) is np.ndarray
+        and value.dtype is FLOAT64
+        and value.ndim == dimensions
+        and value.flags.c_contiguous
+        and value.flags.aligned
+    ):
+        return value
     try:
         array: NDArray[Any] = np.asarray(value)
     except ValueError:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import functools
 import json
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, final
 
 import numpy as np
@@ -25,7 +23,8 @@ from kaczmatch.core.vectors import Column, Integers
 from kaczmatch.formats.columns import LIKE, SKIP, ColumnNames
 from kaczmatch.formats.people_table import PeopleTable, read_people
 from kaczmatch.formats.swipe_table import known_decisions, known_times
-from kaczmatch.jobs.whole_files import write_whole
+from kaczmatch.jobs.locations import Location, on_disk, remove_folder, scan
+from kaczmatch.jobs.whole_files import write_whole, write_whole_text
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.logs.grouping import group_by_user
 from kaczmatch.learners.logs.replay import replay
@@ -46,19 +45,19 @@ Progress = Callable[[str, int, int], None]
 class ReplayJob:
     """What to replay, and where to. All workers must reach the files under these names."""
 
-    swipes: Sequence[Path]
-    candidates: Path
-    out: Path
+    swipes: Sequence[Location]
+    candidates: Location
+    out: Location
     learner: Learner
     prior: Prior | None = None
     columns: ColumnNames = ColumnNames()
     ignore: Sequence[str] = ()
     rows: int = ROWS
 
-    def states_file(self, part: int) -> Path:
+    def states_file(self, part: int) -> Location:
         return self.out / f"states-{part:05}.parquet"
 
-    def sorted_file(self, piece: Piece) -> Path:
+    def sorted_file(self, piece: Piece) -> Location:
         return self.out / _SORTED / f"{piece.number:05}.parquet"
 
 
@@ -68,7 +67,7 @@ class Piece:
     """So many rows of a file of the log, from `first` on."""
 
     number: int
-    file: Path
+    file: Location
     first: int
     rows: int
 
@@ -83,9 +82,9 @@ class ReplayResult:
     found: int  # parts that an earlier run had finished
 
 
-def swipe_files(path: Path) -> list[Path]:
+def swipe_files(path: Location) -> list[Location]:
     """The file, or the Parquet files of a folder by name."""
-    files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
+    files: list[Location] = sorted(path.glob("**/*.parquet"), key=str) if path.is_dir() else [path]
     if not files:
         raise InvalidInput("swipes", f"there is no Parquet file in {path}")
     for file in files:
@@ -114,8 +113,8 @@ def replay_files(
         _run(runner, each, todo, memory, lambda done: progress("sorting swipes", len(pieces) - len(todo) + done, len(pieces)))
         each = functools.partial(_fold_part, job, [job.sorted_file(piece) for piece in pieces])
         _run(runner, each, missing, memory, lambda done: progress("learning", parts - len(missing) + done, parts))
-        shutil.rmtree(job.out / _SORTED, ignore_errors=True)
-    states = pl.scan_parquet([job.states_file(part) for part in range(parts)], glob=False)
+        remove_folder(job.out / _SORTED)
+    states = scan([job.states_file(part) for part in range(parts)])
     users, swipes = states.select(pl.len(), pl.col("swipes").sum()).collect().row(0)
     rows = sum(piece.rows for piece in pieces)
     return ReplayResult(users, swipes, rows - swipes, parts, parts - len(missing))
@@ -133,7 +132,7 @@ def _pieces(job: ReplayJob) -> Iterator[Piece]:
     number = 0
     for file in job.swipes:
         try:
-            rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
+            rows = int(scan([file]).select(pl.len()).collect().item())
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InvalidInput("swipes", f"{file.name} cannot be read as Parquet: {str(error)[:200]}") from None
         for first in range(0, rows, job.rows):
@@ -163,14 +162,13 @@ def _begin(job: ReplayJob, parts: int) -> None:
                 "out", f"{job.out} has a replay with other {', '.join(other)}; choose another folder, or remove that one"
             )
     (job.out / _SORTED).mkdir(parents=True, exist_ok=True)
-    made = kept.with_name(f".{kept.name}")
-    made.write_text(json.dumps(plan, indent=1), encoding="utf-8")
-    made.replace(kept)
+    write_whole_text(json.dumps(plan, indent=1), kept)
 
 
 @functools.lru_cache(1)
-def _people(path: Path, columns: ColumnNames, ignore: tuple[str, ...]) -> PeopleTable:
-    people = read_people(path, columns, ignore)
+def _people(path: Location, columns: ColumnNames, ignore: tuple[str, ...]) -> PeopleTable:
+    with on_disk(path) as file:
+        people = read_people(file, columns, ignore)
     if people.ids.is_duplicated().any():
         twice = people.ids.filter(people.ids.is_duplicated())[0]
         raise InvalidInput(people.ids.name, f"{twice!r} stands more than once in {path.name}")
@@ -178,7 +176,7 @@ def _people(path: Path, columns: ColumnNames, ignore: tuple[str, ...]) -> People
 
 
 @functools.lru_cache(1)
-def _candidates(path: Path, columns: ColumnNames, ignore: tuple[str, ...]) -> SwipeLog:
+def _candidates(path: Location, columns: ColumnNames, ignore: tuple[str, ...]) -> SwipeLog:
     """The candidates, without swipes."""
     people = _people(path, columns, ignore)
     return SwipeLog(user=[], candidate=np.empty(0, np.int64), candidates=people.features, label=[], tags=people.terms)
@@ -191,8 +189,8 @@ def _sort_piece(job: ReplayJob, parts: int, piece: Piece) -> None:
     def where(row: int) -> str:
         return f"row {piece.first + row + 1} of {file.name}"
 
-    scan = pl.scan_parquet(file, glob=False)
-    known = scan.collect_schema().names()
+    log = scan([file])
+    known = log.collect_schema().names()
     wanted = {"user": names.user, "candidate": names.candidate, "decision": names.decision}
     usual = {"at": names.at, "seq": names.seq, "session": names.session, "appeal": None}
     wanted |= {field: name or field for field, name in usual.items() if name is not None or field in known}
@@ -202,7 +200,7 @@ def _sort_piece(job: ReplayJob, parts: int, piece: Piece) -> None:
                 name,
                 f"this column is missing from {file.name}; {did_you_mean(name, known)}; say what it is: --column field=column",
             )
-    rows = scan.select(pl.col(name).alias(field) for field, name in wanted.items()).slice(piece.first, piece.rows)
+    rows = log.select(pl.col(name).alias(field) for field, name in wanted.items()).slice(piece.first, piece.rows)
     frame = rows.collect().rechunk()
     for field, name in wanted.items():
         if frame[field].null_count():
@@ -265,9 +263,9 @@ def _places_of_numbers(ids: pl.Series, wanted: pl.Series) -> Integers | None:
     return np.asarray(table[np.where((asked >= low) & (asked <= high), asked - low, high - low + 1)])
 
 
-def _fold_part(job: ReplayJob, files: Sequence[Path], part: int) -> None:
+def _fold_part(job: ReplayJob, files: Sequence[Location], part: int) -> None:
     """The states of one part's users, ordered by user."""
-    rows = pl.scan_parquet(list(files), glob=False).filter(pl.col("part") == part).collect()
+    rows = scan(files).filter(pl.col("part") == part).collect()
     order = next((name for name in ("seq", "at") if name in rows.columns), None)
     if order is not None and not rows[order].is_sorted():
         rows = rows.sort(order, maintain_order=True)

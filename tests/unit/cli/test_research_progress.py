@@ -101,3 +101,18 @@ def test_an_interrupted_evaluation_says_that_nothing_is_kept(
         said = " ".join(capsys.readouterr().err.split())
         assert "Interrupted: nothing is kept. It was at “learn, freeze, rank”" in said
     assert not (tmp_path / "out").exists()
+
+
+def test_tuning_that_is_interrupted_as_it_writes_says_where_the_rest_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    class Part:
+        def write(self, _folder: Path) -> NoReturn:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(LogRequest, "trial", lambda *_: None)
+    monkeypatch.setattr("kaczmatch.cli.research.tune.tune", lambda *_: None)
+    monkeypatch.setattr("kaczmatch.cli.research.tune.tuning_part", lambda _: Part())
+    with pytest.raises(SystemExit):
+        run_tune(LogRequest(Path("swipes.csv"), Path("candidates.csv"), [], {}), "probit", tmp_path)
+    assert "Interrupted: the tables and figures that were finished are in" in " ".join(capsys.readouterr().err.split())

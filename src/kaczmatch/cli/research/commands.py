@@ -252,10 +252,10 @@ def market(
 
 def replay(
     swipes: Annotated[
-        Path, typer.Option(help="A Parquet file, or a folder of them: user, candidate, decision, at; swipes of any number.")
+        str, typer.Option(help="A Parquet file, or a folder of them: user, candidate, decision, at. Or its address (s3://…).")
     ],
-    candidates: Candidates,
-    out: Annotated[Path, typer.Option(help="Folder for the states: user, swipes and state in Parquet files.", file_okay=False)],
+    candidates: Annotated[str, typer.Option(help="One row per candidate, as for evaluate: a file, or its address.")],
+    out: Annotated[str, typer.Option(help="Folder for the states (user, swipes, state in Parquet files), or its address.")],
     learner: Annotated[str | None, typer.Option(help=f"Who learns; usually probit-diag: {choices.LEARNERS}.")] = None,
     config: Annotated[
         Path | None, typer.Option(help="Learner and settings, as kaczmatch tune writes them.", dir_okay=False)

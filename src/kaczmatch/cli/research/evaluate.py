@@ -29,7 +29,7 @@ from kaczmatch.formats.swipe_table import read_swipes
 from kaczmatch.learners.population.appeal import AppealModel
 from kaczmatch.learners.registry import LEARNERS
 
-_WRITING = "writing"
+WRITING = "writing"
 _IN_THE_TERMINAL = ("auc", "probabilities", "peers", "peers-leads", "crossover", "matches-best", "fusions")
 
 
@@ -110,14 +110,14 @@ def run(
 
 def kept_words(progress: StageProgress, out: Path | None) -> str:
     """What an interrupted evaluation leaves behind: it writes its files at the end."""
-    if progress.at == _WRITING and out is not None:
+    if progress.at == WRITING and out is not None:
         return f"the tables and figures that were finished are in {out}; the report is not."
     return f"nothing is kept. It was at “{progress.at}”; files are written at the end. Fewer learners (--learner) take less time."
 
 
 def _write(result: EvaluationResult, name: str, out: Path, advice: Sequence[str], progress: StageProgress) -> Path:
     parts = evaluation_parts(result)
-    progress.stage(_WRITING, len(parts))
+    progress.stage(WRITING, len(parts))
     for part in parts:
         part.write(out)
         progress.advance()

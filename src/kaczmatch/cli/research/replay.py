@@ -13,6 +13,7 @@ from kaczmatch.cli.terminal.runners import runner_of
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.formats.columns import ColumnNames, column_mapping
 from kaczmatch.formats.configuration import read_configuration
+from kaczmatch.jobs.locations import located
 from kaczmatch.jobs.replay import ReplayJob, replay_files, swipe_files
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
@@ -20,9 +21,9 @@ from kaczmatch.learners.registry import learner as make_learner
 
 
 def run(
-    swipes: Path,
-    candidates: Path,
-    out: Path,
+    swipes: str,
+    candidates: str,
+    out: str,
     *,
     slug: str | None,
     config: Path | None,
@@ -34,9 +35,9 @@ def run(
 ) -> None:
     with plain_errors():
         job = ReplayJob(
-            swipes=swipe_files(swipes.absolute()),
-            candidates=candidates.absolute(),
-            out=out.absolute(),
+            swipes=swipe_files(located(swipes)),
+            candidates=located(candidates),
+            out=located(out),
             learner=_learner(slug, config),
             prior=None if prior is None else Prior.from_bytes(prior.read_bytes()),
             columns=ColumnNames.of(column_mapping(columns)),

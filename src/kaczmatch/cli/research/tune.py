@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from kaczmatch.cli.research.evaluate import LogRequest, kept_words
+from kaczmatch.cli.research.evaluate import WRITING, LogRequest, kept_words
 from kaczmatch.cli.terminal.errors import interruptible, plain_errors
 from kaczmatch.cli.terminal.progress import StageProgress
 from kaczmatch.cli.terminal.runners import runner_of
@@ -26,6 +26,7 @@ def run(request: LogRequest, slug: str, out: Path, *, ray: str | None = None, wo
             trial = request.trial(AppealModel())
             result = tune(trial, slug, progress, runner_of(ray, workers, processes=True))
             part = tuning_part(result)
+            progress.stage(WRITING, 1)
             part.write(out)
             beside = [*tuning_words(result), *HandOver(result.configuration).words(Path())]  # the page, wherever it lies
             report = tuning_page(trial, result, request.swipes.name, beside).write([part], out)
