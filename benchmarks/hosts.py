@@ -141,7 +141,6 @@ def cost(people: int, swipes: int) -> list[dict[str, Any]]:
         with hosts.app.inside():
             settings = hosts.environment(hosts.app, vocabulary=str(words))
             key = service.prepare(settings, people, (2 * ROUNDS * 2) * swipes)
-        hosts.balance()
         cards = 0
         for turn in range(2 * ROUNDS):
             name = "one" if turn % 2 == 0 else "two"
@@ -149,6 +148,7 @@ def cost(people: int, swipes: int) -> list[dict[str, Any]]:
             for host in serving:
                 hosts.serve(host, workers=str(2 // len(serving)), vocabulary=str(words))
             hosts.wait_ready(*serving)
+            hosts.balance()
             for warm in (True, False):
                 requests = service.swipe_requests(cards, swipes, people, key)
                 cards += swipes

@@ -57,9 +57,23 @@ FAULTS = (
     Fault(
         "letting go of a vanished machine's locks (PostgreSQL)",
         "storage/postgres.py",
-        'writing = common | {"connect_args": arguments | {"options": f"{options} {vanished}"}}',
-        "writing = common",
+        "(SETTINGS | VANISHED_CLIENT).items()",
+        "SETTINGS.items()",
         "tests/functional/hosts -k let_go",
+    ),
+    Fault(
+        "letting go of a vanished machine's connections that read (PostgreSQL)",
+        "storage/postgres.py",
+        '"connect_args": arguments, "pool_pre_ping"',
+        '"connect_args": {"connect_timeout": 5}, "pool_pre_ping"',
+        "tests/functional/hosts -k let_go",
+    ),
+    Fault(
+        "that a response leaves as a whole",
+        "app/http_protocol.py",
+        "super().connection_made(_JoinedWrites(transport, self.loop))",
+        "super().connection_made(transport)",
+        "tests/unit/app/test_http_protocol.py -k whole",
     ),
     Fault(
         "the transaction around a commit",
@@ -544,6 +558,13 @@ FAULTS = (
         "if any(process.changes_read < place for process in live_processes(transaction, self.context.clock())):",
         "if False:",
         "tests/contract/test_beside.py -k 'load and memory'",
+    ),
+    Fault(
+        "decks that are counted while exposure moves to another index",
+        "recommend/decks/exposure.py",
+        "            since[: len(before)] -= before\n",
+        "            since[: len(before)] = 0.0\n",
+        "tests/unit/recommend/test_exposure.py -k dealt",
     ),
     Fault(
         "that a snapshot belongs to the store that knows it",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from typing import Final, ParamSpec, TypeVar, final
 
-import anyio.to_thread
-from anyio import CapacityLimiter
-
 from kaczmatch.api.problems import Busy
+from kaczmatch.api.store_futures import result_of
 
 DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
 ANSWERS: Final = 16  # exports and the like, of a user's whole history
@@ -30,7 +28,7 @@ class ConcurrencyLimit:
 
     def __init__(self, admitted: int, threads: int) -> None:
         self._free = admitted
-        self._limiter = CapacityLimiter(threads)
+        self._threads = ThreadPoolExecutor(threads, "kaczmatch requests")
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
@@ -50,4 +48,4 @@ class ConcurrencyLimit:
 
     async def in_thread(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
         """Call a function in a thread, for a call that is admitted already."""
-        return await anyio.to_thread.run_sync(partial(function, *values, **named), limiter=self._limiter)
+        return await result_of(self._threads.submit(function, *values, **named))

@@ -23,6 +23,44 @@ class _HeadTooLarge(Exception):
 
 
 @final
+class _JoinedWrites:
+    """A transport that writes once what it is given in one turn of the loop.
+
+    A response then leaves as a whole. uvicorn writes the head before the body, and where a machine vanishes in between, a load
+    balancer has passed on a head that it cannot take back.
+    """
+
+    __slots__ = ("_loop", "_size", "_transport", "_waiting")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop, self._waiting, self._size = transport, loop, list[bytes](), 0
+
+    def write(self, data: bytes) -> None:
+        if not self._waiting:
+            self._loop.call_soon(self._flush)
+        self._waiting.append(data)
+        self._size += len(data)
+        if self._size > _PROGRESS:  # the transport has to know, since it says when a client does not read
+            self._flush()
+
+    def write_eof(self) -> None:
+        self._flush()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        if waiting:
+            self._transport.write(b"".join(waiting))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+@final
 class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection. `connections` are all of this process.
 
@@ -53,7 +91,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         return self.client[0] if self.client else ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(_JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
         if not self._all.add(self, self.loop):
             transport.abort()
 

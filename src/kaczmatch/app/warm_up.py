@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from kaczmatch.app.composition import fresh_rng, new_id, picks_of, service_config_of
+from kaczmatch.recommend.index.packed_ids import PackedIds
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.schemas.profiles import Coordinates, ProfileInput
 from kaczmatch.service.domain.config import QuotaLimit
@@ -100,3 +101,4 @@ def warm_up(settings: Settings) -> None:
         publish()
     for number in range(2, 12 if rules.experiment is not None else 2):
         decks.deck(f"p{number}", 6)
+    PackedIds.of(["p0"]).numbers(["p0"])  # as a snapshot has them, which so few people do without

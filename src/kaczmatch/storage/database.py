@@ -161,11 +161,13 @@ def _driven(connection: Connection, statement: str, values: Sequence[Any], *, fi
 def drive(connection: Connection, statement: str, values: Sequence[Any] = (), *, find: bool = False) -> Sequence[Sequence[Any]]:
     """The same, whether or not a transaction has begun."""
     driver: Any = connection.connection.driver_connection
-    errors = connection.dialect.loaded_dbapi.Error
     try:
-        cursor = driver.execute(statement, tuple(values))
+        cursor = driver.execute(statement, values)
         return cursor.fetchall() if find else ()
-    except errors as error:
+    except Exception as error:
+        errors = connection.dialect.loaded_dbapi.Error
+        if not isinstance(error, errors):
+            raise
         lost = connection.dialect.is_disconnect(error, driver, None)
         if lost:
             connection.invalidate(error)

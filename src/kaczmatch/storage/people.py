@@ -38,14 +38,16 @@ class PeopleByNumber:
 
     def look_up(self, people: Iterable[str | None]) -> Mapping[Any, Any]:
         """The numbers of people, and of others that are known."""
-        known = self.numbers
-        unknown = {person: None for person in people if person not in known}
-        wanted = {person: (part_of(person), person) for person in unknown if person}
-        if wanted:
-            self.numbers.update((person, _number_of_nobody(person)) for person in wanted)
-            for _, person, number in self.database.fetch(self.connection, PersonNumber, list(wanted.values())):
-                self.numbers[person], self.ids[number] = number, person
-        return self.numbers
+        known, ids = self.numbers, self.ids
+        unknown = {person: None for person in people if person and person not in known}
+        if unknown:
+            keys = [(part_of(person), person) for person in unknown]
+            for _, person, number in self.database.fetch(self.connection, PersonNumber, keys):
+                known[person], ids[number] = number, person
+            for person in unknown:
+                if person not in known:
+                    known[person] = _number_of_nobody(person)
+        return known
 
     def numbers_of(self, people: Collection[str]) -> dict[str, int]:
         """`Reader.numbers_of`."""

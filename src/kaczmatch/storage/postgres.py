@@ -42,15 +42,17 @@ SETTINGS: Final = {
     "enable_seqscan": "off",
     "jit": "off",
 }
-# A machine that vanishes closes no connection. After five seconds the server lets go of what it had locked, and where the server
-# vanishes, we notice. A process that hangs in a commit is given up after a minute, while others still try again.
+# A machine that vanishes closes no connection. After five seconds the server lets go of its connections and of what they had
+# locked, and where the server vanishes, we notice.
 VANISHED_CLIENT: Final = {
     "tcp_keepalives_idle": "2",
     "tcp_keepalives_interval": "1",
     "tcp_keepalives_count": "3",
     "tcp_user_timeout": "5s",
-    "idle_in_transaction_session_timeout": "60s",
 }
+# A process that hangs in a commit is given up after a minute, while others still try again.
+HANGING_COMMIT: Final = "-c idle_in_transaction_session_timeout=60s"
+OPTIONS: Final = " ".join(f"-c {name}={value}" for name, value in (SETTINGS | VANISHED_CLIENT).items())
 VANISHED_SERVER: Final = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
 TRANSIENT_STATES: Final = ("40", "08", "57", "55P03", "25P03")  # lost races, lost connections, a server that restarts, long waits
@@ -140,11 +142,9 @@ class Postgres(Database):
 
     def __init__(self, url: URL, readers: int) -> None:
         url = url.set(drivername="postgresql+psycopg")
-        options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
-        arguments = {"connect_timeout": 5, "options": options, **VANISHED_SERVER}
+        arguments = {"connect_timeout": 5, "options": OPTIONS, **VANISHED_SERVER}
         common: dict[str, Any] = {"max_overflow": 0, "connect_args": arguments, "pool_pre_ping": True, "hide_parameters": True}
-        vanished = " ".join(f"-c {name}={value}" for name, value in VANISHED_CLIENT.items())
-        writing = common | {"connect_args": arguments | {"options": f"{options} {vanished}"}}
+        writing = common | {"connect_args": arguments | {"options": f"{OPTIONS} {HANGING_COMMIT}"}}
         self.writer = create_engine(url, pool_size=1, **writing)
         only_reading = {"postgresql_readonly": True}
         self.readers = create_engine(

@@ -89,12 +89,14 @@ def values(
     """`Snapshot.values`. Where a page ended is known only of records that are listed by what is asked for."""
     code = codec(kind)
     rows = _rows(people, code, names, after, newest, 0, limit, equal)
-    if limit is not None and rows and kind.listed_by() == names:
+    if not rows:
+        return []
+    if limit is not None and kind.listed_by() == names:
         _remember_place(people, code, dict(zip(names, rows[-1], strict=True)))
     decoders = [None if code.column(name).person else code.column(name).form.decode for name in names]
     columns = [
         column if decode is None else [None if value is None else decode(value) for value in column]
-        for decode, column in zip(decoders, zip(*rows, strict=True), strict=False)
+        for decode, column in zip(decoders, zip(*rows, strict=True), strict=True)
     ]
     return list(zip(*columns, strict=True))
 

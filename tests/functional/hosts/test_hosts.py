@@ -240,17 +240,23 @@ def test_locks_of_a_machine_that_vanished_are_let_go(world: World) -> None:
         migrate(hosts.url)
     holding = (
         "import sys, time; from kaczmatch.storage import SqlStore\n"
+        "store = SqlStore(sys.argv[1])\n"
         "def hold(transaction): print('held', flush=True); time.sleep(600)\n"
-        "SqlStore(sys.argv[1]).write(hold, locks=['ada']).result()"
+        "with store.read(): pass\n"
+        "store.write(hold, locks=['ada']).result()"
     )
     process = machine.start([sys.executable, "-c", holding, hosts.url], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     machine.vanish()
     process.stdout.close()
-    machine.plug_in()
-    with hosts.app.inside(), closing(SqlStore(hosts.url)) as store:
-        store.write(lambda _: None, locks=["ada"]).result(25)
+    try:
+        with hosts.app.inside(), closing(SqlStore(hosts.url)) as store:
+            store.write(lambda _: None, locks=["ada"]).result(25)
+            clients = {str(address) for (address,) in hosts.server.ask("SELECT client_addr FROM pg_stat_activity")}
+            assert machine.address not in clients, "connections that read are kept"
+    finally:
+        machine.plug_in()
 
 
 def test_a_pooler_that_drops_settings_is_refused(world: World) -> None:

@@ -26,10 +26,11 @@ class Wire(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
-        self.written, self.closing = b"", False
+        self.written, self.writes, self.closing = b"", 0, False
 
     def write(self, data: Any) -> None:
         self.written += bytes(data)
+        self.writes += 1
 
     def is_closing(self) -> bool:
         return self.closing
@@ -91,6 +92,7 @@ def test_a_request_costs_a_task_once_its_body_is_there_or_the_first_part_of_a_la
 def test_a_client_that_asks_first_is_told_to_send_its_body() -> None:
     async def client(protocol: LimitedHttpProtocol, wire: Wire, state: ServerState) -> None:
         protocol.data_received(PUT % (1, 3, b"Expect: 100-continue\r\n"))
+        await settle()
         assert wire.written == b"HTTP/1.1 100 Continue\r\n\r\n"
         assert not state.tasks
         protocol.data_received(b"abc")
@@ -141,3 +143,26 @@ def test_a_connection_that_was_closed_does_not_wait_for_the_garbage_collector() 
         assert gone[0]() is None
     finally:
         gc.enable()
+
+
+def test_a_response_leaves_as_a_whole() -> None:
+    """A machine that vanishes has sent all of it or nothing, so that a load balancer can ask another one."""
+
+    async def client(protocol: LimitedHttpProtocol, wire: Wire, _: ServerState) -> None:
+        for turn in range(1, 4):
+            protocol.data_received(PUT % (turn, 2, b"") + b"hi")
+            await settle()
+            assert wire.written.endswith(b"/%d 2 " % turn)
+            assert wire.writes == turn
+
+    talk(client)
+
+
+def test_what_was_answered_is_sent_before_a_connection_is_closed() -> None:
+    async def client(protocol: LimitedHttpProtocol, wire: Wire, _: ServerState) -> None:
+        protocol.data_received(PUT % (1, 2, b"Connection: close\r\n") + b"hi")
+        await settle()
+        assert wire.written.endswith(b"/1 2 ")
+        assert wire.closing
+
+    talk(client)

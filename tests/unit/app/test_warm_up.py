@@ -22,3 +22,20 @@ def test_a_later_start_compiles_nothing(tmp_path: Path) -> None:
             break
     assert saved == []
     assert "data loaded" in said
+
+
+SNAPSHOT = """
+from kaczmatch.recommend.index.packed_ids import PackedIds
+print("ready", flush=True)
+assert PackedIds.of(["ada", "bo"]).numbers(["bo"]).tolist() == [1]
+"""
+
+
+def test_the_first_deck_from_a_snapshot_loads_no_kernel(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_DEBUG_CACHE": "1", "KACZMATCH_DATA": str(tmp_path)}
+    said = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", STARTED + SNAPSHOT], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    before, _, after = said.partition("ready\n")
+    assert "packed_ids._find" in before
+    assert "[cache]" not in after
