@@ -129,7 +129,7 @@ def market_part(found: MarketComparison) -> ReportPart:
 
 def market_answer(found: MarketComparison) -> list[str]:
     """What to take home: who makes the most matches and by how much, and what the default gives up or gains."""
-    ranked = sorted(found.outcomes, key=lambda name: -found.mean(name, "matches_per_100"))
+    ranked = sorted(found.outcomes, key=lambda name: (-round(found.mean(name, "matches_per_100"), 6), name != DEFAULT))
 
     def told(name: str) -> str:
         matches, uneven = found.mean(name, "matches_per_100"), found.mean(name, "gini")
@@ -137,8 +137,9 @@ def market_answer(found: MarketComparison) -> list[str]:
 
     if DEFAULT not in ranked:
         return [f"Most matches: {told(ranked[0])}."]
-    place = ranked.index(DEFAULT) + 1
-    words = [f"The {told(DEFAULT)}: place {place} of {len(ranked)} by matches."]
+    ahead = {name: round(found.mean(name, "matches_per_100") - found.mean(DEFAULT, "matches_per_100"), 6) for name in ranked}
+    place, level = 1 + sum(more > 0 for more in ahead.values()), sum(more == 0 for more in ahead.values()) - 1
+    words = [f"The {told(DEFAULT)}: place {place} of {len(ranked)} by matches{f', level with {level}' if level else ''}."]
     if place > 1:
         words.append(f"Most matches: {told(ranked[0])}.")
     if {PAPER, GREEDY} <= set(ranked):

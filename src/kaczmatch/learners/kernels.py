@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 from numba import types
 
-from kaczmatch.core.compiled import compiled, compiled_as
-from kaczmatch.core.vectors import Matrix, Vector
+from kaczmatch.core.compiled import compiled_as, compiled_short
+from kaczmatch.core.vectors import Vector
 
 CELLS = types.Array(types.float64, 1, "C")
 INPUT = types.Array(types.float64, 1, "C", readonly=True)
@@ -26,6 +25,7 @@ SWIPE_SIGNATURE = types.int64(CELLS, INPUT, INPUT, types.float64, INPUT)
 END_SESSION_SIGNATURE = types.int64(CELLS, types.int64, INPUT)
 FORGET_SIGNATURE = types.int64(CELLS, INPUT, types.float64)
 PREDICT_SIGNATURE = types.float64(CELLS, INPUT, INPUT, INPUT)
+_ROWS = types.Array(types.float64, 2, "C", readonly=True)
 
 # What a swipe kernel returns. After BAD_FEATURES the cells are unchanged. After TASTE_CHANGED the caller starts again from the
 # prior.
@@ -34,10 +34,13 @@ BAD_FEATURES = 1
 TASTE_CHANGED = 2
 
 
-swipe_kernel = compiled_as(SWIPE_SIGNATURE)  # (cells, features, said, label, parameters) -> DONE | BAD_FEATURES | CHANGED
-end_session_kernel = compiled_as(END_SESSION_SIGNATURE)  # (cells, dimensions, parameters) -> DONE
-forget_kernel = compiled_as(FORGET_SIGNATURE)  # (cells, cells at the start, keep) -> DONE
-predict_kernel = compiled_as(PREDICT_SIGNATURE)  # (cells, features, said, parameters) -> probability of a like; changes nothing
+# (cells, features, said, label, parameters) -> DONE | BAD_FEATURES | TASTE_CHANGED
+swipe_kernel = compiled_as(SWIPE_SIGNATURE, short=True)
+end_session_kernel = compiled_as(END_SESSION_SIGNATURE, short=True)  # (cells, dimensions, parameters) -> DONE
+forget_kernel = compiled_as(FORGET_SIGNATURE, short=True)  # (cells, cells at the start, keep) -> DONE
+# (cells, features, said, parameters) -> probability of a like; changes nothing
+predict_kernel = compiled_as(PREDICT_SIGNATURE, short=True)
+predict_rows_kernel = compiled_as(CELLS(CELLS, _ROWS, _ROWS, INPUT))  # the same of many candidates
 
 
 @end_session_kernel
@@ -58,23 +61,10 @@ def predict_unsupported(cells: Vector, features: Vector, said: Vector, parameter
     return math.nan
 
 
-@compiled
+@compiled_short
 def decay_factor(microseconds: int, half_life: float) -> float:
     """The share that is kept after some time: one half per half-life (in seconds)."""
     return math.pow(2.0, -(microseconds / 1e6) / half_life)
-
-
-_ROWS = types.Array(types.float64, 2, "C", readonly=True)
-
-
-# With its signature: the code for a function that is given otherwise would be compiled anew in every process.
-@compiled_as(CELLS(types.FunctionType(PREDICT_SIGNATURE), CELLS, _ROWS, _ROWS, INPUT))
-def predict_candidates(predict: Any, cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
-    """The probability that a user likes each of many candidates."""
-    found = np.empty(len(features))
-    for i in range(len(features)):
-        found[i] = predict(cells, features[i], said[i], parameters)
-    return found
 
 
 class Kernels(NamedTuple):

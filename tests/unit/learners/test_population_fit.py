@@ -7,8 +7,9 @@ import pytest
 
 from kaczmatch import InvalidInput, SwipeLog, fit_population
 from kaczmatch.learners.population import trait_fit
-from kaczmatch.learners.population.population_fit import TraitChoice, people_with_history, selected
+from kaczmatch.learners.population.population_fit import people_with_history
 from kaczmatch.learners.population.taste_directions import TasteDirections
+from kaczmatch.learners.population.trait_selection import TraitChoice, selected
 from kaczmatch.runner.local import LocalRunner
 
 
@@ -63,14 +64,37 @@ def test_where_nothing_is_shared_the_fewest_traits_are_taken() -> None:
     assert [each.traits for each in found.choices] == [0, 4]
 
 
+def tried(traits: int, behind: float, error: float, ahead: float = 0.02, ahead_error: float = 0.01) -> TraitChoice:
+    return TraitChoice(traits, 0.58 + behind, behind, error, ahead if traits else 0.0, ahead_error if traits else 0.0)
+
+
 def test_the_fewest_within_an_error_of_the_best_are_selected() -> None:
-    tried = [TraitChoice(0, 0.60, 0.02, 0.01), TraitChoice(1, 0.585, 0.005, 0.006), TraitChoice(4, 0.58, 0.0, 0.0)]
-    assert selected(tried) == 1
+    assert selected([tried(0, 0.02, 0.01), tried(1, 0.005, 0.006), tried(4, 0.0, 0.0)]) == 1
 
 
 def test_a_gain_that_does_not_matter_buys_no_traits() -> None:
-    tried = [TraitChoice(0, 0.6001, 0.0001, 0.00001), TraitChoice(8, 0.6, 0.0, 0.0)]
-    assert selected(tried) == 0
+    assert selected([tried(0, 0.0001, 0.00001), tried(8, 0.0, 0.0)]) == 0
+
+
+def test_traits_that_do_not_rank_better_are_not_selected_however_well_they_predict() -> None:
+    assert selected([tried(0, 0.02, 0.001), tried(1, 0.001, 0.001, ahead=0.005), tried(4, 0.0, 0.0)]) == 4
+    assert selected([tried(0, 0.02, 0.001), tried(1, 0.001, 0.001, ahead=0.005), tried(4, 0.0, 0.0, ahead=-0.01)]) == 0
+
+
+def test_shares_of_likes_that_are_predicted_better_buy_no_traits() -> None:
+    """Everybody likes so many, whoever it is: there is nothing to rank by."""
+    rng, users, swipes = np.random.default_rng(0), 60, 60
+    log = SwipeLog(
+        user=np.repeat(np.arange(users), swipes),
+        candidate=rng.integers(0, 300, users * swipes),
+        candidates=(rng.random((300, 20)) < 0.5).astype(float),
+        label=np.where(rng.random(users * swipes) < 0.8, 1, -1),
+        at=np.tile(np.arange(swipes), users),
+    )
+    found = fit_population(log, choices=(0, 1))
+    assert found.choices[1].behind == 0.0  # traits predict best
+    assert found.choices[0].behind > found.choices[0].error
+    assert found.traits == 0
 
 
 def test_people_with_a_history_are_preferred() -> None:

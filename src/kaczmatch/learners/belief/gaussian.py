@@ -26,7 +26,6 @@ from kaczmatch.core.vectors import Integers, Matrix, Vector, as_vector, matvec
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, initial_behaviour
 from kaczmatch.learners.belief.gaussian_kernels import coordinate_rows
 from kaczmatch.learners.contract import BeliefLearner
-from kaczmatch.learners.kernels import predict_candidates
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import (
     Scores,
@@ -75,6 +74,10 @@ class GaussianLearner(BeliefLearner):
     @abstractmethod
     def quadratic_form(self, x: Matrix) -> Matrix:
         """For each row of x the vector whose product with `covariance_entries` is xᵀPx, which is linear in P."""
+
+    @abstractmethod
+    def predicted(self, work: Vector, features: Matrix, said: Matrix) -> Vector:
+        """The probability that the user of some working cells likes each candidate; NaN where the features cannot be used."""
 
     @final
     def initial_cells(self, prior: Prior) -> Vector:
@@ -136,7 +139,7 @@ class GaussianLearner(BeliefLearner):
     @final
     def probability(self, state: State, features: Features, appeal: ArrayLike = 0.0) -> Scores:
         rows, work = unchecked_rows(features, state), self.expand(self._checked_state(state).cells, state.dimensions)
-        found = predict_candidates(self.kernels.predict, work, rows, self._said(appeal, len(rows)), self.parameters)
+        found = self.predicted(work, rows, self._said(appeal, len(rows)))
         if np.isnan(found).any():
             check_rows(rows)
         return in_shape_of(found, features)

@@ -16,7 +16,15 @@ from kaczmatch.core.vectors import Integers, Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behaviour
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.gaussian_kernels import forget_towards, kernel_coordinates, like_probability, update_gains
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.kernels import (
+    BAD_FEATURES,
+    DONE,
+    Kernels,
+    forget_kernel,
+    predict_kernel,
+    predict_rows_kernel,
+    swipe_kernel,
+)
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State
 
@@ -76,6 +84,15 @@ def predict(work: Vector, features: Vector, said: Vector, parameters: Vector) ->
     length = _padded(n)
     px = _times(work[length:-BEHAVIOUR_CELLS].reshape(n, length), x)
     return like_probability(dot(x, work[:n]), dot(x, px[:n]), parameters, work[-BEHAVIOUR_CELLS:])
+
+
+@predict_rows_kernel
+def predict_rows(work: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
+    """`predict` for many candidates."""
+    found = np.empty(len(features))
+    for i in range(len(features)):
+        found[i] = predict(work, features[i], said[i], parameters)
+    return found
 
 
 @forget_kernel
@@ -161,6 +178,9 @@ class Probit(GaussianLearner):
     def working_size(self, dimensions: int, swipes: int) -> int:
         n = self.belief_size(dimensions)
         return _padded(n) * (n + 1) + BEHAVIOUR_CELLS
+
+    def predicted(self, work: Vector, features: Matrix, said: Matrix) -> Vector:
+        return predict_rows(work, features, said, self.parameters)
 
     def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         return _lower(covariance)

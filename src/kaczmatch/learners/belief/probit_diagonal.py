@@ -29,7 +29,15 @@ from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS, updated_behavio
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.learners.belief.gaussian_kernels import forget_towards, kernel_coordinates, like_probability, update_gains
 from kaczmatch.learners.contract import FixedSizeLearner
-from kaczmatch.learners.kernels import BAD_FEATURES, DONE, Kernels, forget_kernel, predict_kernel, swipe_kernel
+from kaczmatch.learners.kernels import (
+    BAD_FEATURES,
+    DONE,
+    Kernels,
+    forget_kernel,
+    predict_kernel,
+    predict_rows_kernel,
+    swipe_kernel,
+)
 from kaczmatch.learners.prior import PAPER_COSINE, Prior
 from kaczmatch.learners.state import State, stacked_cells
 
@@ -78,6 +86,15 @@ def predict(cells: Vector, features: Vector, said: Vector, parameters: Vector) -
         x[i] -= slope if i < first else 0.0
         spread += x[i] * x[i] * cells[n + i]
     return like_probability(score, spread, parameters, cells[-BEHAVIOUR_CELLS:])
+
+
+@predict_rows_kernel
+def predict_rows(cells: Vector, features: Matrix, said: Matrix, parameters: Vector) -> Vector:
+    """`predict` for many candidates."""
+    found = np.empty(len(features))
+    for i in range(len(features)):
+        found[i] = predict(cells, features[i], said[i], parameters)
+    return found
 
 
 @compiled
@@ -153,6 +170,9 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
 
     def width(self, dimensions: int) -> int:
         return 2 * self.belief_size(dimensions) + 1 + BEHAVIOUR_CELLS
+
+    def predicted(self, work: Vector, features: Matrix, said: Matrix) -> Vector:
+        return predict_rows(work, features, said, self.parameters)
 
     def pack_covariance(self, covariance: Matrix, prior: Prior) -> Vector:
         n = len(covariance)

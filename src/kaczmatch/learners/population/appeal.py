@@ -21,7 +21,7 @@ from typing import Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.errors import InvalidInput, check_number
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import AnyLog, SwipeLog, microseconds
@@ -138,7 +138,7 @@ class AppealTracker:
 _NOTHING = np.zeros(3)
 
 
-@compiled
+@compiled_short
 def decision_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
     """y − p and p(1 − p) of a rater's decision. The decision then counts in that rater's rate."""
     p = (rate[1] + 1.0) / (rate[0] + 2.0)
@@ -147,7 +147,7 @@ def decision_evidence(rate: Vector, liked: bool) -> tuple[float, float]:
     return (1.0 if liked else 0.0) - p, p * (1.0 - p)
 
 
-@compiled
+@compiled_short
 def add_evidence(kept: Vector, excess: float, information: float, at: int, half_life: float) -> None:
     keep = decay_factor(at - int(kept[2]), half_life)
     kept[0] = keep * kept[0] + excess
@@ -155,7 +155,7 @@ def add_evidence(kept: Vector, excess: float, information: float, at: int, half_
     kept[2] = at
 
 
-@compiled
+@compiled_short
 def appeal_log_odds(total: Vector, own: Vector, at: int, half_life: float, spread: float) -> float:
     """The appeal from all evidence minus the viewer's own, aged to a moment."""
     keep, keep_own = decay_factor(at - int(total[2]), half_life), decay_factor(at - int(own[2]), half_life)

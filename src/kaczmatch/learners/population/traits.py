@@ -3,7 +3,7 @@
 A rater's decision says something about each trait of the candidate: a precision Λ and a shift H, together a site. With the
 traits ζ that the tags lead to expect, and all raters but the viewer,
 
-    λ = 1 + ΣΛ,    z̄ = (ζ + ΣH)/λ,    doubt S = 1/λ.
+    λ = 1 + ΣΛ,    z̄ = (ζ + ΣH)/λ, kept within ζ ± 2½ ΣΛ/λ,    doubt S = 1/λ.
 
 A site is taken from the rater's state before the swipe and from the candidate's tags alone, not from what others said:
 
@@ -11,11 +11,13 @@ A site is taken from the rater's state before the swipe and from the candidate's
     Λ = h v̄²/(1 − h v̄²),    H = (ζ + y g v̄/√q)(1 + Λ) − ζ
     both are scaled by min(1, L₀/L): L is the larger of what the rater's like and pass would say, |v̄| g(−|t|)/√q, and L₀ the same
     of an account without history that weighs the trait as people do, √(m₀² + P₀)
-    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 2½)
+    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 4)
 
 So sums have no order, taking a site back is exact, |z̄ − ζ| ≤ 2½ ΣΛ/(1 + ΣΛ) whatever raters do, and no history makes an
-account louder than a new one. Sites are whole numbers in units of 2⁻²⁰. They age like appeal: a site is written larger by
-2^(time since a reference/half-life), and sums are read smaller by the same at the moment of reading.
+account louder than a new one. One decision alone often says more than 2½ standard deviations, with little precision: clipping
+it there would draw everybody's traits towards ζ, and so the sum is kept within, not the site. Sites are whole numbers in units
+of 2⁻²⁰. They age like appeal: a site is written larger by 2^(time since a reference/half-life), and sums are read smaller by
+the same at the moment of reading.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from kaczmatch.learners.state import State, feature_rows
 UNITS: Final = 2.0**20  # in one
 LARGEST_PRECISION: Final = 0.25  # of one site
 FARTHEST: Final = 2.5  # standard deviations that raters can move a trait
+FARTHEST_SITE: Final = 4.0  # that one of them can ask for
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
 _MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
 _DAY: Final = 86_400.0
@@ -215,7 +218,7 @@ def guard_site(precision: float, shift: float, expected: float, size: float, sit
         shift *= LARGEST_PRECISION / precision
         precision = LARGEST_PRECISION
     whole = math.floor(precision * size * UNITS)
-    low, high = math.ceil(whole * (expected - FARTHEST)), math.floor(whole * (expected + FARTHEST))
+    low, high = math.ceil(whole * (expected - FARTHEST_SITE)), math.floor(whole * (expected + FARTHEST_SITE))
     traits = site.shape[0] // 2
     site[k] = int(whole)
     site[traits + k] = int(min(max(np.rint(shift * size * UNITS), low), high))
@@ -227,7 +230,9 @@ def read_traits(expected: Vector, total: Sums, own: Sums, size: float, said: Vec
     traits = expected.shape[0]
     for k in range(traits):
         precision = 1.0 + (total[k] - own[k]) / (UNITS * size)
-        said[k] = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision
+        far = FARTHEST * (precision - 1.0) / precision
+        moved = (expected[k] + (total[traits + k] - own[traits + k]) / (UNITS * size)) / precision - expected[k]
+        said[k] = expected[k] + min(max(moved, -far), far)
         said[traits + k] = 1.0 / precision
 
 

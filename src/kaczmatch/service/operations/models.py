@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -165,7 +165,7 @@ class Models:
             prior: Prior = self.context.compute(partial(_fitted_prior, swipes, rule, neutral_prior(rule, dimensions)))
             return FittedModel(slug, settings, prior)
         found: FittedPopulation = self.context.compute(partial(_fitted_population, swipes, dimensions, choices, rule.full))
-        tried = json.dumps([[one.traits, one.log_loss, one.behind, one.error] for one in found.choices])
+        tried = json.dumps([astuple(one) for one in found.choices])
         if not found.traits:
             return FittedModel("probit-diag", {"appeal": True}, found.prior, tried)
         sites = _sites(found, list(dict.fromkeys(swipe.candidate for swipe in swipes)))

@@ -1,0 +1,129 @@
+"""What each part of `probit-traits` is worth on a real log: fewer and more traits, and parts left out.
+
+    python benchmarks/trait_ablations.py movielens|speed-dating [--data ../shared/data] [--protocol strict] [--out FOLDER]
+
+Every line is fitted on the same people and tested on the others, like `kaczmatch evaluate` with the same protocol. Without online
+candidates, only the fitted people's decisions are heard. Without the guard, a site is as large as its rater's decision makes it.
+That needs other kernels, so the benchmark runs itself once more for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kaczmatch.evaluation.measures.holdout_ranking import holdout_ranking
+from kaczmatch.evaluation.measures.progressive_validation import probability_scores, progressive_forecasts
+from kaczmatch.evaluation.protocol.contenders import TRAITS, Contender, contenders
+from kaczmatch.evaluation.protocol.trial import Protocol, Trial
+from kaczmatch.formats.columns import ColumnNames
+from kaczmatch.formats.swipe_table import read_swipes
+from kaczmatch.learners.belief.probit_traits import ProbitTraits
+from kaczmatch.learners.population import traits as trait_sites
+from kaczmatch.report.results import Table
+from tables import add_out, tell
+
+NAMES = {"user": "user_id", "candidate": "candidate_id", "decision": "like", "id": "candidate_id"}
+DEFAULT = "probit-diag + population + appeal"
+NO_GUARD = "WITHOUT_GUARD"  # set where the benchmark runs itself
+LARGEST, FARTHEST = 20.0, 20.0  # what still fits a site's 32 bits
+
+
+@dataclass(frozen=True)
+class Log:
+    """Where it lies, and how it is tested."""
+
+    folder: str
+    at: str
+    protocol: Protocol
+
+    def trial(self, data: Path, knowledge: str) -> Trial:
+        folder, split = data / self.folder, self.protocol.split
+        names = ColumnNames.of(NAMES | {"at": self.at})
+        table = read_swipes(folder / "swipes.csv", folder / "candidates.csv", names, [] if split == "user" else [split])
+        return Trial(table, replace(self.protocol, knowledge=knowledge))
+
+
+LOGS = {
+    "movielens": Log("movielens_small", "timestamp", Protocol(times=(0, 5, 20, 50, 100, 200), rest=30, at_least=60)),
+    "speed-dating": Log("speed_dating", "order", Protocol(times=(0, 5, 10), rest=2, split="wave")),
+}
+
+
+def variants(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
+    """A name, what is heard, and the learner that was fitted."""
+
+    def fitted(traits: int | None, full: bool = False) -> list[Contender]:
+        found = contenders(trial, ["probit-traits"], {"probit-traits": {"full": full}}, tick=lambda _: None, traits=traits)
+        return [each for each in found if each.name == TRAITS]
+
+    yield "0 traits", trial, [each for each in contenders(trial, ["probit-diag"], tick=lambda _: None) if each.name == DEFAULT]
+    for traits in (1, 4, 8):
+        some = fitted(traits)
+        yield f"{traits} traits", trial, some
+        if traits == 4:
+            yield "4 traits, no online candidates", Trial(trial.table, replace(trial.protocol, appeal_from="fit")), some
+            yield "4 traits, full covariance", trial, fitted(4, full=True)
+    selected = fitted(None)
+    taken = [each.learner.traits for each in selected if isinstance(each.learner, ProbitTraits)]
+    yield f"selected: {taken[0] if taken else 0} traits", trial, selected
+
+
+def without_guard(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
+    trait_sites.LARGEST_PRECISION, trait_sites.FARTHEST = LARGEST, FARTHEST  # type: ignore[misc]
+    trait_sites.FARTHEST_SITE = FARTHEST  # type: ignore[misc]
+    found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=4)
+    yield "4 traits, no guard", trial, [each for each in found if each.name == TRAITS]
+
+
+def measured(name: str, trial: Trial, some: list[Contender]) -> dict[str, Any]:
+    ranking = holdout_ranking(trial, some, trial.protocol.times, trial.tested, advance=lambda _: None)
+    areas = ranking.auc[:, ranking.cohort, 0].mean(axis=1)
+    forecasts = progressive_forecasts(trial, some, trial.tested, advance=lambda: None)
+    said = probability_scores(forecasts, np.random.default_rng(0)).of(some[0].name)
+    assert said is not None
+    return (
+        {"variant": name}
+        | {f"after_{t}": float(area) for t, area in zip(ranking.times, areas, strict=True)}
+        | {"log_loss": said.log_loss.mean, "calibration_error": said.calibration_error, "bytes": some[0].bytes_per_user}
+    )
+
+
+def guardless(words: list[str]) -> list[dict[str, Any]]:
+    """The same benchmark with kernels of its own, which are thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        there = os.environ | {NO_GUARD: "1", "NUMBA_CACHE_DIR": f"{folder}/kernels"}
+        subprocess.run([sys.executable, __file__, *words, "--out", folder], env=there, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        (path,) = Path(folder).glob("*.json")
+        found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("log", choices=LOGS)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--protocol", choices=("strict", "mature", "forward"), default="strict")
+    add_out(parser)
+    asked = parser.parse_args()
+    trial = LOGS[asked.log].trial(asked.data, asked.protocol)
+    alone = NO_GUARD in os.environ
+    rows = [measured(*one) for one in (without_guard if alone else variants)(trial) if one[2]]
+    if not alone:
+        rows += guardless([asked.log, "--data", str(asked.data), "--protocol", asked.protocol])
+    title = f"AUC after so many swipes, {asked.log}, {asked.protocol}"
+    tell(asked.out, Table(f"traits-{asked.log}-{asked.protocol}", title, rows))
+
+
+if __name__ == "__main__":
+    main()
