@@ -47,11 +47,17 @@ def compiled(function: F) -> F:
     return cast(F, _jit(function, cache=_CACHE))
 
 
-def compiled_as(signature: Any) -> Callable[[F], F]:
+def compiled_short(function: F) -> F:
+    """The same for what takes microseconds. It keeps the interpreter's lock: where other threads want it, to get it back would
+    take far longer."""
+    return cast(F, _jit(function, cache=_CACHE, nogil=False))
+
+
+def compiled_as(signature: Any, *, short: bool = False) -> Callable[[F], F]:
     """`function` as machine code for one signature, compiled when its module is imported and cached on disk."""
 
     def compile_now(function: F) -> F:
-        dispatcher = _jit(function, cache=_CACHE)
+        dispatcher = _jit(function, cache=_CACHE, nogil=not short)
         dispatcher.compile(signature)
         if dispatcher.stats.cache_misses:
             _say_that_it_takes_long()
@@ -68,8 +74,8 @@ def _say_that_it_takes_long() -> None:
         print("kaczmatch compiles its kernels, once per installation: half a minute or more …", file=sys.stderr)
 
 
-def _jit(function: Callable[..., object], *, cache: bool) -> Any:
-    return numba.njit(cache=cache, nogil=True, error_model="numpy")(function)
+def _jit(function: Callable[..., object], *, cache: bool, nogil: bool = True) -> Any:
+    return numba.njit(cache=cache, nogil=nogil, error_model="numpy")(function)
 
 
 def _can_cache() -> bool:

@@ -185,3 +185,25 @@ def test_threads_may_count_at_once() -> None:
 def test_times_need_a_zone() -> None:
     with pytest.raises(InvalidInput, match="its zone"):
         Exposure().record(["a"], NOW.replace(tzinfo=None))
+
+
+def test_cards_that_are_dealt_while_counts_move_to_another_index_are_counted() -> None:
+    old, new = IdNumbers(["a", "b", "c"]), IdNumbers(["c", "x", "a", "b"])
+    exposure = Exposure(index_ids=old)
+    exposure.record(["a", "a", "b"], NOW)
+    looked_up = new.numbers_or_none
+    dealt = [["a", "c"]]
+
+    def dealing_meanwhile(ids: Any) -> Any:
+        dealer = threading.Thread(target=lambda: [exposure.record(cards, NOW) for cards in dealt])
+        dealer.start()
+        dealer.join(10.0)  # it waits for nobody
+        assert not dealer.is_alive()
+        dealt.clear()
+        new.numbers_or_none = looked_up  # type: ignore[method-assign]
+        return looked_up(ids)
+
+    new.numbers_or_none = dealing_meanwhile  # type: ignore[method-assign]
+    moved = exposure.moved_to(new)
+    assert {who: moved.cards_of(who, NOW) for who in "abcx"} == {"a": 3.0, "b": 1.0, "c": 1.0, "x": 0.0}
+    assert moved.over_cap(4, NOW) == exposure.over_cap(4, NOW)

@@ -75,11 +75,12 @@ class EligiblePeople:
         _, skipped_cooling = _by_cooldown(answers.skipped, now, cooldown)
         out, cold = {profile.id, *blocked, *answers.liked}, _merged(passed_cooling, skipped_cooling)
         found = view.ids_and_numbers.numbers_or_none([*out, *cold, *(one for _, one in passed)])
-        never, *met = (numbers[numbers >= 0] for numbers in np.split(found, [len(out), len(out) + len(cold)]))
+        ends = len(out), len(out) + len(cold)
+        never, *met = (numbers[numbers >= 0] for numbers in (found[: ends[0]], found[ends[0] : ends[1]], found[ends[1] :]))
         cooling, repeats = (numbers[~is_in(numbers, never)] for numbers in met)  # whoever is blocked is neither
         excluded = np.concatenate([never, cooling, repeats])
         passing = view.passing(search_filter, excluded)
-        _, waiting, may_repeat = np.split(passing, [len(never), len(never) + len(cooling)])
+        waiting, may_repeat = passing[len(never) : len(never) + len(cooling)], passing[len(never) + len(cooling) :]
         return cls(
             view,
             profile,

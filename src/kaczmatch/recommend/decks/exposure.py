@@ -81,16 +81,24 @@ class Exposure:
             self._numbers.clear()
 
     def moved_to(self, index_ids: IdNumbers) -> Exposure:
-        """The same counts for another index of the same people."""
+        """The same counts for another index of the same people. Decks are counted meanwhile, and none of them waits for long."""
         other = Exposure(cap=self.cap, index_ids=index_ids)
         with self._lock:
+            before = self._cards.copy()
+        other._take(self._ids, np.flatnonzero(before), before)
+        with self._lock:
             other._rate, other._origin, other._total = self._rate, self._origin, self._total
-            other._make_room()
-            slots = np.flatnonzero(self._cards).astype(np.int32)
-            numbers = index_ids.numbers_or_none(self._ids.ids(slots.tolist()))
-            other._cards[numbers[numbers >= 0]] = self._cards[slots[numbers >= 0]]
+            since = self._cards.copy()
+            since[: len(before)] -= before
+            other._take(self._ids, np.flatnonzero(since), self._cards)
         other._invalidate()
         return other
+
+    def _take(self, ids: IdNumbers, slots: NDArray[np.int64], cards: Vector) -> None:
+        """The cards of some people, who have these numbers among other ids."""
+        numbers = self._ids.numbers_or_none(ids.ids(slots.tolist()))
+        self._make_room()
+        self._cards[numbers[numbers >= 0]] = cards[slots[numbers >= 0]]
 
     def kept(self) -> tuple[Vector, str]:
         """Cards by number, and the moment in whose units they are counted, for `restored`."""

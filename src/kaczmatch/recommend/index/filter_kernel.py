@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
 
@@ -88,7 +88,7 @@ def all_passing(c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: 
     return places[:total]
 
 
-@compiled
+@compiled_short
 def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.bool_]:
     """Which of the rows at some places pass every filter."""
     passes = np.empty(len(places), np.bool_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled_short
 
 PersonNumbers = NDArray[np.int32]
 Bits = NDArray[np.uint64]  # one bit per roster number
@@ -22,7 +22,7 @@ def positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.in
     return _positions_in(numbers, wanted)
 
 
-@compiled
+@compiled_short
 def _positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.int64]:
     found = np.full(len(wanted), -1, np.int64)
     if len(wanted) <= len(numbers):  # sort the shorter side, go through the longer one
@@ -43,7 +43,7 @@ def _positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.i
     return found
 
 
-@compiled
+@compiled_short
 def to_bits(numbers: PersonNumbers, people: int) -> Bits:
     """A set of roster numbers as bits."""
     bits = np.zeros((people + 63) // 64, np.uint64)
@@ -52,14 +52,14 @@ def to_bits(numbers: PersonNumbers, people: int) -> Bits:
     return bits
 
 
-@compiled
+@compiled_short
 def bit_is_set(bits: Bits, number: int) -> bool:
     """Whether the bit of a number is set; False beyond the last bit."""
     word = number >> 6
     return word < len(bits) and (bits[word] >> np.uint64(number & 63)) & np.uint64(1) != 0
 
 
-@compiled
+@compiled_short
 def bits_at(bits: Bits, numbers: PersonNumbers) -> NDArray[np.bool_]:
     """Which of `numbers` have their bit set."""
     found = np.empty(len(numbers), np.bool_)

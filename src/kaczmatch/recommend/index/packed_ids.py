@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Integers
 
@@ -44,7 +44,7 @@ class PackedIds(NamedTuple):
 
     def numbers(self, ids: Iterable[Hashable]) -> NDArray[np.int32]:
         """The number of each, or -1."""
-        parts = [_encoded(one) if isinstance(one, str) or _can_be_packed(one) else b"" for one in ids]
+        parts = [_encoded(one) if type(one) is str or _can_be_packed(one) else b"" for one in ids]
         return _find(self.text, self.begins, self.slots, *_joined(parts))
 
     def ids(self, numbers: Sequence[int]) -> list[Hashable]:
@@ -112,7 +112,7 @@ def _same(text: Text, first: int, query: Text, begin: int, length: int) -> bool:
     return i == length
 
 
-@compiled
+@compiled_short
 def _slots_of(text: Text, begins: Integers, slots: Slots, query: Text, query_begins: Integers) -> Integers:
     """The slot of each identifier that is asked for, or -1."""
     mask, found = len(slots) - 1, np.full(len(query_begins) - 1, -1, np.int64)
@@ -132,7 +132,7 @@ def _slots_of(text: Text, begins: Integers, slots: Slots, query: Text, query_beg
     return found
 
 
-@compiled
+@compiled_short
 def _find(text: Text, begins: Integers, slots: Slots, query: Text, query_begins: Integers) -> Slots:
     at = _slots_of(text, begins, slots, query, query_begins)
     numbers = np.full(len(at), -1, np.int32)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.intrinsics import fetch_and_increment, popcount
 from kaczmatch.core.vectors import Integers
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
@@ -101,7 +101,7 @@ def search_chunks(
     return kept[:n], ranks[:n]
 
 
-@compiled
+@compiled_short
 def best_numbers(scores: Float32s, ranks: Integers, chunks: Integers, person: NDArray[np.int32], want: int) -> NDArray[np.int32]:
     """The numbers of the `want` best rows of all threads, the best first, ties by rank."""
     by_rank = np.argsort(ranks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.samplers.contract import Draw, FloatArray, InclusionProbabilities, RowIndices, descending
 
@@ -63,7 +63,7 @@ def _first(order: RowIndices, n: int, taken: RowIndices) -> RowIndices:
     return order[: free[n - 1] + 1] if n <= len(free) else order
 
 
-@compiled
+@compiled_short
 def _shares(scores: FloatArray, limit: FloatArray, shown: RowIndices) -> Vector:
     """Of each column the share of rows in which it reaches the row's limit. In the first row, `shown` do."""
     share = np.zeros(scores.shape[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.vectors import Matrix
 from kaczmatch.learners.contract import BeliefLearner
 from kaczmatch.learners.state import State
@@ -23,7 +23,7 @@ def sample_scores(
     return _products(tastes.astype(np.float32), x)
 
 
-@compiled
+@compiled_short
 def to_match_probabilities(
     scores: NDArray[np.float32], scales: NDArray[np.float32], label_noise: np.float32, backward: NDArray[np.float32]
 ) -> None:
@@ -54,23 +54,23 @@ def to_match_probabilities(
 
 @compiled
 def _products(tastes: NDArray[np.float32], x: Matrix) -> NDArray[np.float32]:
-    """A matrix product on this thread alone: waking the threads of BLAS costs more than it saves on so few numbers."""
-    columns = np.empty((x.shape[1], x.shape[0]), np.float32)
-    for first in range(0, x.shape[0], 16):  # so many rows of both stay in the cache
-        for k in range(x.shape[1]):
-            for j in range(first, min(first + 16, x.shape[0])):
-                columns[k, j] = x[j, k]
-    scores = np.zeros((tastes.shape[0], x.shape[0]), np.float32)
-    whole = columns.shape[0] - columns.shape[0] % 4  # four terms at a time, added in their order
-    for i in range(tastes.shape[0]):
-        row, weights = scores[i], tastes[i]
-        for k in range(0, whole, 4):
-            a, b, c, d = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
-            p, q, r, s = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-            for j in range(row.shape[0]):
-                row[j] = row[j] + p * a[j] + q * b[j] + r * c[j] + s * d[j]
-        for k in range(whole, columns.shape[0]):
-            weight, column = weights[k], columns[k]
-            for j in range(row.shape[0]):
-                row[j] += weight * column[j]
+    """A matrix product on this thread alone: waking the threads of BLAS costs more than it saves on so few numbers.
+
+    Most people have few of the tags. What they have is added in its order, so that what they have not changes no bit.
+    """
+    n, terms = x.shape
+    by_term, scores = np.ascontiguousarray(tastes.T), np.empty((tastes.shape[0], n), np.float32)
+    present, total = np.empty(terms, np.int64), np.empty(tastes.shape[0], np.float32)
+    for j in range(n):
+        count = 0  # without branches: the processor cannot predict which tags somebody has
+        for k in range(terms):
+            present[count] = k
+            count += x[j, k] != 0.0
+        total[:] = np.float32(0.0)
+        for c in range(count):
+            value, weights = np.float32(x[j, present[c]]), by_term[present[c]]
+            for i in range(len(total)):
+                total[i] += value * weights[i]
+        for i in range(len(total)):
+            scores[i, j] = total[i]
     return scores

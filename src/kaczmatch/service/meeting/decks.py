@@ -154,11 +154,11 @@ class Decks:
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,
         )
-        dealt: list[tuple[str, float | None, float, Reason]] = [
-            (pick.candidate, None, pick.score, Reason.PICKED) for pick in picked
+        cards = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picked)]
+        cards += [
+            impression(deck, place, str(card.id), card.propensity, card.score, card.reason)
+            for place, card in enumerate(drawn.cards, len(picked))
         ]
-        dealt += [(str(card.id), card.propensity, card.score, card.reason) for card in drawn.cards]
-        cards = [impression(deck, place, *card) for place, card in enumerate(dealt)]
         return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)
 
     def open_ranked(self, user: str, ranking: RankedCandidates) -> OpenDeck:

@@ -75,18 +75,9 @@ def deck_of_nobody(reader: Reader, context: Context, known: ViewerState) -> Open
 
 
 def impression(
-    deck: StoredDeck, position: int, candidate: Hashable, propensity: float | None, score: float, reason: Reason
+    deck: StoredDeck, position: int, candidate: str, propensity: float | None, score: float, reason: Reason
 ) -> Impression:
-    return Impression(
-        user=deck.user,
-        deck=deck.id,
-        candidate=str(candidate),
-        at=deck.at,
-        position=position,
-        propensity=propensity,
-        score=score,
-        reason=str(reason),
-    )
+    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, reason.value)
 
 
 def with_reasons(

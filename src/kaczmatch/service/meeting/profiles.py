@@ -9,13 +9,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.recommend.people.filters import FilterColumns, date_number
-from kaczmatch.recommend.people.location import NOWHERE, Location, Point, max_squared_chord
+from kaczmatch.recommend.people.location import NOWHERE, Location, max_squared_chord
 from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
 from kaczmatch.recommend.people.schema import Schema
 from kaczmatch.recommend.people.vocabulary import Vocabulary
@@ -244,7 +244,7 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
         features=features_of(person, vocabulary),
         ages=_ages(person),
         location=None if person.row is None or person.column is None else Location(person.row, person.column),
-        within_km=_within(person),
+        within_km=math.inf if person.within_km is None else person.within_km,
         schema=schema,
     )
 
@@ -252,36 +252,36 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
     """The filter columns of stored profiles, which were checked when they were put."""
     # Most values come again and again.
-    kinds = {(one, name): schema.mask(one, name) for name in ("i_am", "i_look_for") for one in {getattr(p, name) for p in people}}
-    chords = {one: max_squared_chord(one) for one in {_within(person) for person in people}}
-    points = np.array([_point(person.row, person.column) for person in people], np.float32).reshape(-1, 3)
-    ages = np.array([_ages(person) for person in people], np.uint8).reshape(-1, 2)
-    return FilterColumns(
-        schema,
-        [person.id for person in people],
-        np.array([kinds[person.i_am, "i_am"] for person in people], np.uint32),
-        np.array([kinds[person.i_look_for, "i_look_for"] for person in people], np.uint32),
-        np.array([date_number(person.born) for person in people], np.int32),
-        ages[:, 0],
-        ages[:, 1],
-        points[:, 0],
-        points[:, 1],
-        points[:, 2],
-        np.array([chords[_within(person)] for person in people], np.float32),
-    )
+    is_a = {kinds: schema.mask(kinds, "i_am") for kinds in {person.i_am for person in people}}
+    looks_for = {kinds: schema.mask(kinds, "i_look_for") for kinds in {person.i_look_for for person in people}}
+    chords = {one: float(max_squared_chord(math.inf if one is None else one)) for one in {p.within_km for p in people}}
+    rows = [
+        (
+            is_a[person.i_am],
+            looks_for[person.i_look_for],
+            date_number(person.born),
+            *_ages(person),
+            *_point(person.row, person.column),
+            chords[person.within_km],
+        )
+        for person in people
+    ]
+    columns = np.array(rows, np.float64).reshape(-1, len(_COLUMNS)).T
+    values = [column.astype(kind) for column, kind in zip(columns, _COLUMNS, strict=True)]
+    return FilterColumns(schema, [person.id for person in people], *values)
+
+
+# Of the columns of filters. Each of their values is exact in float64, in which a row is made.
+_COLUMNS: Final = (np.uint32, np.uint32, np.int32, np.uint8, np.uint8, np.float32, np.float32, np.float32, np.float32)
 
 
 @lru_cache(1 << 16)
-def _point(row: int | None, column: int | None) -> Point:
-    return NOWHERE if row is None or column is None else Location(row, column).point
+def _point(row: int | None, column: int | None) -> tuple[float, ...]:
+    return tuple(map(float, NOWHERE if row is None or column is None else Location(row, column).point))
 
 
 def _ages(person: Person) -> tuple[int, int]:
     return person.youngest or 0, MAX_AGE if person.oldest is None else person.oldest
-
-
-def _within(person: Person) -> float:
-    return math.inf if person.within_km is None else person.within_km
 
 
 def data_of(person: Person) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from kaczmatch.service.domain.records.base import (
     Record,
     SingletonRecord,
     columns,
-    compile_init,
 )
 from kaczmatch.service.domain.records.learning import (
     ActiveVersions,
@@ -113,9 +112,6 @@ RECORDS: tuple[type[Record], ...] = (
     RequestMinute,
     ServiceStart,
 )
-
-for _kind in RECORDS:
-    compile_init(_kind)
 
 __all__ = [
     "PARTS",

@@ -10,7 +10,7 @@ its row in `PersonNumber`. Where records are ordered by a person, that is the or
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Final, final
 
 SINGLE_ROW: Final = 1  # the key of every `SingletonRecord`
@@ -57,20 +57,6 @@ class SingletonRecord(Record):
     key: ClassVar[tuple[str, ...]] = ("id",)
 
     id: int = SINGLE_ROW
-
-
-def compile_init(kind: type[Record]) -> None:
-    """Gives records an `__init__` that fills slots. A swipe makes five, and that of a frozen dataclass takes twice as long."""
-    names: dict[str, Any] = {}
-    parameters, lines = list[str](), list[str]()
-    for each in fields(kind):
-        names |= {f"set_{each.name}": getattr(kind, each.name).__set__, f"default_{each.name}": each.default}
-        parameters.append(each.name if each.default is MISSING else f"{each.name}=default_{each.name}")
-        lines.append(f" set_{each.name}(self, {each.name})")
-    made = "\n".join([f"def __init__(self, *, {', '.join(parameters)}):", *lines])
-    exec(made, names)  # noqa: S102, made of the names of our own fields
-    names["__init__"].__annotations__ = kind.__init__.__annotations__
-    kind.__init__ = names["__init__"]  # type: ignore[method-assign]
 
 
 def columns(kind: type[Record]) -> tuple[str, ...]:
