@@ -24,6 +24,7 @@ from screenshots import PHONE, chromium, demo
 WARM = 20  # taps before the first that counts
 # Resolves with milliseconds: from the event's own time to the frame after the next card is there.
 TAP = """(button) => new Promise((done) => {
+  document.querySelector("#match[open]")?.close(); // which may have opened at any time
   const top = () => document.querySelector(".card[data-depth='0']:not(.leaving):not(.empty)")?.dataset.id;
   const before = top();
   let began = 0;
@@ -42,8 +43,6 @@ def taps(page: Page, count: int) -> list[float]:
         page.locator("#like:enabled").wait_for()
         found.append(float(page.evaluate(TAP, "like" if number % 3 == 0 else "pass")))
         page.wait_for_timeout(150)  # nobody taps faster
-        if page.locator("#match[open]").count():
-            page.keyboard.press("Escape")
     return found
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import httpx
 import uvicorn
@@ -32,6 +32,7 @@ PICTURES = Path(__file__).parent / "pictures"
 DESK = {"viewport": {"width": 1280, "height": 800}}
 WIDE = {"viewport": {"width": 1280, "height": 820}}  # where a site shows its tabs
 PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "is_mobile": True, "has_touch": True}
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SWIPED = 45
 _BUSY: set[str] = set()  # demos that were made busy
 
@@ -131,8 +132,8 @@ def empty(page: Page, demo: Demo) -> None:
     page.wait_for_timeout(300)
 
 
-def lost(page: Page, demo: Demo) -> None:
-    page.goto(f"{demo.address}/nowhere")
+def opening(page: Page, demo: Demo, path: str) -> None:
+    page.goto(f"{demo.address}{path}")
 
 
 def swiping(page: Page, demo: Demo) -> None:
@@ -142,15 +143,13 @@ def swiping(page: Page, demo: Demo) -> None:
     for swipes in range(15, SWIPED + 1, 15):
         page.get_by_role("button", name="Let them swipe").click()
         expect(page.locator("#moment")).to_have_text(f"Now, after {swipes} swipes", timeout=60_000)
-    page.get_by_role("heading", name="What it has learned").click()
+    page.mouse.move(0, 0)
     page.wait_for_timeout(800)
 
 
 def matching(page: Page, demo: Demo) -> None:
-    """Like everybody until somebody likes one back."""
-    choosing(page, demo)
-    page.locator(".face-button").nth(3).click()
-    expect(page.locator(".card[data-depth='0']")).to_be_visible()
+    """Like everybody until somebody likes one back: the first match of somebody new."""
+    playing(page, demo)
     while not page.locator("#match[open]").count():
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(700)
@@ -163,6 +162,7 @@ def asking(page: Page, demo: Demo) -> None:
     page.get_by_role("button", name="has not swiped yet").nth(1).click()
     page.get_by_role("button", name="Let them swipe").click()
     expect(page.locator("#moment")).to_have_text("Now, after 15 swipes", timeout=60_000)
+    page.keyboard.press("Escape")  # on a phone, what was learned covers the card
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(800)
     page.locator(".card[data-depth='0']").get_by_role("button", name="Tell me more").click()
@@ -272,10 +272,11 @@ EVERY: dict[str, Callable[[Page, Demo], None]] = {
     "why": asking,
     "profile": editing,
     "empty": empty,
-    "not-found": lost,
     "lab": racing,
     "lab-market": trading,
-    "login": lambda page, demo: page.goto(f"{demo.address}/console") and None,
+    "api": partial(opening, path="/docs"),
+    "login": partial(opening, path="/console"),
+    "not-found": partial(opening, path="/nowhere"),
     **{f"console-{tab}": partial(operating, tab=tab) for tab in ("health", "reports-tab", "people", "matching", "research")},
 }
 
@@ -283,11 +284,14 @@ EVERY: dict[str, Callable[[Page, Demo], None]] = {
 def take_every(browser: Browser, demo: Demo, folder: Path) -> None:
     """Each page as a whole: on a desk and on a phone, light and dark."""
     sizes = {"desk": {"viewport": {"width": 1280, "height": 800}}, "phone": PHONE | {"device_scale_factor": 1}}
-    for (name, scene), (size, options), theme in product(EVERY.items(), sizes.items(), ("light", "dark")):
-        context = browser.new_context(**options, color_scheme=theme)
+    for (name, scene), (size, options) in product(EVERY.items(), sizes.items()):
+        context = browser.new_context(**options)
         page = context.new_page()
         scene(page, demo)
-        page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
+        for theme in THEMES:
+            page.emulate_media(color_scheme=theme)
+            page.wait_for_timeout(300)  # until colours have changed
+            page.screenshot(path=folder / f"{name}-{size}-{theme}.png", full_page=True)
         context.close()
 
 

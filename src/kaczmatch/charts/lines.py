@@ -74,8 +74,10 @@ def line_chart(
     height: int = 340,
 ) -> alt.LayerChart | alt.FacetChart:
     """One line per learner over `x`; where rows have `low` and `high`, a band from one to the other."""
+    whole = all(float(row[x]).is_integer() for row in rows)  # nobody swipes half a time
+    scale = alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)
     base = alt.Chart({"values": list(rows)}).encode(
-        x=alt.X(f"{x}:Q", title=x_title, scale=alt.Scale(type="log" if x_log else "linear", zero=False, nice=not x_log)),
+        x=alt.X(f"{x}:Q", title=x_title, scale=scale, axis=alt.Axis(tickMinStep=1 if whole else alt.Undefined)),
         color=alt.Color(
             "learner:N",
             sort=list(names),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import altair as alt
@@ -20,7 +21,7 @@ _COLOURS = {
     "mutual": "#009E73",
     "information": "#9467BD",
 }
-_WIDE, _HIGH, _LETTER = 660, 420, 6.4  # pixels; the last is the width of a letter, about
+_WIDE, _HIGH, _LETTER, _MARK = 660, 420, 6.4, 5.0  # pixels; a letter is about so wide, and half a mark
 _SAFEGUARDS = ["none", "quota", "cap", "quota + cap"]
 _NAMED = (
     "default",
@@ -72,12 +73,15 @@ def market_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> alt.LayerC
 
 
 def _labels(points: Sequence[Mapping[str, Any]], tops: Sequence[float]) -> list[dict[str, Any]]:
-    """Names beside their marks, on the first side where they print over no other; without room there is none."""
-    placed: list[tuple[float, float, float, float]] = []
+    """Names beside their marks, on the first side where they print over no mark or name; without room there is none."""
+    places = [(_WIDE * point["gini"] / tops[0], _HIGH * (1.0 - point["matches"] / tops[1])) for point in points]
+    placed = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in places]
     labels = []
-    for point in (point for point in points if point["policy"] in _NAMED):
-        x, y, wide = _WIDE * point["gini"] / tops[0], _HIGH * (1.0 - point["matches"] / tops[1]), _LETTER * len(point["policy"])
-        for side, down in (("left", -8), ("left", 10), ("right", -8), ("right", 10)):
+    for point, (x, y) in zip(points, places, strict=True):
+        if point["policy"] not in _NAMED:
+            continue
+        wide = _LETTER * len(point["policy"])
+        for side, down in product(("left", "right"), (-8, 10, -22, 24)):
             at = x + 8 if side == "left" else x - 8
             left = at if side == "left" else at - wide
             box = (left, y + down - 7, left + wide, y + down + 7)

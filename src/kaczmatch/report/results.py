@@ -61,11 +61,16 @@ class Figure:
     @cached_property
     def svg(self) -> str:
         """Drawn once, for its file and for the report."""
-        return vl_convert.vegalite_to_svg(self.chart.to_json())
+        return vl_convert.vegalite_to_svg(self._drawing())
 
     @property
     def png(self) -> bytes:
-        return vl_convert.vegalite_to_png(self.chart.to_json(), ppi=110)
+        return vl_convert.vegalite_to_png(self._drawing(), ppi=110)
+
+    def _drawing(self) -> dict[str, Any]:
+        """Labels stand at their ticks: the outermost are not pushed into their neighbours."""
+        drawing: dict[str, Any] = self.chart.to_dict()
+        return drawing | {"config": {"axisX": {"labelFlush": False}} | drawing.get("config", {})}
 
 
 @final

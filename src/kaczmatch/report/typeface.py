@@ -10,8 +10,8 @@ from typing import Final
 
 PACKAGE: Final = "font-manrope"
 FILE: Final = "manrope.woff2"
-_MORE: Final = "αβκλμστΔ–—‘’“”…•←↑→↓−≤≥≈"
-_CHARACTERS: Final = (*range(0x20, 0x7F), *range(0xA0, 0x100), *map(ord, _MORE))
+_MORE: Final = "\u00a0¡£§©«°±²³·»¿αβκλμστΔ₀₁–—‘’“”…•←↑→↓−≤≥≈"
+_CHARACTERS: Final = (*range(0x20, 0x7F), *range(0xC0, 0x100), *map(ord, _MORE))  # of Latin-1, what names and sentences have
 
 
 def typeface_version() -> str:

@@ -186,17 +186,24 @@ class GroupComparison(ResponseModel):
 
 @final
 class TriedTraits(ResponseModel):
-    """A number of traits that was tried: nats per swipe of people who were held out, minus the best one's, and its error."""
+    """A number of traits that was tried: nats per swipe of people who were held out, minus the best one's, and its error.
+
+    And how far ahead it ranks of the fewest traits tried, in AUC; models of earlier releases do not say that.
+    """
 
     traits: int
     log_loss: float
     behind: float
     error: float
+    ahead: float | None
 
 
 @final
 class TraitSelection(ResponseModel):
-    """How many traits are in use: the fewest within one standard error of the best. Before the first fit none were tried."""
+    """How many traits are in use: the fewest within one standard error of the best that also rank better than none.
+
+    Before the first fit none were tried.
+    """
 
     traits: int
     explained: float | None = Field(description="The share of the log-loss without traits that they take away.")

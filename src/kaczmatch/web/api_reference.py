@@ -15,7 +15,7 @@ SUBJECTS: Final = (  # tags of the document, in the order in which an app needs 
     "access", "vocabulary", "profiles", "import and export", "decks", "swipes", "matches", "preferences", "safety", "feed",
     "health", "operators",
 )  # fmt: skip
-REFERENCE: Final = SitePage("/docs", "api_reference.html.j2", cached=False)
+REFERENCE: Final = SitePage("/docs", "api_reference.html.j2", "API", cached=False)
 
 
 class ApiField(NamedTuple):

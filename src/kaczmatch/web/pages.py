@@ -77,9 +77,10 @@ class Site:
         return router
 
     def render(self, page: SitePage, **values: Any) -> str:
-        """Render a page with its own values and these."""
+        """Render a page with its own values and these, without the indentation of its templates."""
         listed = [(listed.path, listed.title) for listed in self.pages if listed.title]
-        return self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
+        text = self._templates.get_template(page.template).render(page=page, listed=listed, **page.values, **values)
+        return "\n".join(filter(None, map(str.strip, text.splitlines())))
 
     def _cached_response(self, page: SitePage) -> Any:
         content = self.render(page).encode()

@@ -125,9 +125,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's, never one that is fetched; a module at a time, because it holds an event loop of this thread."""
+    """Debian's, never one that is fetched. It holds an event loop of this thread, so it ends with this folder."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip(f"no Chromium: {os.environ.get('NO_CHROMIUM', 'not installed')}")

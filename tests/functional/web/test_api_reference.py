@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import httpx
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from .conftest import PHONE, Site, Visiting
+from .test_access_for_all import check
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
 NOWHERE = """() => [...document.querySelectorAll("a[href^='#']")]
@@ -27,8 +27,7 @@ def test_the_reference_has_every_operation_and_asks_no_other_host(visiting: Visi
     assert page.evaluate(NOWHERE) == []
     page.locator("#createDeck").get_by_role("link", name="Deck", exact=True).click()
     expect(page.locator("#schema-Deck")).to_be_in_viewport()
-    serious = [one["id"] for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
-    assert serious == []
+    check(page, "main > section:nth-of-type(-n+20)")  # they all look alike
 
 
 def test_the_reference_fits_a_phone(visiting: Visiting, site: Site) -> None:

@@ -16,7 +16,7 @@ from kaczmatch.service.domain.records import Event, StoredDeck
 from kaczmatch.service.domain.store import Transaction
 from worlds.cards import put_deck
 
-from .conftest import Site, Visiting, Visitor
+from .conftest import PHONE, Site, Visiting, Visitor
 from .test_access_for_all import check
 from .test_console import opened, operating
 
@@ -71,6 +71,9 @@ def test_the_panel_says_and_draws_how_the_experiment_stands(visiting: Visiting, 
     expect(panel.locator("#arms tr", has_text="bold")).to_contain_text("cannot be said yet")  # of matches: there was none
     assert "past-" not in panel.inner_text()
     check(page)
+    page.set_viewport_size(PHONE)
+    assert panel.locator("#forest text").first.evaluate("text => text.getBoundingClientRect().height") > 9  # can be read
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_without_an_experiment_there_is_no_tab(visitor: Visitor) -> None:

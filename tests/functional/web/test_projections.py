@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
@@ -109,9 +107,8 @@ def test_lines_that_do_not_meet_leave_the_point_in_a_cycle(visitor: Visitor, sit
     assert float(page.locator("#distance").inner_text().rsplit(" ", 1)[1]) < slow
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_the_picture_is_for_everybody_and_fits_a_phone(visiting: Visiting, site: Site, colours: Literal["light", "dark"]) -> None:
-    visitor = visiting(viewport=PHONE, color_scheme=colours)
+def test_the_picture_is_for_everybody_and_fits_a_phone(visiting: Visiting, site: Site) -> None:
+    visitor = visiting(viewport=PHONE)
     page = opened(visitor, site)
     project(page, 2)
     check(page)

@@ -108,8 +108,8 @@ def _traits(model: Model | None) -> TraitSelection | None:
     if model is None or not (model.selection or model.learner == ProbitTraits.slug):
         return None
     tried = [
-        TriedTraits(traits=traits, log_loss=loss, behind=behind, error=error)
-        for traits, loss, behind, error in json.loads(model.selection or "[]")
+        TriedTraits(traits=traits, log_loss=loss, behind=behind, error=error, ahead=ahead[0] if ahead else None)
+        for traits, loss, behind, error, *ahead in json.loads(model.selection or "[]")
     ]
     chosen = int(json.loads(model.settings).get("traits", ProbitTraits().traits)) if model.learner == ProbitTraits.slug else 0
     losses = {one.traits: one.log_loss for one in tried}

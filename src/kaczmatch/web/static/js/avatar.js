@@ -17,16 +17,16 @@ const HAIRS = ["#2b2230", "#51332a", "#8c4f2b", "#c98b3c", "#e8cf8f", "#7a3b5d",
 const CLOTHES = ["#c2255c", "#0b7a75", "#3b5bdb", "#e8590c", "#5f3dc4", "#2b8a3e", "#343a40", "#f59f00"];
 const INK = "#2a1f26";
 
-/** An SVG of the person with this id; round ones are for small sizes. */
+/** An SVG of the person with this id, whole in a box of any shape; round ones are for small sizes. */
 export function avatar(id, { round = false } = {}) {
   const chance = chances(id);
   const any = (list) => list[Math.floor(chance() * list.length)];
   const scene = any(SCENES);
   const look = { skin: any(SKINS), hair: any(HAIRS), cloth: any(CLOTHES) };
-  const parts = [draw("rect", { y: -10, width: 200, height: 220, fill: scene[0] }), ...backdrop(scene, chance), ...person(look, any, chance)];
+  const parts = [draw("rect", { x: -900, y: -900, width: 2000, height: 2000, fill: scene[0] }), ...backdrop(scene, chance), ...person(look, any, chance)];
   return draw(
     "svg",
-    { viewBox: round ? "38 34 124 124" : "0 -8 200 200", class: round ? "avatar round" : "avatar", preserveAspectRatio: "xMidYMid slice", "aria-hidden": "true", focusable: "false" },
+    { viewBox: round ? "38 34 124 124" : "0 -8 200 200", class: round ? "avatar round" : "avatar", preserveAspectRatio: "xMidYMax meet", "aria-hidden": "true", focusable: "false" },
     ...parts,
   );
 }
@@ -37,13 +37,13 @@ function backdrop(scene, chance) {
   const kind = Math.floor(chance() * 3);
   const sun = draw("circle", { cx: x, cy: y, r: 18 + chance() * 16, fill: scene[1] });
   if (kind === 0) {
-    return [sun, draw("path", { d: "M-150 150Q-60 60 30 130T200 100T350 150V220H-150Z", fill: scene[1] }), draw("path", { d: "M-150 175Q-20 105 80 160T350 140V220H-150Z", fill: scene[2], opacity: 0.55 })];
+    return [sun, draw("path", { d: "M-450 150Q-300 60 -150 150Q-60 60 30 130T200 100T350 150Q500 60 650 150V220H-450Z", fill: scene[1] }), draw("path", { d: "M-450 175Q-300 105 -150 175Q-20 105 80 160T350 140Q500 190 650 140V220H-450Z", fill: scene[2], opacity: 0.55 })];
   }
   if (kind === 1) {
     return Array.from({ length: 9 }, (_, place) => draw("circle", { cx: -70 + place * 42.5, cy: 30 + chance() * 140, r: 8 + chance() * 17, fill: scene[place % 2 ? 1 : 2], opacity: 0.55 }));
   }
   const turn = Math.floor(chance() * 60) - 30;
-  return [draw("g", { transform: `rotate(${turn} 100 100)` }, ...Array.from({ length: 7 }, (_, place) => draw("rect", { x: -160, y: -40 + place * 44, width: 520, height: 18, rx: 9, fill: scene[1], opacity: 0.75 }))), sun];
+  return [draw("g", { transform: `rotate(${turn} 100 100)` }, ...Array.from({ length: 7 }, (_, place) => draw("rect", { x: -500, y: -40 + place * 44, width: 1200, height: 18, rx: 9, fill: scene[1], opacity: 0.75 }))), sun];
 }
 
 function person({ skin, hair, cloth }, any, chance) {

@@ -49,7 +49,8 @@ export class Chart {
     if (!series.length && !this.domain) return this.#hide();
     const { wide } = this.#size;
     const xs = series.flatMap((one) => one.points.map(([x]) => x));
-    const [first, last] = this.domain ?? [Math.min(...xs), Math.max(...xs)];
+    const ends = series.flatMap((one) => one.points.map(([x]) => x + (one.bars ?? 0)));
+    const [first, last] = this.domain ?? [Math.min(...xs), Math.max(...ends)];
     const ys = series.flatMap((one) => [...one.points.map(([, y]) => y), ...(one.band ?? []).flatMap(([, low, high]) => [low, high])]);
     this.#range = fitted(ys, [...this.least, ...(this.grows && this.#range ? this.#range : [])], 5);
     const [low, high] = this.#range;
@@ -61,7 +62,7 @@ export class Chart {
     this.#size = { wide, left, right, xs: [...new Set(xs)].sort((a, b) => a - b) };
     this.px = (x) => left + (last === first ? 0 : ((x - first) / (last - first)) * inner[0]);
     this.py = (y) => TOP + ((high - y) / (high - low || 1)) * inner[1];
-    const most = Math.max(2, Math.floor(inner[0] / 84));
+    const most = Math.max(4, Math.floor(inner[0] / 84));
     const columns = this.time ? timeTicks(first, last, most) : ticks(first, last, most);
     const text = (x, y, anchor, words, kind = "") => draw("text", { x, y, class: kind, "text-anchor": anchor }, words);
     this.svg.setAttribute("viewBox", `0 0 ${wide} ${this.high}`);

@@ -2,7 +2,7 @@
 
 const TENS = [1, 2, 5, 10];
 const MINUTE = 60_000;
-const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080];
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 4320, 10080];
 
 /** The smallest step of 1, 2 or 5 times a power of ten with at most `most` of them in `span`. */
 export function niceStep(span, most) {

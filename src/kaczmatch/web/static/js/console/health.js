@@ -1,7 +1,7 @@
 // How the service does: what is wrong, how fast it answers, what waits, how much room is left.
 
 import { Chart } from "../chart.js";
-import { byId, make } from "../dom.js";
+import { byId, icon, make } from "../dom.js";
 import { operator } from "./session.js";
 import { tiles, whole } from "./overview.js";
 
@@ -43,7 +43,7 @@ function verdict(found) {
     found.disk_free_bytes < GIGABYTE && `Only ${bytes(found.disk_free_bytes)} are left on the disk.`,
   ].filter(Boolean);
   document.title = `${wrong.length ? `(${wrong.length}) ` : ""}Console · kaczmatch`; // seen from another tab
-  byId("verdict").replaceChildren(...(wrong.length ? wrong : ["All is well."]).map((words) => make("li", { class: wrong.length ? "alarm" : "well" }, words)));
+  byId("verdict").replaceChildren(...(wrong.length ? wrong : ["All is well."]).map((words) => make("li", { class: wrong.length ? "alarm" : "well" }, icon(wrong.length ? "warning" : "well"), words)));
 }
 
 function figures({ total, webhooks, ...found }) {
@@ -74,7 +74,7 @@ function curves(found) {
   const { last_error, last_error_at } = found.webhooks;
   byId("last-webhook-error").textContent = last_error_at === null ? "No webhook has failed." : `The last webhook that failed: ${last_error}, ${new Date(last_error_at).toLocaleString()}.`;
   byId("told-requests").textContent = `${whole(found.total.requests)} in all.`;
-  const lines = [...found.marks].reverse().map((mark) => make("li", {}, make("span", { class: `mark-key ${KINDS[mark.kind]}`, "aria-hidden": "true" }, "▼"), ` ${new Date(mark.at).toLocaleString()} · ${markWords(mark)}`));
+  const lines = [...found.marks].reverse().map((mark) => make("li", {}, make("i", { class: `mark-key ${KINDS[mark.kind]}` }), ` ${new Date(mark.at).toLocaleString()} · ${markWords(mark)}`));
   byId("marks").replaceChildren(...(lines.length ? lines : [make("li", { class: "muted" }, "Nothing in this time.")]));
 }
 

@@ -77,7 +77,7 @@ function traits(selection) {
   if (selection === null) return [];
   const tried = selection.tried.map((one) => `${one.traits}: ${one.log_loss.toFixed(4)}`).join(", ");
   const gain = selection.explained === null ? "" : `, ${percent(selection.explained)} less log-loss than with none`;
-  return [[whole(selection.traits), "traits", tried ? `the fewest within a standard error of the best (${tried})${gain}` : "not fitted yet", "words"]];
+  return [[whole(selection.traits), "traits", tried ? `the fewest near the best log-loss that rank better than none (${tried})${gain}` : "not fitted yet", "words"]];
 }
 
 function middle(values) {

@@ -44,8 +44,9 @@ async function show(upto) {
   shown = Math.min(TOTAL, upto);
   await mine.upto(shown, chosen());
   if (mine !== run) return; // another run has begun meanwhile
+  byId("arena").removeAttribute("aria-busy");
   for (const [what, chart] of Object.entries(charts)) chart.draw(chosen().map((slug) => mine.series(slug, what, Math.floor(shown))));
-  strip(mine, Math.floor(shown), TOTAL);
+  strip(mine, Math.floor(shown));
   numbers(mine, chosen(), Math.floor(shown));
   const count = Math.floor(shown);
   byId("count").textContent = `${count} of ${TOTAL} swipes`;
@@ -96,11 +97,18 @@ function reset() {
   return safely(() => show(0));
 }
 
+/** What is drawn is not what is asked for, until it is computed. */
+function wait() {
+  byId("arena").setAttribute("aria-busy", "true");
+  byId("count").textContent = "Computing …";
+}
+
 /** Something else is asked for: the same number of swipes, under it. */
 function again() {
   run = new Run(asked());
   for (const chart of Object.values(charts)) chart.forget();
   remember();
+  wait();
   byId("bands").hidden = byId("people").value === "1";
   byId("condition-words").textContent = WORDS[condition()];
   byId("noise-now").textContent = `${Math.round(100 * byId("noise").valueAsNumber)} % of swipes say the opposite`;
@@ -116,6 +124,8 @@ async function safely(work) {
     if (mine === run) showProblem("");
   } catch (error) {
     if (mine !== run) return;
+    byId("arena").removeAttribute("aria-busy");
+    byId("count").textContent = "";
     pause();
     showProblem(`That did not work: ${error.message}.`, "Try again", again);
   }
@@ -134,6 +144,7 @@ for (const box of document.querySelectorAll("[name=learner]")) {
     if (!chosen().length) box.checked = true; // one is left at least
     for (const chart of Object.values(charts)) chart.forget();
     remember();
+    wait();
     safely(() => show(shown));
   });
 }

@@ -2,6 +2,7 @@
 
 import { avatar } from "../avatar.js";
 import { make } from "../dom.js";
+import { spoken } from "./taste.js";
 
 /** `ask` gets the words of a longer reason, when one is asked for. */
 export function cardOf(person, ask) {
@@ -13,7 +14,7 @@ export function cardOf(person, ask) {
     const open = button.getAttribute("aria-expanded") === "false";
     button.setAttribute("aria-expanded", String(open));
     button.textContent = open ? "Less" : "Tell me more";
-    const told = open ? await ask(person) : [];
+    const told = open ? await ask(one.person) : []; // as the service explains them now
     if (button.getAttribute("aria-expanded") === String(open)) more.replaceChildren(...told); // not closed meanwhile
   });
   const card = make(
@@ -22,7 +23,8 @@ export function cardOf(person, ask) {
     make("div", { class: "portrait" }, avatar(person.id), make("span", { class: "stamp like", "aria-hidden": "true" }, "Like"), make("span", { class: "stamp pass", "aria-hidden": "true" }, "Pass")),
     make("div", { class: "about" }, make("h2", {}, make("bdi", {}, person.name), make("span", { class: "age" }, commaAge(person))), tags, make("div", { class: "why" }, make("div", { class: "row apart" }, make("span", { class: "why-title" }, "Why you see this"), button), because, more)),
   );
-  return { card, person, tags, because };
+  const one = { card, person, tags, because };
+  return one;
 }
 
 /** Why somebody is shown, and which of their tags speak for and against them by what is known now. */
@@ -31,7 +33,7 @@ export function explain({ person, tags, because }, weights) {
   tags.replaceChildren(
     ...person.tags.map((tag) => {
       const known = weights.get(tag);
-      const side = !known || (known.confidence ?? 1) < 0.6 ? "" : known.weight > 0 ? "for" : "against";
+      const side = !known || !spoken(known) ? "" : known.weight > 0 ? "for" : "against";
       const words = { for: " (you seem to like it)", against: " (you seem to avoid it)" }[side];
       return make("li", { class: `tag ${side}` }, make("span", {}, tag), words ? make("span", { class: "unseen" }, words) : null);
     }),

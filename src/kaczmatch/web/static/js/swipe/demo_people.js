@@ -44,6 +44,16 @@ export const keep = (user) => {
 /** The profiles of those who were created here and are still there. */
 export const created = async () => (await Promise.all(mine().map((user) => as(user).get(`/people/${user}`).catch(() => null)))).filter(Boolean);
 
+/** The name, or with a number where somebody here has it: two of one name cannot be told apart. */
+export async function unique(name) {
+  const others = [...(await created()), ...(await invented(name, 0, 200)).people];
+  const taken = new Set(others.map((one) => one.name));
+  for (let number = 1; ; number += 1) {
+    const tried = number > 1 ? `${name} ${number}` : name;
+    if (!taken.has(tried)) return tried;
+  }
+}
+
 /** Who one was when the page was left. */
 export const remembered = () => {
   try {

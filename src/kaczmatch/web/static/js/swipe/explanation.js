@@ -5,13 +5,14 @@ import { make } from "../dom.js";
 
 const DID = { like: "you liked", pass: "you passed on" };
 
-/** The explanation of the service as nodes. `nameOf` finds the name of an id, or nothing. */
-export function explanation({ fits, misfits, swipes }, nameOf) {
-  if (!fits.length && !misfits.length) return ["Nothing that you decided so far speaks for or against them: you see them so that it can learn."];
-  const taught = Object.entries(DID).map(([decision, did]) => [did, people(swipes.filter((one) => one.decision === decision), nameOf)]);
+/** The explanation of the service as nodes. `code` is what the card says; `nameOf` finds the name of an id, or nothing. */
+export function explanation({ fits, misfits, swipes }, code, nameOf) {
+  if (code === "early" || (!fits.length && !misfits.length)) return ["Nothing that you decided so far speaks clearly for or against them: you see them so that it can learn."];
+  const taught = Object.entries(code === "unlike-usual" ? {} : DID).map(([decision, did]) => [did, people(swipes.filter((one) => one.decision === decision), nameOf)]);
   const told = taught.filter(([, names]) => names.length).flatMap(([did, names], place) => [place ? `, and ${did} ` : `Mostly because ${did} `, ...listed(names)]);
   const against = misfits.length ? [told.length ? " Against: " : "Against: ", ...listed(misfits.map(({ term }) => term)), "."] : [];
-  return [...told, ...(told.length ? ["."] : []), ...against];
+  const stop = told.at(-1)?.textContent.endsWith(".") ? "" : "."; // a name may end with one
+  return [...told, ...(told.length ? [stop] : []), ...against];
 }
 
 /** Their names, and how many have none here. */

@@ -66,6 +66,12 @@ export class Game {
     await withRetries(() => this.#anew(), waiting);
   }
 
+  /** Somebody else is chosen: what is answered from now on waits for the next start. */
+  leave() {
+    this.me = this.#dealing = null;
+    clearTimeout(this.#again);
+  }
+
   /** Everything as the service has it: at the start, and where another window of the same person has decided meanwhile. */
   async #anew() {
     const user = this.me.id;
@@ -132,6 +138,7 @@ export class Game {
   }
 
   async #deal() {
+    if (!this.me) return;
     const user = this.me.id;
     clearTimeout(this.#again);
     if (!this.cards.length) this.#cardStack.note("Looking for people …");
@@ -143,7 +150,7 @@ export class Game {
       this.#cardStack.empty("No cards", sentence(error.message), [this.#lookAgain()]);
       return;
     }
-    if (this.me.id !== user) return; // somebody else meanwhile
+    if (this.me?.id !== user) return; // somebody else meanwhile
     const dealt = deck.cards.map((card) => ({ ...card, deck: deck.id }));
     const fresh = dealt.filter((card) => !this.#outbox.holds(user, card.id) && !this.#decided.has(keyOf(card)));
     for (const card of fresh) this.#names.set(card.id, card.name);
@@ -155,7 +162,7 @@ export class Game {
 
   async #explain(person) {
     try {
-      return explanation(await as(this.me.id).get(`/people/${this.me.id}/why/${person.id}`), this.#nameOf);
+      return explanation(await as(this.me.id).get(`/people/${this.me.id}/why/${person.id}`), person.why_code, this.#nameOf);
     } catch (error) {
       return [sentence(error.message)];
     }
@@ -220,7 +227,7 @@ export class Game {
 
   /** See who has matched; that cannot be taken back. */
   async #look(user, quietly) {
-    if (this.me.id !== user) return;
+    if (this.me?.id !== user) return;
     await this.#matches.look(quietly);
     for (const past of this.#past) past.fixed ||= this.#matches.has(past.card.id);
     this.#buttons();

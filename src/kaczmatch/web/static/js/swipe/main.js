@@ -7,15 +7,15 @@ import { Autopilot } from "./autopilot.js";
 import { Chooser } from "./chooser.js";
 import { Game } from "./game.js";
 import { listen } from "./keys.js";
-import { as, invented, keep, remember, remembered } from "./demo_people.js";
+import { as, invented, keep, remember, remembered, unique } from "./demo_people.js";
 import { ProfileForm } from "./profile.js";
 import { Sheet } from "./sheet.js";
 import { Start } from "./start.js";
 
 const form = new ProfileForm(() => game.resume());
-const game = new Game(widen, () => form.open);
+const game = new Game(widen, () => form.open || !playing);
 const autopilot = new Autopilot(game);
-const chooser = new Chooser((user) => go(user).catch(report));
+const chooser = new Chooser((user) => go(user).then(tellSecret).catch(report));
 const start = new Start(create);
 const steps = { opened: () => history.pushState({ ...history.state, sheet: true }, ""), closed: () => history.state?.sheet && (quiet = true) && history.back() };
 const sheets = [new Sheet("learned", "strip", steps), new Sheet("people", "people-open", steps)];
@@ -42,8 +42,14 @@ async function play(user) {
   scrollTo(0, 0);
 }
 
+/** Whoever is invented has a goal: where the panel is a sheet, it opens on it. */
+function tellSecret() {
+  if (game.taste && byId("strip").checkVisibility()) sheets[0].show();
+}
+
 async function choose() {
   autopilot.stop();
+  game.leave();
   playing = null;
   remember(null);
   byId("play").hidden = true;
@@ -96,7 +102,8 @@ function newId() {
 
 async function create(profile) {
   const user = stranger;
-  await as(user).put(`/people/${user}`, profile, { "If-None-Match": "*" });
+  const name = await unique(profile.name);
+  await as(user).put(`/people/${user}`, { ...profile, name }, { "If-None-Match": "*" });
   stranger = newId();
   keep(user);
   await go(user);

@@ -48,6 +48,7 @@ export class Matches {
     const { items } = await client.get(`/people/${me.id}/matches?limit=50`);
     [this.#client, this.#me] = [client, me];
     this.#known = new Map();
+    this.#waiting = [];
     byId("matched").replaceChildren();
     for (const one of items.reverse()) this.#add(one);
     this.#count();

@@ -2,7 +2,7 @@
 // line above the card says what the last swipe taught.
 
 import { byId, draw, make } from "../dom.js";
-import { NOTHING, alignment, newest, weightsOf } from "./taste.js";
+import { NOTHING, alignment, newest, spoken, weightsOf } from "./taste.js";
 import { WeightBars, spanOf } from "./weight_bars.js";
 
 const MOST = 6; // tags of either side
@@ -83,11 +83,11 @@ export class PreferencePanel {
   #strip() {
     const [before, now] = [this.#steps.at(-2)?.preference ?? NOTHING, this.#steps.at(-1)?.preference ?? NOTHING];
     const most = this.#steps.length ? newest(before, now) : null;
-    const words = most ? `${most.moved > 0 ? "More for you" : "Less for you"}: ${most.term}` : "Here you see what it learns";
+    const words = most ? `${most.moved > 0 ? "More" : "Less"}: ${most.term}` : "Here you see what it learns";
     byId("strip-words").textContent = words;
-    byId("strip-sure").textContent = now.certainty === null ? "" : `${Math.round(100 * now.certainty)} % sure`;
+    byId("strip-sure").textContent = now.certainty !== null && now.terms ? `${now.clear} of ${now.terms} clear` : "";
     byId("strip-bar").style.setProperty("--share", String(now.certainty ?? 0));
-    byId("strip").setAttribute("aria-label", `What it has learned. ${words}. ${Math.round(100 * (now.certainty ?? 0))} % of its doubt has gone`);
+    byId("strip").setAttribute("aria-label", `What it has learned. ${words}. ${toldApart(now)}`);
   }
 
   #moment(step, swipes, live) {
@@ -98,7 +98,7 @@ export class PreferencePanel {
   }
 
   #tags(preference) {
-    const [liked, disliked] = [preference.liked.slice(0, MOST), preference.disliked.slice(0, MOST)];
+    const [liked, disliked] = [preference.liked, preference.disliked].map((side) => side.filter(spoken).slice(0, MOST));
     const span = spanOf([...liked, ...disliked]);
     this.#for.show(liked, span, this.#taste);
     this.#against.show(disliked, span, this.#taste);
@@ -115,8 +115,7 @@ export class PreferencePanel {
     byId("sure-meter").value = terms ? clear / terms : 0;
     byId("beyond-tags").hidden = !beyond;
     byId("beyond-tags").textContent = `What your likes have in common beyond tags: ${beyond}.`;
-    const known = clear ? `It can tell of ${clear} of ${terms} tags whether you like or avoid them.` : "It cannot tell of any tag yet whether you like or avoid it.";
-    byId("sure-words").textContent = `${known} ${Math.round(100 * certainty)} % of its first doubt has gone.`;
+    byId("sure-words").textContent = toldApart({ clear, terms });
   }
 
   /** For an invented person: how near it is. Whoever swipes by their own taste is told so, and not marked down. */
@@ -134,6 +133,8 @@ export class PreferencePanel {
     byId("aligned-curve").replaceChildren(...curve(values, at));
   }
 }
+
+const toldApart = ({ clear, terms }) => (clear ? `It can tell of ${clear} of ${terms} tags whether you like or avoid them.` : "No tag is clear yet: it has first ideas at most.");
 
 /** A line that grows with the swipes, and a dot where the slider is. The scale begins below zero where the line does. */
 function curve(values, place) {

@@ -8,7 +8,7 @@ export class Sheet {
     this.sheet = byId(id);
     this.button = byId(button);
     Object.assign(this, { opened, closed });
-    this.button.addEventListener("click", () => (this.open ? this.close() : this.#show()));
+    this.button.addEventListener("click", () => (this.open ? this.close() : this.show()));
     this.sheet.querySelector(".sheet-close").addEventListener("click", () => this.close());
     document.addEventListener("keydown", (event) => event.key === "Escape" && !document.querySelector("dialog[open]") && this.close());
     document.addEventListener("pointerdown", (event) => !event.target.closest(".sheet, .strip, .people-open, dialog, .toast") && this.close());
@@ -25,7 +25,7 @@ export class Sheet {
     this.closed();
   }
 
-  #show() {
+  show() {
     this.#set(true);
     this.sheet.querySelector(".sheet-close").focus({ preventScroll: true });
     this.opened();

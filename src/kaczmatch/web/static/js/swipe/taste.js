@@ -5,6 +5,9 @@ export function weightsOf(preference) {
   return new Map([...preference.liked, ...preference.disliked].map((one) => [one.term, one]));
 }
 
+/** Whether a weight is spoken of as a taste: the sentences of the service begin there too. */
+export const spoken = ({ confidence }) => (confidence ?? 1) >= 0.6;
+
 /** The cosine of what was learned and what is true: 1 is the same direction, 0 none in common. */
 export function alignment(preference, taste) {
   let dot = 0;

@@ -1,0 +1,1 @@
+"""Tests of the pages: one browser for all of them."""
