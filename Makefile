@@ -19,7 +19,7 @@ quick: check # what needs no server, browser, fault or patience: a minute or so,
 	$(BIN)/pytest $(PARALLEL) -m "not (server or browser or faults or slow)" tests/unit tests/contract
 
 test: check # everything
-	. tests/prepare.sh && $(BIN)/pytest $(PARALLEL)
+	. tests/prepare.sh && $(BIN)/pytest $(PARALLEL) --durations=25 --durations-min=5
 
 check: $(ENVIRONMENT)
 	$(BIN)/ruff format --check .

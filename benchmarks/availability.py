@@ -2,10 +2,10 @@
 
 A service deals decks at a steady rate, and each deck's first card is answered. Meanwhile a tag is added, the prior is fitted
 again, everybody is relearned, old changes are dropped, a backup is made, people are erased, and a stranger holds thousands of
-sockets open, one after the other, with a quiet time before each. `/v1/health/ready` is asked throughout. Floors: the slowest
-deck takes at most 250 ms, the 99th percentile is at most twice that of all quiet times together, and the service is ready
-throughout. The two seconds in which the sockets are opened are a row of their own, with too few decks for a percentile. And
-relearning takes at most twice the processor time of the kernels.
+sockets open, one after the other, with a quiet time before each. The service has a snapshot to start from, and
+`/v1/health/ready` is asked throughout. Floors: the slowest deck takes at most 250 ms, the 99th percentile is at most twice that
+of all quiet times together, and the service is ready throughout. The two seconds in which the sockets are opened are a row of
+their own, with too few decks for a percentile. And relearning takes at most twice the processor time of the kernels.
 
     python benchmarks/availability.py [--people 100000] [--seconds 40] [--rate 20] [--filled FILE] [--out FOLDER]
 
@@ -15,7 +15,6 @@ More than 100,000 people are copies of 100,000.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import math
 import os
@@ -27,7 +26,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -55,10 +53,11 @@ from kaczmatch.service.operations.refit import Refit
 from kaczmatch.service.operations.relearning import Relearning
 from kaczmatch.settings.reading import read
 from kaczmatch.storage import SqlStore
+from steady_client import Client, Seen
 from tables import add_out, tell
 
 HERE = Path(__file__)
-CONNECTIONS, SWIPES, ERASED, ALONE, STALLED, ENTERED = 4, 50, 20, 1_200, 5_000, 100_000
+SWIPES, ERASED, ALONE, STALLED, ENTERED = 50, 20, 1_200, 5_000, 100_000
 SLOWEST_MS, TIMES_QUIET, TIMES_KERNEL = 250.0, 2.0, 2.0
 QUIET, BACKUP = "quiet", "a backup"
 OPENED, HELD_BACK = f"{STALLED:,} sockets are opened", f"{STALLED:,} sockets hold back their bodies"
@@ -123,81 +122,6 @@ def tidy(system: System) -> None:
 
 
 COMMANDS: dict[str, Callable[[System], None]] = {"tag": add_tag, "relearn": relearn, "refit": refit, "tidy": tidy}
-
-
-# The client
-
-
-@dataclass
-class Seen:
-    """When requests were sent, how long each took, and what it was."""
-
-    decks: list[tuple[float, float]] = field(default_factory=list)
-    swipes: list[tuple[float, float]] = field(default_factory=list)
-    ready: list[tuple[float, int]] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Client:
-    """Asks for decks at a rate and answers the first card of each, until it is told to stop."""
-
-    port: int
-    key: str
-    people: int
-    first: int  # people before this one are left alone
-    rate: float
-    seen: Seen = field(default_factory=Seen)
-    stopping: bool = False
-
-    def run(self) -> None:
-        asyncio.run(self._run())
-
-    async def _run(self) -> None:
-        self._began, self._turn = time.perf_counter(), 0
-        await asyncio.gather(self._ask_ready(), *(self._ask() for _ in range(CONNECTIONS)))
-
-    async def _ask(self) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        send = partial(self._send, reader, writer)
-        while not self.stopping:
-            turn, self._turn = self._turn, self._turn + 1
-            await asyncio.sleep(max(0.0, self._began + turn / self.rate - time.perf_counter()))
-            user = f"p{self.first + turn * 101 % (self.people - self.first)}"
-            began = time.perf_counter()
-            status, deck = await send("POST", f"/v1/people/{user}/deck", {})
-            self.seen.decks.append((began, time.perf_counter() - began))
-            if status not in (200, 201):
-                self.seen.refused.append(f"deck {status}")
-                continue
-            if not deck["cards"]:
-                continue
-            began, card = time.perf_counter(), deck["cards"][0]
-            about = {"candidate": card["id"], "decision": "pass" if turn % 3 else "like", "deck": deck["id"]}
-            status, _ = await send("PUT", f"/v1/people/{user}/swipes/s{turn}", about)
-            self.seen.swipes.append((began, time.perf_counter() - began))
-            if status not in (200, 201, 404):  # whoever was on the card may have been erased
-                self.seen.refused.append(f"swipe {status}")
-        writer.close()
-
-    async def _ask_ready(self) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        while not self.stopping:
-            status, _ = await self._send(reader, writer, "GET", "/v1/health/ready", None)
-            self.seen.ready.append((time.perf_counter(), status))
-            await asyncio.sleep(0.25)
-        writer.close()
-
-    async def _send(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: Any
-    ) -> tuple[int, Any]:
-        text = "" if body is None else json.dumps(body)
-        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.key}\r\n"
-        writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
-        answer = await reader.readuntil(b"\r\n\r\n")
-        length = int(answer.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-        content = await reader.readexactly(length)
-        return int(answer.split(b" ", 2)[1]), json.loads(content) if content else None
 
 
 # The run
@@ -324,6 +248,8 @@ def run(folder: Path, people: int, seconds: float, rate: float, file: Path | Non
     key = filled(folder, people, environment, file)
     program, port, rows = str(Path(sys.executable).with_name("kaczmatch")), service.free_port(), []
     environment["KACZMATCH_PORT"] = str(port)
+    with running(environment, port):
+        pass  # it writes the snapshot, from which a service usually starts
     with running(environment, port) as process:
         command(process, "tidy")
         client = Client(port, key, people, people // SWIPES, rate)

@@ -1,9 +1,10 @@
 """What a service of any size needs (docs/growing.md): disk, memory, processor time and start-up, from measured figures.
 
-    python benchmarks/growing.py [--small 5000] [--large 25000] [--out FOLDER]
+    python benchmarks/growing.py [--small 20000] [--large 100000] [--out FOLDER]
 
-Figures that docs/results has are taken from there. The others are measured here at two small sizes, and the difference counts per
-person: the table `figures` says which is which. Everything beyond the measured sizes is an extrapolation by straight lines.
+Figures that docs/results has are taken from there. The others are measured here at two sizes, and the difference counts per
+person: the table `figures` says which is which. Both sizes are large enough for a snapshot. Everything beyond the measured sizes
+is an extrapolation by straight lines.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class Figure:
 RECORDED: Mapping[str, tuple[str, str, str, str, float]] = {
     "service, per swipe": ("hosts-cost", "cost", "service, µs per swipe", "two", 1.0),
     "PostgreSQL, per swipe": ("hosts-cost", "cost", "PostgreSQL, µs per swipe", "two", 1.0),
+    "PostgreSQL, per deck": ("hosts-cost", "cost", "PostgreSQL, µs per deck", "two", 1.0),
     "held in all, per person": ("regions", "regions", "held in all, per person", f"100000000 {REGION} where fewest live", 1.0),
 }
 UNITS = {
@@ -74,8 +76,10 @@ UNITS = {
     "memory of a person": "bytes",
     "start without people": "s",
     "start, per person": "µs",
+    "start with a snapshot, per person": "µs",
     "service, per swipe": "µs of processor",
     "PostgreSQL, per swipe": "µs of processor",
+    "PostgreSQL, per deck": "µs of processor",
     "service, per deck": "µs of processor",
     "service, per deck and person": "µs of processor",
     "held in all, per person": "people",
@@ -132,12 +136,15 @@ def measure(people: int, server: Server | None) -> dict[str, float]:
         with closing(SqlStore(environment["KACZMATCH_DATABASE"])) as store:
             availability.fill(context_of(read(), store), people)
         full = disk_used(environment["KACZMATCH_DATABASE"])
-        with serving(environment, folder) as (process, loading):
+        with serving(environment, folder) as (_, loading):
+            pass  # it writes the snapshot
+        with serving(environment, folder) as (process, mapping):
             memory = int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) * 1024
             before = server_seconds(server)
             swipes = service.loaded(port, process, service.swipe_requests(0, SWIPES, people, key))
-            of_server = 1e6 * (server_seconds(server) - before) / SWIPES
+            between = server_seconds(server)
             decks = service.loaded(port, process, service.deck_requests(DECKS, people, key), connections=4)
+            after = server_seconds(server)
     if swipes.failed or decks.failed:
         raise SystemExit("requests were refused: this measures nothing")
     print(f"  {people:,} people on {'SQLite' if server is None else 'PostgreSQL'}: swipes {swipes}; decks {decks}", flush=True)
@@ -146,8 +153,10 @@ def measure(people: int, server: Server | None) -> dict[str, float]:
         "disk of swipes": float(full - empty),
         "memory": float(memory),
         "start": loading,
+        "start with a snapshot": mapping,
         "swipe": swipes.cpu_us,
-        "server": of_server,
+        "server": 1e6 * (between - before) / SWIPES,
+        "server's decks": 1e6 * (after - between) / DECKS,
         "deck": decks.cpu_us,
     }
 
@@ -187,8 +196,10 @@ def figures(small: int, large: int) -> dict[str, Figure]:
         "memory of a person": slope("memory"),
         "start without people": max(0.0, few["start"] - small * slope("start")),
         "start, per person": 1e6 * slope("start"),
+        "start with a snapshot, per person": max(0.0, 1e6 * slope("start with a snapshot")),
         "service, per swipe": many["swipe"],
         "PostgreSQL, per swipe": many["server"],
+        "PostgreSQL, per deck": many["server's decks"],
         "service, per deck": max(0.0, few["deck"] - small * slope("deck")),
         "service, per deck and person": max(0.0, slope("deck")),
         "held in all, per person": 1.0,
@@ -215,9 +226,11 @@ def sizes(found: Mapping[str, Figure]) -> list[dict[str, Any]]:
             for store in STORES
         ),
         {"what": "memory of each process per million people, GB", "needs": of["memory of a person"] * MILLION / GIGA},
-        {"what": "start of a process per million people, s", "needs": of["start, per person"]},
+        {"what": "first start per million people, s", "needs": of["start, per person"]},
+        {"what": "start with a snapshot per million people, s", "needs": of["start with a snapshot, per person"]},
         {"what": "processor seconds per thousand swipes", "needs": of["service, per swipe"] / 1e3},
         {"what": "processor seconds of PostgreSQL per thousand swipes", "needs": of["PostgreSQL, per swipe"] / 1e3},
+        {"what": "processor seconds of PostgreSQL per thousand decks", "needs": of["PostgreSQL, per deck"] / 1e3},
         {"what": "processor seconds per thousand decks, from a million people", "needs": deck_us(of, MILLION) / 1e3},
         {
             "what": "core-hours per hundred million swipes, with their decks, from a million people",
@@ -233,6 +246,7 @@ def deck_us(of: Mapping[str, float], people: float) -> float:
 def extrapolated(found: Mapping[str, Figure]) -> list[dict[str, Any]]:
     """By straight lines from the figures. Nothing of this size was run."""
     of, rows = {name: figure.value for name, figure in found.items()}, []
+    of_database = of["PostgreSQL, per swipe"] + of["PostgreSQL, per deck"] / CARDS_OF_A_DECK
     year = of["disk of a swipe, PostgreSQL"] * ACTIVE * SWIPES_A_DAY * 365
     for people in (100_000, MILLION, 10 * MILLION, 100 * MILLION):
         divided = people > WHOLE
@@ -253,7 +267,7 @@ def extrapolated(found: Mapping[str, Figure]) -> list[dict[str, Any]]:
                 "machines": max(math.ceil(cores / CORES), math.ceil(memory / MEMORY_GB)),
                 "core-hours per day": work / PEAK * 24,
                 "commits per second": swipes / WRITES_PER_COMMIT,
-                "cores of PostgreSQL": swipes * of["PostgreSQL, per swipe"] / 1e6 / BUSY,
+                "cores of PostgreSQL": swipes * of_database / 1e6 / BUSY,
                 "disk after a year, TB": people * (of["disk of a person, PostgreSQL"] + year) / 1e12,
             }
         )
@@ -262,8 +276,8 @@ def extrapolated(found: Mapping[str, Figure]) -> list[dict[str, Any]]:
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", type=int, default=5_000)
-    parser.add_argument("--large", type=int, default=25_000)
+    parser.add_argument("--small", type=int, default=20_000)
+    parser.add_argument("--large", type=int, default=100_000)
     add_out(parser)
     asked = parser.parse_args(words)
     found = figures(asked.small, asked.large)

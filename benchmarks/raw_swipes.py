@@ -1,8 +1,9 @@
 """The peer of `million.py`: swipes kept by a program of raw `sqlite3`, behind the HTTP server of the service.
 
-It has the service's write-ahead log, its sync at every commit and its group commit. Per swipe it looks for the swipe, the deck,
-both people and both decisions, and writes the swipe, the decision, a state and two counters. It checks no key, learns nothing,
-and has no erasure, quota, match or message.
+It has the service's write-ahead log, its sync at every commit and its group commit. A thread moves the log into the database as
+often as the service does. Per swipe it looks for the swipe, the deck, both people and both decisions, and writes the swipe, the
+decision, a state and two counters, each by one statement for all swipes of a commit. It checks no key, learns nothing, and has no
+erasure, quota, match or message.
 
     python benchmarks/raw_swipes.py FILE PORT
 """
@@ -14,9 +15,12 @@ import json
 import sqlite3
 import sys
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import uvicorn
@@ -25,8 +29,9 @@ from kaczmatch.api.store_futures import result_of
 from kaczmatch.app.server import TURN_SECONDS, uvicorn_options
 from kaczmatch.settings.model import Settings
 from kaczmatch.storage.group import LARGE_COMMIT, LINGER
+from kaczmatch.storage.sqlite import MOVE_EVERY
 
-TOGETHER, STATE = 256, bytes(1_024)
+TOGETHER, REST = 256, {"state": bytes(1_024), "none": 0, "one": 1}
 TABLES = """
 PRAGMA journal_mode = WAL;
 CREATE TABLE people (id TEXT PRIMARY KEY, profile BLOB) WITHOUT ROWID;
@@ -38,22 +43,28 @@ CREATE TABLE decisions (user TEXT, candidate TEXT, decision TEXT, at TEXT, PRIMA
 CREATE TABLE states (user TEXT PRIMARY KEY, cells BLOB) WITHOUT ROWID;
 CREATE TABLE counters (user TEXT PRIMARY KEY, swipes INTEGER, likes INTEGER) WITHOUT ROWID;
 """
-READS = (
-    "SELECT at FROM events WHERE user = :user AND id = :id",
-    "SELECT cards FROM decks WHERE user = :user AND id = :deck",
-    "SELECT profile FROM people WHERE id IN (:user, :candidate)",
-    "SELECT decision FROM decisions WHERE (user, candidate) IN (VALUES (:user, :candidate), (:candidate, :user))",
-    "SELECT cells FROM states WHERE user = :user",
-)
-WRITES = (
-    "INSERT INTO events (user, id, at, candidate, decision, deck) VALUES (:user, :id, :at, :candidate, :decision, :deck)",
-    "INSERT OR REPLACE INTO decisions VALUES (:user, :candidate, :decision, :at)",
-    "INSERT OR REPLACE INTO states VALUES (:user, :state)",
-    "INSERT INTO counters VALUES (:user, 1, 0) ON CONFLICT DO UPDATE SET swipes = swipes + 1",
-    "INSERT INTO counters VALUES (:candidate, 0, 1) ON CONFLICT DO UPDATE SET likes = likes + 1",
-)
+BOTH, SWIPE = ("user", "candidate"), ("user", "id", "at", "candidate", "decision", "deck")
+# One statement for all swipes of a commit, and what it takes of each swipe. Reads join their keys, a and b.
+STATEMENTS = {
+    "WITH k(a, b) AS (VALUES {rows}) SELECT at FROM k CROSS JOIN events ON user = a AND id = b": ("user", "id"),
+    "WITH k(a, b) AS (VALUES {rows}) SELECT cards FROM k CROSS JOIN decks ON user = a AND id = b": ("user", "deck"),
+    "WITH k(a, b) AS (VALUES {rows}) SELECT profile FROM k CROSS JOIN people ON id IN (a, b)": BOTH,
+    "WITH k(a, b) AS (VALUES {rows}) SELECT decision FROM k CROSS JOIN decisions ON user = a AND candidate = b": BOTH,
+    "WITH k(a, b) AS (VALUES {rows}) SELECT decision FROM k CROSS JOIN decisions ON user = b AND candidate = a": BOTH,
+    "WITH k(a) AS (VALUES {rows}) SELECT cells FROM k CROSS JOIN states ON user = a": ("user",),
+    "INSERT INTO events (user, id, at, candidate, decision, deck) VALUES {rows}": SWIPE,
+    "INSERT OR REPLACE INTO decisions VALUES {rows}": ("user", "candidate", "decision", "at"),
+    "INSERT OR REPLACE INTO states VALUES {rows}": ("user", "state"),
+    "INSERT INTO counters VALUES {rows} ON CONFLICT DO UPDATE SET swipes = swipes + 1": ("user", "one", "none"),
+    "INSERT INTO counters VALUES {rows} ON CONFLICT DO UPDATE SET likes = likes + 1": ("candidate", "none", "one"),
+}
 
 Swipe = dict[str, Any]
+
+
+@cache
+def for_rows(statement: str, width: int, rows: int) -> str:
+    return statement.format(rows=", ".join([f"({', '.join('?' * width)})"] * rows))
 
 
 class Swipes:
@@ -62,6 +73,7 @@ class Swipes:
     def __init__(self, file: str) -> None:
         self.file, self.waiting, self.changed, self.expected = file, deque[tuple[Swipe, Future[str]]](), threading.Condition(), 0
         threading.Thread(target=self._run, daemon=True).start()
+        threading.Thread(target=self._move_log, daemon=True).start()
 
     def add(self, swipe: Swipe) -> Future[str]:
         future: Future[str] = Future()
@@ -72,9 +84,10 @@ class Swipes:
         return future
 
     def _run(self) -> None:
-        database = sqlite3.connect(self.file, isolation_level=None, cached_statements=256)
+        database = sqlite3.connect(self.file, isolation_level=None, cached_statements=len(STATEMENTS) * TOGETHER)
         database.executescript(TABLES)
-        database.execute("PRAGMA synchronous = FULL")
+        for setting in ("synchronous = FULL", "cache_size = -65536", "wal_autocheckpoint = 0"):
+            database.execute(f"PRAGMA {setting}")
         while True:
             with self.changed:
                 while not self.waiting:
@@ -83,14 +96,18 @@ class Swipes:
                 some = [self.waiting.popleft() for _ in range(min(len(self.waiting), TOGETHER))]
                 self.expected = len(some) if len(some) >= LARGE_COMMIT else 0
             database.execute("BEGIN IMMEDIATE")
-            for swipe, _ in some:
-                for statement in READS:
-                    database.execute(statement, swipe).fetchall()
-                for statement in WRITES:
-                    database.execute(statement, swipe)
+            for statement, names in STATEMENTS.items():
+                values = [swipe[name] for swipe, _ in some for name in names]
+                database.execute(for_rows(statement, len(names), len(some)), values).fetchall()
             database.execute("COMMIT")
             for swipe, future in some:
                 future.set_result(swipe["at"])
+
+    def _move_log(self) -> None:
+        while True:
+            time.sleep(MOVE_EVERY)
+            with closing(sqlite3.connect(self.file)) as database:
+                database.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 def app_of(swipes: Swipes) -> Any:
@@ -100,7 +117,7 @@ def app_of(swipes: Swipes) -> Any:
         body, (*_, user, _, swipe) = (await receive())["body"], scope["path"].split("/")
         answer = b"{}"
         if scope["method"] == "PUT":
-            about = json.loads(body) | {"user": user, "id": swipe, "at": datetime.now(UTC).isoformat(), "state": STATE}
+            about = json.loads(body) | {"user": user, "id": swipe, "at": datetime.now(UTC).isoformat()} | REST
             answer = json.dumps({"id": swipe, "at": await result_of(swipes.add(about)), "match": None}).encode()
         headers = [(b"content-length", b"%d" % len(answer)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
