@@ -86,7 +86,7 @@ FAULTS = (
         "waiting for the commit before answering",
         "storage/group.py",
         "                batch.flush()\n            except BaseException:",
-        "                [answer.give(job.future) for job, answer in zip(jobs, answers) if not job.future.done()]\n"
+        "                [answer.give(job.future) for job, answer in zip(jobs, results) if not job.future.done()]\n"
         "                time.sleep(0.02)\n                batch.flush()\n            except BaseException:",
         "tests/faults/test_kills.py -k sqlite",
     ),
