@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from kaczmatch import learner
 from kaczmatch.learners.belief.gaussian import GaussianLearner
 from kaczmatch.recommend.samplers.information import entropy, expected_information
-from kaczmatch.recommend.samplers.ranked_draw import draw_by_samples
+from kaczmatch.recommend.samplers.ranked_draw import _shares, draw_by_samples
 from kaczmatch.recommend.samplers.registry import sampler
 from kaczmatch.recommend.samplers.sampled_scores import to_match_probabilities
 from kaczmatch.recommend.samplers.weighted_draw import draw_weighted, inclusion_probabilities
@@ -174,3 +174,13 @@ def test_chances_of_one_of_many_are_shares_of_rows_for_any_depth(candidates: int
     places = np.argsort(np.argsort(-scores, axis=1), axis=1)
     for n in range(candidates + 2):
         assert draw.inclusion_probabilities(n) == pytest.approx((places < n).mean(axis=0))
+
+
+def test_decks_of_every_size_run_one_compiled_kernel() -> None:
+    """The service compiles it when it starts. A request that needed it for another kind of array would wait for a second."""
+    scores = np.random.default_rng(1).random((8, 20), np.float32)
+    for size in (1, 2, 7):
+        inclusion = draw_by_samples(scores, size, np.random.default_rng(0)).conditional(np.empty(0, np.int64))
+        for asked in (1, 2, 7, 19):
+            inclusion(asked)
+    assert len({kind for kind in _shares.signatures if "float32" in str(kind)}) == 1  # type: ignore[attr-defined]

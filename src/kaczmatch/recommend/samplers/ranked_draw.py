@@ -48,7 +48,8 @@ def draw_by_samples(scores: FloatArray, size: int, rng: np.random.Generator) -> 
                 if not limits:
                     limits.append(np.sort(np.partition(others, candidates - first, axis=1)[:, candidates - first :], axis=1))
                 limit = limits[0][:, first - n]
-            return _shares(scores, limit, _first(order, n, taken))
+            # A column of one is contiguous, others are not: without this, a request would compile the kernel for the rarer kind.
+            return _shares(scores, np.ascontiguousarray(limit), _first(order, n, taken))
 
         return inclusion
 
