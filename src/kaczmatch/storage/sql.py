@@ -151,6 +151,7 @@ class SqlStore:
     def read(self) -> Iterator[SqlReader]:
         with self._outages(), self.database.readers.connect() as connection:
             yield SqlReader(self.database, connection)
+            connection.commit()  # psycopg forgets at a rollback what the server has prepared, and it would plan everything anew
 
     @contextmanager
     def _outages(self) -> Iterator[None]:

@@ -84,6 +84,16 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
     assert """Index Cond: (("user" = k.k0) AND (candidate = k.k1))""" in plan, plan
 
 
+def test_what_is_read_again_is_not_planned_again(store: SqlStore) -> None:
+    """A plan over the parts of a table takes the server longer than its answer does."""
+    for _ in range(12):  # the driver has a statement prepared once it has come five times
+        with store.read() as reader:
+            reader.get(PersonCounters, "ann")
+    with store.database.readers.connect() as connection:
+        found = connection.exec_driver_sql("SELECT statement FROM pg_prepared_statements").fetchall()
+    assert any("person_numbers" in statement for (statement,) in found)
+
+
 def test_errors_name_nobody(store: SqlStore) -> None:
     """They end up in logs."""
     with store.read() as reader, pytest.raises(Exception, match=r"LIMIT") as caught:
