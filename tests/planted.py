@@ -645,7 +645,7 @@ FAULTS = (
     ),
     Fault(
         "that a second answer teaches nothing",
-        "learners/logs/event_fold.py",
+        "service/domain/folding.py",
         "if repeated and self.first_answers_only:",
         "if False:",
         "tests/unit/service/test_counted_once.py",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -129,9 +129,10 @@ def test_decks_for_many_each_with_a_deck_or_a_problem(service: Service) -> None:
     assert service.call("POST", "/decks", json={"users": [one] * 51}).status_code == 422
 
 
-def test_a_back_end_that_asks_for_many_is_no_sign_of_the_people(service: Service) -> None:
+@pytest.mark.parametrize("days", [1, 2_000], ids=["of yesterday", "who are away and in no deck"])
+def test_a_back_end_that_asks_for_many_is_no_sign_of_the_people(service: Service, days: int) -> None:
     one, two = service.couple()
-    store, long_ago = service.system.context.store, date(2020, 1, 1)
+    store, long_ago = service.system.context.store, datetime.now(UTC).date() - timedelta(days=days)
     for user in (one, two):
         store.write(lambda tx, user=user: tx.put(replace(tx.get(Person, user), seen=long_ago))).result()  # type: ignore[misc]
     service.ok("POST", "/decks", json={"users": [one, two]})

@@ -38,25 +38,18 @@ class TrackedState:
 class EventFold:
     """A learner and the prior where users start.
 
-    With `first_answers_only`, a user's first answer to a candidate teaches, and later ones teach nothing.
-
     Events may come with more terms than a state has: the state grows first. Time never runs back within a state.
     """
 
     learner: Learner
     prior: Prior
-    first_answers_only: bool = False
     start: TrackedState = field(init=False, repr=False)  # before the first event
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "start", TrackedState(self.learner.start(self.prior)))
 
-    def swipe(
-        self, before: TrackedState, seen: ShownCandidate, label: int, at: datetime, *, repeated: bool = False
-    ) -> TrackedState:
-        """After a like (+1) or a pass (-1). `repeated`: the user has answered this candidate before, since the last reset."""
-        if repeated and self.first_answers_only:
-            return self.wait(before, at, len(seen.features))
+    def swipe(self, before: TrackedState, seen: ShownCandidate, label: int, at: datetime) -> TrackedState:
+        """After a like (+1) or a pass (-1)."""
         state, at = self.brought_to(before, at, len(seen.features))
         state = self.learner.swipe(state, seen, label)
         return TrackedState(state, before.swipes + 1, at, before.session_direction, before.stability)

@@ -69,7 +69,7 @@ class Catalogue:
             if isinstance(rule, ProbitTraits):
                 half_life = settings[TRAIT_HALF_LIFE_DAYS]
                 traits = TraitModel(learner=rule, prior=start, half_life_days=half_life, reference=microseconds(found.created))
-            self._folds[model] = ModelFold(model, EventFold(rule, start, once), self._dimensions_of, traits)
+            self._folds[model] = ModelFold(model, EventFold(rule, start), self._dimensions_of, once, traits)
         return self._folds[model]
 
     def has_traits(self, model: int) -> bool:

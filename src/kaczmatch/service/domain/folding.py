@@ -24,11 +24,13 @@ class ModelFold:
     """How a model learns from the records of events.
 
     `dimensions_of` says how many terms a version of the vocabulary has. With traits, events say what was seen (`with_seen`).
+    With `first_answers_only`, a user's first answer to a candidate teaches, and later ones teach nothing.
     """
 
     model: int
     fold: EventFold
     dimensions_of: Callable[[int], int]
+    first_answers_only: bool
     traits: TraitModel | None = None  # of a learner that weighs what others said of a candidate's traits
 
     @property
@@ -52,10 +54,10 @@ class ModelFold:
             return self.fold.reset(event.at)
         dimensions = max(self.dimensions_of(event.vocabulary), before.state.dimensions)
         if event.kind == EventKind.SWIPED and event.decision != Decision.SKIP:
-            if repeated and self.fold.first_answers_only:
+            if repeated and self.first_answers_only:
                 return self.fold.wait(before, event.at, dimensions)
             seen = ShownCandidate(unpacked(seen_features(event), dimensions), self._said(event))
-            return self.fold.swipe(before, seen, label_of(event), event.at, repeated=repeated)
+            return self.fold.swipe(before, seen, label_of(event), event.at)
         if event.kind == EventKind.SESSION_ENDED:
             return self.fold.end_session(before, event.at, dimensions)
         return self.fold.wait(before, event.at, dimensions)

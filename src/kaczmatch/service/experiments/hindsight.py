@@ -210,14 +210,14 @@ class Hindsight:
 
     def _fold_of(self, learner: Learner) -> ModelFold:
         current = self._context.catalogue.current(self._reader)
-        once = self._context.catalogue.fold(self._reader, current.model).fold.first_answers_only
+        once = self._context.catalogue.fold(self._reader, current.model).first_answers_only
         prior = neutral_prior(learner, self._vocabulary.dimensions)
         traits = None
         if isinstance(learner, ProbitTraits):
             half_life, now = self._context.config.appeal.half_life_days, microseconds(self._context.clock())
             traits = TraitModel(learner=learner, prior=prior, half_life_days=half_life, reference=now)
-        fold = EventFold(learner, prior, once or traits is not None)
-        return ModelFold(0, fold, lambda _: self._vocabulary.dimensions, traits)
+        dimensions = self._vocabulary.dimensions
+        return ModelFold(0, EventFold(learner, prior), lambda _: dimensions, once or traits is not None, traits)
 
 
 def _until(waiting: deque[Person], moment: Callable[[Person], datetime], limit: datetime) -> list[Person]:

@@ -99,7 +99,7 @@ class CandidateRanking:
             hidden = not matched and other in around.matched_or_blocked
             if candidate is None or hidden or not (matched or was_shown(reader, user, other)):
                 raise nobody(other)
-            once = known.fold.fold.first_answers_only
+            once = known.fold.first_answers_only
             swipes = swipes_learned_from(reader.find(Event, user=user), first_answers_only=once)[-_SWIPES_EXPLAINED:]
             swipes = with_seen(reader, known.fold, swipes)
         vocabulary = known.vocabulary
