@@ -93,37 +93,35 @@ def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.
     """Which of the rows at some places pass every filter."""
     passes = np.empty(len(places), np.bool_)
     for j in range(len(places)):
-        chunk, i = places[j] // CHUNK, places[j] % CHUNK
-        east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
-        passes[j] = (
-            ((c.i_look_for[chunk, i] & q.i_am) != 0)
-            & ((c.i_am[chunk, i] & q.i_look_for) != 0)
-            & ((q.born_from <= c.born[chunk, i] <= q.born_to) | (c.born[chunk, i] == q.also_born))
-            & (c.youngest[chunk, i] <= q.greatest_age)
-            & (c.oldest[chunk, i] >= q.least_age)
-            & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
-        )
+        passes[j] = _passes(c, places[j] // CHUNK, places[j] % CHUNK, q)
     return passes
 
 
-@compiled
-def places_at_ranks(
-    c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery, ends: Integers, ranks: Integers
-) -> Integers:
-    """The places of the people at some ranks, in ascending order, among all who pass.
+@compiled_short
+def passing_among(c: IndexColumns, chunks: Integers, kinds: Kinds, q: FilterQuery, ends: Integers, rows: Integers) -> Integers:
+    """Some rows of some chunks, as if those lay one after the other: the places of those that pass, in the same order.
 
-    `ends` is their cumulative count per chunk.
+    `ends` is the cumulative number of rows per chunk.
     """
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
-    places = np.empty(len(ranks), np.int64)
-    k, listed_chunk = 0, -1
-    for j in range(len(ranks)):
-        while ends[k] <= ranks[j]:
-            k += 1
-        if k != listed_chunk:
-            mask_passing(c, chunks[k], kinds[chunks[k]], used[chunks[k]], q, flags)
-            list_masked(flags, used[chunks[k]], found)
-            listed_chunk = k
-        before = ends[k - 1] if k > 0 else 0
-        places[j] = chunks[k] * CHUNK + found[ranks[j] - before]
-    return places
+    places, count, one = np.empty(len(rows), np.int64), 0, np.uint32(1)
+    for row in rows:
+        k = np.searchsorted(ends, row, side="right")
+        chunk, i = chunks[k], row - (ends[k - 1] if k > 0 else 0)
+        sought = c.i_am[chunk, i] & q.i_look_for
+        if (sought & (~sought + one)) == one << np.uint32(kinds[chunk]) and _passes(c, chunk, i, q):  # as in `mask_passing`
+            places[count] = chunk * CHUNK + i
+            count += 1
+    return places[:count]
+
+
+@compiled_short
+def _passes(c: IndexColumns, chunk: int, i: int, q: FilterQuery) -> bool:
+    east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
+    return (
+        ((c.i_look_for[chunk, i] & q.i_am) != 0)
+        & ((c.i_am[chunk, i] & q.i_look_for) != 0)
+        & ((q.born_from <= c.born[chunk, i] <= q.born_to) | (c.born[chunk, i] == q.also_born))
+        & (c.youngest[chunk, i] <= q.greatest_age)
+        & (c.oldest[chunk, i] >= q.least_age)
+        & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
+    )

@@ -31,6 +31,7 @@ from kaczmatch.recommend.people.schema import Schema
 
 _CHUNKS_PER_THREAD = 16  # chunks
 _BORN_NEVER = -1
+_MOST_LOOKED_AT = 8_192  # rows: to look at more would take longer than to list everybody who passes
 
 
 @final
@@ -182,15 +183,16 @@ class IndexView:
             return np.empty(0, np.bool_)
         return filtering.passing_at(self._table.columns, self._table.home[numbers], sought.query)
 
-    def at_ranks(self, found: SearchResult, ranks: NDArray[np.int64]) -> PersonNumbers:
-        """The people at some ranks among all who pass."""
-        table = self._table
-        order = np.argsort(ranks, kind="stable")
-        places = np.empty(len(ranks), np.int64)
-        places[order] = filtering.places_at_ranks(
-            table.columns, found.filter.chunks, table.kind, table.used, found.filter.query, np.cumsum(found.counts), ranks[order]
-        )
-        return self._numbers(places)
+    def sample(self, found: SearchResult, want: int, rng: np.random.Generator) -> PersonNumbers:
+        """Some of all who pass, in random order: about twice as many as are wanted, but few where few pass.
+
+        Rows are drawn and looked at, which takes far less than to list everybody who passes.
+        """
+        chunks, table = found.filter.chunks, self._table
+        ends = np.cumsum(table.used[chunks])
+        rows = int(ends[-1])
+        drawn = rng.choice(rows, min(2 * want * rows // found.size + 1, rows, _MOST_LOOKED_AT), replace=False)
+        return self._numbers(filtering.passing_among(table.columns, chunks, table.kind, found.filter.query, ends, drawn))
 
     def candidate_rows(self, numbers: PersonNumbers) -> CandidateRows:
         """Their rows."""

@@ -21,7 +21,7 @@ from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import RecordKey, Snapshot, Transaction
-from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, new_deck, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
 from kaczmatch.service.meeting.published_picks import current_picks
@@ -143,13 +143,15 @@ class Decks:
                 raise
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
-        deck = replace(
-            self.undrawn_deck(known, now, len(drawn.cards)),
+        deck = new_deck(
+            self.context,
+            known,
+            now,
+            size,
             policy=drawn.policy,
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
             eligible=drawn.eligible,
-            size=size,
             min_propensity=drawn.min_propensity,
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,
@@ -174,7 +176,7 @@ class Decks:
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
             numbers = reader.numbers_of(people)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
-        deck = self.undrawn_deck(known, now, len(best))
+        deck = new_deck(self.context, known, now, len(best), eligible=len(best))
         cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
         opened = self.stored(self.begin_storing(known, deck, cards, people, numbers)) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
@@ -226,24 +228,6 @@ class Decks:
                 return deck, people | picks, picked
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people | picks, picked
-
-    def undrawn_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
-        """A deck of people whom the app found."""
-        config = self.context.config
-        return StoredDeck(
-            user=known.person.id,
-            id=self.context.new_id(),
-            at=now,
-            expires=now + config.deck_life,
-            policy=str(Reason.RANKED),
-            sampler="",
-            reason="the app found these people itself",
-            model=known.versions.model,
-            eligible=size,
-            min_propensity=None,
-            size=size,
-            experiment="" if config.experiment is None else config.experiment.name,
-        )
 
     def begin_storing(
         self,

@@ -25,6 +25,7 @@ from kaczmatch.service.meeting.profiles import columns_of, profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 MOST_ADMIRERS: Final = 1_000
+_NEVER_DEALT: Final = ((MatchSide, "user", "other"), (Block, "user", "other"), (Block, "other", "user"))
 
 
 @final
@@ -87,8 +88,7 @@ def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
 
 def matched_or_blocked(reader: Snapshot, user: str) -> frozenset[str]:
     """Who is never dealt (again) to a user: people matched or unmatched, and people blocked or reported by either side."""
-    matched, blocked = reader.values(MatchSide, ("other",), user=user), reader.values(Block, ("other",), user=user)
-    return frozenset(other for (other,) in [*matched, *blocked, *reader.values(Block, ("user",), other=user)])
+    return reader.named_with(user, _NEVER_DEALT)
 
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
