@@ -34,7 +34,6 @@ from kaczmatch.learners.state import (
     check_rows,
     feature_rows,
     in_shape_of,
-    stacked_cells,
     unchecked_rows,
 )
 
@@ -185,7 +184,7 @@ class GaussianLearner(BeliefLearner):
     @final
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has the entries of covariances."""
-        cells = stacked_cells(states)
+        cells = StateRows.of(states).cells
         n = self.belief_size(states[0].dimensions)
         return cells[:, :n], self.covariance_entries(cells[:, n:-BEHAVIOUR_CELLS]), cells[:, -BEHAVIOUR_CELLS]
 

@@ -98,7 +98,8 @@ def deal(
         return propensities(asked, positions_in(main.numbers, asked), entered)
 
     by_floor = sum(weight * by_chance for weight, _, by_chance in cases)
-    in_pool = float(propensities(main.numbers, np.arange(len(main.numbers)), entered).min(initial=1.0))
+    by_pool = propensities(main.numbers, np.arange(len(main.numbers)), entered) if quota else by_row[:-1]
+    in_pool = float(by_pool.min(initial=1.0))
     min_propensity = entry * (in_pool if len(main.numbers) >= eligible else min(in_pool, by_floor))
     dealt = propensities(numbers, positions_in(main.numbers, numbers), _with_last(main.entry_probability, 1.0))
     return Deal(numbers, dealt, uniform, min_propensity, propensity_of)

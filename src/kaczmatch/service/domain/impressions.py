@@ -40,12 +40,11 @@ class Impression(NamedTuple):
 
 def with_cards(deck: StoredDeck, cards: Iterable[Impression], numbers: Mapping[str, int]) -> StoredDeck:
     """A deck with these cards, whose people have these numbers."""
-    return replace(deck, cards=b"".join(_packed(card, numbers[card.candidate]) for card in cards))
-
-
-def _packed(card: Impression, number: int) -> bytes:
-    propensity = nan if card.propensity is None else card.propensity
-    return _CARD.pack(number, propensity, card.score, _PLACES[card.reason], card.position)
+    packed = [
+        _CARD.pack(numbers[candidate], nan if propensity is None else propensity, score, _PLACES[reason], position)
+        for _, _, candidate, _, position, propensity, score, reason in cards
+    ]
+    return replace(deck, cards=b"".join(packed))
 
 
 def impressions(reader: Reader, decks: Collection[StoredDeck]) -> list[Impression]:

@@ -41,12 +41,15 @@ def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:
     return rows
 
 
-def unpacked(data: bytes, dimensions: int) -> Vector:
-    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
+def unpacked(data: bytes, dimensions: int, *, beyond: bool = False) -> Vector:
+    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks.
+
+    It may have terms `beyond` these, which are left out, where the vocabulary is not the newest.
+    """
     values = np.zeros(dimensions)
-    try:
-        for place, value in _PAIR.iter_unpack(data):  # a few, for which arrays take three times as long
+    for place, value in _PAIR.iter_unpack(data):  # a few, for which arrays take three times as long
+        if place < dimensions:
             values[place] = value
-    except IndexError:
-        raise InvalidInput("features", f"were stored under more than {dimensions} terms") from None
+        elif not beyond:
+            raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     return values

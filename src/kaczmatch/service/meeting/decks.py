@@ -158,8 +158,8 @@ class Decks:
         )
         cards = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picked)]
         cards += [
-            impression(deck, place, str(card.id), card.propensity, card.score, card.reason)
-            for place, card in enumerate(drawn.cards, len(picked))
+            Impression(known.person.id, deck.id, str(who), now, place, propensity, score, reason)
+            for place, (who, reason, _, propensity, score) in enumerate(drawn.cards, len(picked))
         ]
         return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)
 

@@ -111,7 +111,7 @@ def new_deck(
 def impression(
     deck: StoredDeck, position: int, candidate: str, propensity: float | None, score: float, reason: Reason
 ) -> Impression:
-    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, reason.value)
+    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, reason)
 
 
 def with_reasons(

@@ -12,19 +12,22 @@ from numpy.typing import NDArray
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.domain.sparse_features import places_of, unpacked_rows
+from kaczmatch.service.domain.sparse_features import places_of, unpacked, unpacked_rows
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
-    features: Vector = feature_rows([person], vocabulary)[0]
+    features = unpacked(person.features, vocabulary.dimensions, beyond=True)
+    if retired := _retired(vocabulary):
+        features[retired] = 0.0
     return features
 
 
 def feature_rows(people: Sequence[Person], vocabulary: Vocabulary) -> Matrix:
     """The same of many, one row each."""
     rows = unpacked_rows([person.features for person in people], vocabulary.dimensions)
-    rows[:, _retired(vocabulary)] = 0.0
+    if retired := _retired(vocabulary):
+        rows[:, retired] = 0.0
     return rows
 
 
