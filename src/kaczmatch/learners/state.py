@@ -95,7 +95,7 @@ class StateRows(Sequence[State]):
         """States of one kind, at least one."""
         if isinstance(states, StateRows):
             return states
-        cells = np.concatenate([state.cells for state in states]).reshape(len(states), -1)
+        cells = stacked_cells(states)
         return cls(states[0], cells, cells[:0], np.arange(len(cells), dtype=np.int32))
 
     @property
@@ -126,6 +126,13 @@ class StateRows(Sequence[State]):
         if isinstance(place, slice):
             return StateRows(self.start, self.kept, self.changed, self.rows[place])
         return self.start._replace(cells=read_only(gathered_rows(self.kept, self.changed, self.rows[[place]])[0]))
+
+
+def stacked_cells(states: Sequence[State]) -> Matrix:
+    """The cells of states of one kind, a row each."""
+    if isinstance(states, StateRows):
+        return states.cells
+    return np.concatenate([state.cells for state in states]).reshape(len(states), -1)
 
 
 @compiled_short

@@ -91,13 +91,16 @@ class PeopleByNumber:
             return self.records(code, self.database.fetch(self.connection, code.kind, self.keys(code, keys)))
         # Whoever is not known yet is looked up by the same statement. What stands for somebody erased has no row to look up.
         new = [person for (person,) in keys if person not in self.numbers and person[0] != "~"]
-        rows, place = [], code.people[0]
-        for person, *row in self.database.fetch_own(self.connection, code.kind, [(part_of(person), person) for person in new]):
-            self.numbers[person], self.ids[row[place]] = row[place], person
-            rows.append(row)
-        strangers = set(new)
-        known = self.keys(code, [key for key in keys if key[0] not in strangers])
-        return self.records(code, [*rows, *self.database.fetch(self.connection, code.kind, known)])
+        known = keys if not new else [key for key in keys if key[0] in self.numbers or key[0][0] == "~"]
+        rows: list[Sequence[Any]] = []
+        if known:
+            rows += self.database.fetch(self.connection, code.kind, self.keys(code, known))
+        if new:
+            place = code.people[0]
+            for person, *row in self.database.fetch_own(self.connection, code.kind, [(part_of(one), one) for one in new]):
+                self.numbers[person], self.ids[row[place]] = row[place], person
+                rows.append(row)
+        return self.records(code, rows)
 
     def records(self, code: Codec[R], rows: Sequence[Sequence[Any]]) -> list[R]:
         """Rows of the database as records. Where a number has lost its person, it stands for them itself."""

@@ -37,7 +37,7 @@ from kaczmatch.learners.belief.trait_kernels import SHAPE_CELLS, forget, predict
 from kaczmatch.learners.contract import BeliefLearner, FixedSizeLearner
 from kaczmatch.learners.kernels import Kernels
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of
+from kaczmatch.learners.state import Scores, State, StateRows, feature_rows, in_shape_of, stacked_cells
 
 
 @final
@@ -146,7 +146,7 @@ class ProbitTraits(BeliefLearner, FixedSizeLearner):
     def stacked_beliefs(self, states: Sequence[State]) -> tuple[Matrix, Matrix, Vector]:
         """The second has variances of tags, their covariances with the threshold, the rest of P, then the squared weights of
         traits, on which doubts act."""
-        cells = StateRows.of(states).cells
+        cells = stacked_cells(states)
         n, alone = self.belief_size(states[0].dimensions), self._alone(states[0].dimensions)
         variances, rest = cells[:, n : n + alone], cells[:, n + alone : -BEHAVIOUR_CELLS - SHAPE_CELLS].copy()
         slope, first = cells[:, -BEHAVIOUR_CELLS - 2], cells[:, -BEHAVIOUR_CELLS - 1]

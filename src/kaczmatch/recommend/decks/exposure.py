@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import final
@@ -51,21 +50,20 @@ class Exposure:
 
     def record(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count one card for each mention of a person."""
-        self.add(Counter(ids), at)
+        shown = list(ids)
+        self._add(shown, np.ones(len(shown)), at)
 
     def add(self, cards: Mapping[Hashable, float], at: datetime) -> None:
         """Count so many cards of each person, as of one moment."""
+        self._add(list(cards), np.fromiter(cards.values(), np.float64, len(cards)), at)
+
+    def _add(self, ids: list[Hashable], cards: Vector, at: datetime) -> None:
         with self._lock:
             unit = self._unit(at)
-            slots = self._ids.numbers_or_none(cards) if self._shared else np.array([*map(self._ids.add, cards)], np.int32)
-            numbers = np.fromiter(cards.values(), np.float64, len(cards)) * unit
-            if self._shared:
-                known = slots >= 0
-                slots, numbers = slots[known], numbers[known]
+            slots = self._ids.numbers_or_none(ids) if self._shared else np.array([*map(self._ids.add, ids)], np.int32)
             self._make_room()
-            self._cards[slots] += numbers
-            self._total += float(numbers.sum())
-            self._since += slots.tolist()
+            self._total += _count(self._cards, slots, cards, unit)
+            self._since += [slot for slot in slots.tolist() if slot >= 0]
             if len(self._since) > len(self._cards):
                 self._invalidate()
 
@@ -178,6 +176,17 @@ class Exposure:
             self._origin, grown = at, 0.0
             self._invalidate()
         return math.exp(max(grown, -300.0))
+
+
+@compiled_short
+def _count(counted: Vector, slots: PersonNumbers, cards: Vector, unit: float) -> float:
+    """Add cards where somebody has a number. Returns how many."""
+    total = 0.0
+    for j in range(len(slots)):
+        if slots[j] >= 0:
+            counted[slots[j]] += cards[j] * unit
+            total += cards[j] * unit
+    return total
 
 
 @compiled_short

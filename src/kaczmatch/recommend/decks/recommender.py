@@ -191,7 +191,7 @@ class _DeckInProgress:
     def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
         """Read from the index all rows that the deck can need."""
         view, sampler, size = eligible.view, self.plan.sampler, self.size
-        admiring = eligible.eligible_among(admirers) if self.plan.admirer_quota else _NOBODY
+        admiring = eligible.eligible_among(admirers) if self.plan.admirer_quota and admirers else _NOBODY
         uniform, everybody = _NOBODY, sampler.retrieval is Retrieval.EVERYBODY
         if everybody:
             main = eligible.everybody()
@@ -287,6 +287,6 @@ class _DeckInProgress:
         if len(found) != len(people):
             raise InvalidInput("states", f"{len(found)} were found for {len(people)} identifiers; there must be one each")
         known = self.viewer.state.dimensions
-        if any(state.dimensions != known for state in (found[:1] if isinstance(found, StateRows) else found)):
+        if any(state.dimensions != known for state in ([found.start] if isinstance(found, StateRows) else found)):
             raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
         return found

@@ -167,14 +167,14 @@ class IndexView:
         return filtering.passing_at(self._table.columns, self._table.home[numbers], sought.query)
 
     def sample(self, found: SearchResult, want: int, rng: np.random.Generator) -> PersonNumbers:
-        """Some of all who pass, in random order: about twice as many as are wanted, but few where few pass.
+        """Some of all who pass, in random order: a quarter more than are wanted, more or less, but few where few pass.
 
         Rows are drawn and looked at, which takes far less than to list everybody who passes.
         """
         chunks, table = found.filter.chunks, self._table
         ends = np.cumsum(table.used[chunks], dtype=np.int64)
         rows = int(ends[-1])
-        drawn = rng.choice(rows, min(2 * want * rows // found.size + 1, rows, _MOST_LOOKED_AT), replace=False)
+        drawn = rng.choice(rows, min(5 * want * rows // (4 * found.size) + 1, rows, _MOST_LOOKED_AT), replace=False)
         return self._numbers(filtering.passing_among(table.columns, chunks, table.kind, found.filter.query, ends, drawn))
 
     def candidate_rows(self, numbers: PersonNumbers) -> CandidateRows:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
@@ -25,10 +23,9 @@ def packed(values: Vector) -> bytes:
     return entries.tobytes()
 
 
-def places_of(data: Sequence[bytes]) -> tuple[NDArray[np.uint16], list[int]]:
-    """The places of many vectors, one after the other; and where each begins, with the end of the last."""
-    places: NDArray[np.uint16] = np.frombuffer(b"".join(data), _ENTRY)["place"]
-    return places, [0, *accumulate(len(one) // _ENTRY.itemsize for one in data)]
+def entries_of(data: bytes) -> Iterator[tuple[int, float]]:
+    """The places and values of a vector that are not zero."""
+    return _PAIR.iter_unpack(data)
 
 
 def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:

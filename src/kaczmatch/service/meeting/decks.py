@@ -16,7 +16,7 @@ from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression, impressions, with_cards
+from kaczmatch.service.domain.impressions import REASONS, Impression, impressions, with_cards
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
@@ -60,20 +60,17 @@ class Decks:
         return self._finished(user, wanted, self._open_or_new(user, wanted, present=present), present=present)
 
     def begin(self, user: str, size: int | None = None) -> OpenDeck | DealtDeck:
-        """The same for somebody who asks. No thread waits until a new deck has come to the store: see `when_stored`."""
+        """The same for somebody who asks. A new deck is still on its way to the store: see `stored`."""
         wanted = self._wanted(size)
         tried = self._open_or_new(user, wanted, present=True)
         return tried[1] if isinstance(tried[1], DealtDeck) else self._finished(user, wanted, tried, present=True)
 
     def stored(self, dealt: DealtDeck) -> OpenDeck | None:
-        """Wait until the store has it."""
-        return self.when_stored(dealt, dealt.stored.result())
-
-    def when_stored(self, dealt: DealtDeck, kept: list[Impression]) -> OpenDeck | None:
-        """A deck once the store has these of its cards.
+        """The deck when the store has it, perhaps without some of its cards.
 
         None: it has none, because another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
         """
+        kept = dealt.stored.result()
         if not kept or dealt.deck.deck is None:
             return None
         there = {card.candidate for card in kept}
@@ -158,7 +155,7 @@ class Decks:
         )
         cards = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picked)]
         cards += [
-            Impression(known.person.id, deck.id, str(who), now, place, propensity, score, reason)
+            Impression(known.person.id, deck.id, str(who), now, place, propensity, score, REASONS[reason])
             for place, (who, reason, _, propensity, score) in enumerate(drawn.cards, len(picked))
         ]
         return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)

@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression
+from kaczmatch.service.domain.impressions import REASONS, Impression
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader
@@ -111,7 +111,7 @@ def new_deck(
 def impression(
     deck: StoredDeck, position: int, candidate: str, propensity: float | None, score: float, reason: Reason
 ) -> Impression:
-    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, reason)
+    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, REASONS[reason])
 
 
 def with_reasons(
