@@ -116,6 +116,9 @@ class StateRows(Sequence[State]):
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __iter__(self) -> Iterator[State]:
+        return (self.start._replace(cells=read_only(row)) for row in self.cells)
+
     @overload
     def __getitem__(self, place: int) -> State: ...
 

@@ -78,7 +78,7 @@ class StateColumns:
         rows[known] = self.rows[numbers[known]]
         found = StateRows(self.start, self.kept, self.changed, rows)
         if self.odd and any(number in self.odd for number in numbers.tolist()):
-            return [self.odd.get(number) or found[place] for place, number in enumerate(numbers.tolist())]
+            return [self.odd.get(number) or state for number, state in zip(numbers.tolist(), found, strict=True)]
         return found
 
     def knows(self, number: int) -> bool:

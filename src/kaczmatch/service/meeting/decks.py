@@ -75,9 +75,10 @@ class Decks:
             return None
         there = {card.candidate for card in kept}
         self.serving_index.exposure.record(there, kept[0].at)
+        if len(there) == len(dealt.deck.cards):
+            return dealt.deck
         cards = tuple(card for card in dealt.deck.cards if card.person.id in there)
-        whole = len(cards) == len(dealt.deck.cards)
-        return dealt.deck if whole else OpenDeck(with_cards(dealt.deck.deck, kept, dealt.numbers), cards)
+        return OpenDeck(with_cards(dealt.deck.deck, kept, dealt.numbers), cards)
 
     def _wanted(self, size: int | None) -> int:
         return check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
