@@ -295,6 +295,30 @@ def test_some_fields_of_records_are_what_whole_records_have(store: Store) -> Non
         ]
 
 
+def test_who_is_named_with_somebody_is_found_over_several_kinds(store: Store) -> None:
+    put(store, *(MatchSide(user=user, other=other, id="m", at=NOW) for user, other in (("ann", "bob"), ("bob", "ann"))))
+    put(store, *(Block(user=user, other=other, at=NOW) for user, other in (("ann", "cas"), ("dan", "ann"), ("eve", "cas"))))
+    fields = ((MatchSide, "user", "other"), (Block, "user", "other"), (Block, "other", "user"))
+    with store.read() as reader:
+        assert reader.named_with("ann", fields) == {"bob", "cas", "dan"}
+        assert reader.named_with("cas", fields) == {"ann", "eve"}
+        assert reader.named_with("nobody", fields) == frozenset()
+
+
+def test_people_are_found_whether_or_not_the_reader_knows_their_numbers(store: Store) -> None:
+    users = [f"p{place}" for place in range(5)]
+    put(store, *(replace(PERSON, id=user) for user in users), PersonCounters(user="p1", swipes=7), PersonCounters(user="alone"))
+    with store.read() as reader:
+        numbers = reader.numbers_of(["p1", "alone"])
+        keys = [(user,) for user in ("p3", "p1", "alone", "nobody", "p0")]
+        assert reader.many(Person, keys) == {(user,): replace(PERSON, id=user) for user in ("p3", "p1", "p0")}
+        assert reader.numbers_of(["p3", "p1"])["p1"] == numbers["p1"]
+        assert {user: one.swipes for (user,), one in reader.many(PersonCounters, keys).items()} == {"p1": 7, "alone": 0}
+        assert reader.with_profile(reader.numbers_of(users).values()) == set(reader.numbers_of(users).values())
+        assert reader.with_profile([*numbers.values(), 1]) == {numbers["p1"]}
+        assert reader.with_profile([]) == set()
+
+
 def test_a_page_of_fields_goes_on_after_somebody_who_was_erased(store: Store) -> None:
     put(store, *(PersonCounters(user=user, last_swipe_at=NOW) for user in "cadbe"))
     names = PersonCounters.listed_by()

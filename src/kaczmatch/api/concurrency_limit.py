@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Final, ParamSpec, TypeVar, final
+from typing import Any, Final, ParamSpec, TypeVar, final
 
 from kaczmatch.api.problems import Busy
-from kaczmatch.api.store_futures import result_of
+from kaczmatch.api.store_futures import result_of, result_once_written
 
 DECK_THREADS: Final = 2  # decks are mostly Python, so more threads would only wait for each other
 ANSWERS: Final = 16  # exports and the like, of a user's whole history
@@ -49,3 +49,9 @@ class ConcurrencyLimit:
     async def in_thread(self, function: Callable[P, T], *values: P.args, **named: P.kwargs) -> T:
         """Call a function in a thread, for a call that is admitted already."""
         return await result_of(self._threads.submit(function, *values, **named))
+
+    async def in_thread_and_written(
+        self, function: Callable[P, tuple[T, Future[Any] | None]], *values: P.args, **named: P.kwargs
+    ) -> T:
+        """The same for a function that also returns a write of the store, if it has begun one: no thread waits for it."""
+        return await result_once_written(self._threads.submit(function, *values, **named))

@@ -83,7 +83,8 @@ def _as_array(value: ArrayLike, field: str, dimensions: int) -> NDArray[np.float
 
 def check_vector(vector: Vector, field: str) -> Vector:
     """`vector`, if its squared length is zero or well within float64."""
-    if not usable_rows(vector[None])[0]:
+    squared = float(np.vdot(vector, vector))
+    if squared != 0.0 and not MIN_SQUARED_NORM <= squared <= MAX_SQUARED_NORM:
         raise InvalidInput(field, problem_with(vector))
     return vector
 

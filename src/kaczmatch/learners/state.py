@@ -10,7 +10,9 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, final, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.html import bars, table
 from kaczmatch.core.tags import Features, is_named_rows
@@ -78,10 +80,32 @@ class State(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class StateRows(Sequence[State]):
-    """States of one learner over the same terms, as rows of one matrix: many are scored at once without an object for each."""
+    """States of one learner over the same terms, as rows of matrices: many are scored at once without an object for each.
+
+    They are read where they lie. So whoever keeps them longer than the matrices stay as they are takes `copied` ones.
+    """
 
     start: State  # whose learner, terms and prior they share
-    cells: Matrix
+    kept: Matrix
+    changed: Matrix
+    rows: NDArray[np.int32]  # of `kept`, and beyond its end of `changed`
+
+    @classmethod
+    def of(cls, states: Sequence[State]) -> StateRows:
+        """States of one kind, at least one."""
+        if isinstance(states, StateRows):
+            return states
+        cells = stacked_cells(states)
+        return cls(states[0], cells, cells[:0], np.arange(len(cells), dtype=np.int32))
+
+    @property
+    def cells(self) -> Matrix:
+        """A row each, copied."""
+        return gathered_rows(self.kept, self.changed, self.rows)
+
+    def copied(self) -> StateRows:
+        cells = self.cells
+        return StateRows(self.start, cells, cells[:0], np.arange(len(cells), dtype=np.int32))
 
     def __eq__(self, other: object) -> bool:
         """As lists of states are equal."""
@@ -90,7 +114,10 @@ class StateRows(Sequence[State]):
     __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
-        return len(self.cells)
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[State]:
+        return (self.start._replace(cells=read_only(row)) for row in self.cells)
 
     @overload
     def __getitem__(self, place: int) -> State: ...
@@ -100,8 +127,8 @@ class StateRows(Sequence[State]):
 
     def __getitem__(self, place: int | slice) -> State | StateRows:
         if isinstance(place, slice):
-            return StateRows(self.start, self.cells[place])
-        return self.start._replace(cells=read_only(self.cells[place]))
+            return StateRows(self.start, self.kept, self.changed, self.rows[place])
+        return self.start._replace(cells=read_only(gathered_rows(self.kept, self.changed, self.rows[[place]])[0]))
 
 
 def stacked_cells(states: Sequence[State]) -> Matrix:
@@ -109,6 +136,24 @@ def stacked_cells(states: Sequence[State]) -> Matrix:
     if isinstance(states, StateRows):
         return states.cells
     return np.concatenate([state.cells for state in states]).reshape(len(states), -1)
+
+
+@compiled_short
+def gathered_rows(kept: Matrix, changed: Matrix, rows: NDArray[np.int32]) -> Matrix:
+    """Cell by cell: to assign whole rows takes twice as long."""
+    cells = np.empty((len(rows), kept.shape[1]))
+    for i in range(len(rows)):
+        source = row_of(kept, changed, rows[i])
+        for j in range(len(source)):
+            cells[i, j] = source[j]
+    return cells
+
+
+@compiled_short
+def row_of(kept: Matrix, changed: Matrix, row: int) -> Vector:
+    """A row of `StateRows`."""
+    found: Vector = kept[row] if row < len(kept) else changed[row - len(kept)]
+    return found
 
 
 @final

@@ -71,6 +71,14 @@ class Database(ABC):
         """The rows with these keys; those there are. With `by`, the keys are values of those columns. `only`: these columns."""
 
     @abstractmethod
+    def fetch_own(self, connection: Connection, kind: type[Record], people: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        """Rows of a kind whose key is a person, each after the person's id. `people` are keys of `PersonNumber`."""
+
+    @abstractmethod
+    def count(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> int:
+        """How many of these keys have a row."""
+
+    @abstractmethod
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         """Rows whose keys differ, added; those that are there already are replaced, or stay as they are."""
 

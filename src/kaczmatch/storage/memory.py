@@ -100,6 +100,11 @@ class MemoryReader:
         found = self.find(kind, after=after, newest=newest, limit=limit, **equal)
         return [tuple(getattr(record, name) for name in names) for record in found]
 
+    def named_with(self, person: str, fields: Sequence[tuple[type[Record], str, str]]) -> frozenset[str]:
+        return frozenset(
+            getattr(record, other) for kind, own, other in fields for record in self.find(kind, **dict[str, Any]([(own, person)]))
+        )
+
     def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
         return sum((record.user,) not in self._tables[Person] for record in self.find(cast("type[Any]", kind), **equal))
 

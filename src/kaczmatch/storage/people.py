@@ -60,8 +60,10 @@ class PeopleByNumber:
         return {number: self.ids[number] for number in numbers if self.ids[number] != f"~{number}"}
 
     def with_profile(self, numbers: Collection[int]) -> set[int]:
-        """`Reader.with_profile`."""
-        keys = [(number,) for number in numbers]
+        """`Reader.with_profile`. Mostly it is all of them, which takes no list."""
+        keys, given = [(number,) for number in numbers], set(numbers)
+        if self.database.count(self.connection, Person, keys) == len(given):
+            return given
         return {number for (number,) in self.database.fetch(self.connection, Person, keys, only=Person.key)}
 
     def keys(self, code: Codec[Any], keys: Sequence[Row]) -> list[Row]:
@@ -82,6 +84,23 @@ class PeopleByNumber:
         """Rows as the database has them; everybody in them has a number."""
         renumber = code.renumber_row
         return rows if renumber is None else [renumber(row, self.numbers) for row in rows]
+
+    def fetched(self, code: Codec[R], keys: Sequence[Row]) -> list[R]:
+        """The records with these keys; those there are."""
+        if len(code.kind.key) > 1 or not code.people_of_key:
+            return self.records(code, self.database.fetch(self.connection, code.kind, self.keys(code, keys)))
+        # Whoever is not known yet is looked up by the same statement. What stands for somebody erased has no row to look up.
+        new = [person for (person,) in keys if person not in self.numbers and person[0] != "~"]
+        known = keys if not new else [key for key in keys if key[0] in self.numbers or key[0][0] == "~"]
+        rows: list[Sequence[Any]] = []
+        if known:
+            rows += self.database.fetch(self.connection, code.kind, self.keys(code, known))
+        if new:
+            place = code.people[0]
+            for person, *row in self.database.fetch_own(self.connection, code.kind, [(part_of(one), one) for one in new]):
+                self.numbers[person], self.ids[row[place]] = row[place], person
+                rows.append(row)
+        return self.records(code, rows)
 
     def records(self, code: Codec[R], rows: Sequence[Sequence[Any]]) -> list[R]:
         """Rows of the database as records. Where a number has lost its person, it stands for them itself."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, final
 
 from sqlalchemy import URL, Connection, create_engine, event
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -21,9 +19,9 @@ from kaczmatch.service.domain.locks import EVERYTHING
 from kaczmatch.service.domain.records import PARTS as NUMBERED_PARTS
 from kaczmatch.service.domain.records import RECORDS, PersonNumber, Record
 from kaczmatch.service.domain.store import StoreUnavailable
-from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, execute, quoted, rows_of
-from kaczmatch.storage.schema import TABLES
+from kaczmatch.storage.codec import Row, codec
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, execute, rows_of
+from kaczmatch.storage.postgres_statements import among, append, counted, select, select_own, upsert
 
 if TYPE_CHECKING:  # whoever keeps to SQLite does not have it
     import psycopg
@@ -80,51 +78,6 @@ def _part(kind: type[Record], part: int) -> str:
     return f"{kind.table}_{part:02}"
 
 
-@cache
-def _types(code: Codec[Any]) -> dict[str, str]:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return {column.name: column.type.compile(dialect).partition(" COLLATE")[0] for column in TABLES[code.kind].columns}
-
-
-def _arrays(code: Codec[Any], names: Sequence[str]) -> str:
-    """One array per column. Bytes travel as they are, everything else as text."""
-    types = _types(code)
-    return ", ".join(f"{'%b' if types[name] == 'BYTEA' else '%s'}::{types[name]}[]" for name in names)
-
-
-@cache
-def _among(code: Codec[Any]) -> str:
-    return f"({quoted(code.kind.key)}) IN (SELECT * FROM unnest({_arrays(code, code.kind.key)}))"
-
-
-@cache
-def _select(code: Codec[Any], by: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> str:
-    """Keys first, each looked up by the index: the fence (OFFSET 0) leaves the server no other way."""
-    key = by or code.kind.key
-    places = [f"k{place}" for place in range(len(key))]
-    same = " AND ".join(f'"{name}" = k.{place}' for name, place in zip(key, places, strict=True))
-    return (
-        f"SELECT t.* FROM unnest({_arrays(code, key)}) AS k({', '.join(places)}) CROSS JOIN LATERAL "
-        f'(SELECT {quoted(only or code.names)} FROM "{code.kind.table}" WHERE {same} OFFSET 0) AS t'
-    )
-
-
-@cache
-def _upsert(code: Codec[Any], replace: bool = True) -> str:
-    names = code.names
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if replace and name not in code.kind.key)
-    return (
-        f'INSERT INTO "{code.kind.table}" ({quoted(names)}) SELECT * FROM unnest({_arrays(code, names)}) '
-        f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
-    )
-
-
-@cache
-def _append(code: Codec[Any]) -> str:
-    names = code.names[1:]
-    return f'INSERT INTO "{code.kind.table}" ({quoted(names)}) SELECT * FROM unnest({_arrays(code, names)})'
-
-
 def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
     return tuple(map(list, zip(*rows, strict=True)))
 
@@ -166,10 +119,16 @@ class Postgres(Database):
         by: tuple[str, ...] = (),
         only: tuple[str, ...] = (),
     ) -> Sequence[Sequence[Any]]:
-        return rows_of(connection, _select(codec(kind), by, only), _columns(keys)) if keys else []
+        return rows_of(connection, select(codec(kind), by, only), _columns(keys)) if keys else []
+
+    def fetch_own(self, connection: Connection, kind: type[Record], people: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        return rows_of(connection, select_own(codec(kind)), _columns(people)) if people else []
+
+    def count(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> int:
+        return int(rows_of(connection, counted(codec(kind)), _columns(keys))[0][0]) if keys else 0
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
-        execute(connection, _upsert(codec(kind), replace), _columns(rows))
+        execute(connection, upsert(codec(kind), replace), _columns(rows))
 
     def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
         """Reserved in a commit of their own: two commits about new people would otherwise wait for each other."""
@@ -181,10 +140,10 @@ class Postgres(Database):
         return given
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
-        execute(connection, _append(codec(kind)), _columns(rows)[1:])
+        execute(connection, append(codec(kind)), _columns(rows)[1:])
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
-        execute(connection, f'DELETE FROM "{kind.table}" WHERE {_among(codec(kind))}', _columns(keys))
+        execute(connection, f'DELETE FROM "{kind.table}" WHERE {among(codec(kind))}', _columns(keys))
 
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
         """Locks are taken in the order of their numbers, so two commits never wait for each other."""

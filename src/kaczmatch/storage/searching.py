@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from kaczmatch.service.domain.records import PARTS, ErasedId, Person, PersonNumber, Record
-from kaczmatch.storage.codec import LARGEST, Codec, codec
+from kaczmatch.storage.codec import LARGEST, Codec, codec, text
 from kaczmatch.storage.database import execute, quoted, rows_of
 from kaczmatch.storage.people import NOBODY, PeopleByNumber
 
@@ -56,6 +56,14 @@ def _columns(code: Codec[Any], names: Sequence[str]) -> str:
         nobody = f"CASE {number} WHEN 0 THEN '' ELSE '~' || {number} END"
         found.append(f"COALESCE({person}, {nobody})" if code.column(name).person else number)
     return ", ".join(found)
+
+
+@lru_cache(SEARCHES)
+def _named_with(fields: tuple[tuple[type[Record], str, str], ...], placeholder: str) -> str:
+    return " UNION ALL ".join(
+        f'SELECT {_columns(codec(kind), (other,))} FROM "{kind.table}" WHERE "{own}" = {placeholder}'
+        for kind, own, other in fields
+    )
 
 
 def search(
@@ -137,6 +145,13 @@ def search_people(people: PeopleByNumber, kind: type[R], field: str, wanted: Col
     for record in people.records(code, rows):
         found[getattr(record, field)].append(record)
     return found
+
+
+def named_with(people: PeopleByNumber, person: str, fields: tuple[tuple[type[Record], str, str], ...]) -> frozenset[str]:
+    """`Snapshot.named_with`."""
+    number = people.look_up([text(person)])[person]
+    rows = rows_of(people.connection, _named_with(fields, people.database.placeholder), [number] * len(fields))
+    return frozenset(other for (other,) in rows)
 
 
 def delete_through(people: PeopleByNumber, kind: type[Record], last: Sequence[Any]) -> None:

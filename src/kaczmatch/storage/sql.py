@@ -21,7 +21,7 @@ from kaczmatch.storage.database import Database, ErrorKind, quoted, rows_of
 from kaczmatch.storage.group import GroupCommit, QueuedWork
 from kaczmatch.storage.migrating import is_up_to_date, prepare
 from kaczmatch.storage.people import PeopleByNumber
-from kaczmatch.storage.searching import count, search, search_people, values
+from kaczmatch.storage.searching import count, named_with, search, search_people, values
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T")
@@ -48,9 +48,8 @@ class SqlReader:
         self._people.next_question()
         asked, identity = dict.fromkeys(keys), code.identity
         known = {key: self._known[kind, key] for key in asked if (kind, key) in self._known} if self._known else {}
-        wanted = self._people.keys(code, [code.key(key) for key in asked if key not in known])
-        rows = self._database.fetch(self._connection, kind, wanted)
-        found = {identity(record): record for record in self._people.records(code, rows)}
+        fetched = self._people.fetched(code, [code.key(key) for key in asked if key not in known])
+        found = {identity(record): record for record in fetched}
         return found | {key: record for key, record in known.items() if record is not None}
 
     def find(
@@ -78,6 +77,10 @@ class SqlReader:
     ) -> list[tuple[Any, ...]]:
         self._people.next_question()
         return values(self._people, kind, names, after=after, newest=newest, limit=limit, equal=equal)
+
+    def named_with(self, person: str, fields: Sequence[tuple[type[Record], str, str]]) -> frozenset[str]:
+        self._people.next_question()
+        return named_with(self._people, person, tuple(fields))
 
     def of_people(self, kind: type[R], field: str, people: Collection[str]) -> dict[str, list[R]]:
         self._people.next_question()

@@ -12,7 +12,6 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from threading import Lock, Thread
@@ -23,11 +22,11 @@ from sqlalchemy.exc import DBAPIError
 
 from kaczmatch.service.domain.records import Record
 from kaczmatch.service.domain.store import StoreUnavailable
-from kaczmatch.storage.codec import Codec, Row, codec
-from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, quoted, rows_of
+from kaczmatch.storage.codec import Row, codec
+from kaczmatch.storage.database import Database, ErrorKind, PlacesOfPages, count_numbers, drive, execute, rows_of
+from kaczmatch.storage.sqlite_statements import STATEMENTS, append, delete, select, select_own, upsert
 
 LARGEST: Final = 256  # rows per statement; with the columns of the widest table far below SQLite's 32,766 values
-STATEMENTS: Final = 1_024  # kept compiled by a connection
 WAIT: Final = 5.0  # seconds for another process that writes
 LONG_LOG: Final = 64 * 2**20  # bytes of write-ahead log beyond which a commit waits for readers, so that it can be emptied
 READER_WAIT: Final = 0.05  # seconds that it waits for them
@@ -61,43 +60,6 @@ def padded(keys: Sequence[Row]) -> Iterator[Sequence[Row]]:
     for start in range(0, len(keys), LARGEST):
         part = keys[start : start + LARGEST]
         yield [*part, *[(None,) * len(part[0])] * ((1 << (len(part) - 1).bit_length()) - len(part))]
-
-
-def _marks(width: int, rows: int) -> str:
-    return ", ".join([f"({', '.join('?' * width)})"] * rows)
-
-
-@lru_cache(STATEMENTS)
-def _select(code: Codec[Any], size: int, by: tuple[str, ...] = (), only: tuple[str, ...] = ()) -> str:
-    """Keys first, each looked up by the index: what SQLite makes of `(a, b) IN (VALUES ...)` is a scan of the table."""
-    key = by or code.kind.key
-    places = [f"k{place}" for place in range(len(key))]
-    same = " AND ".join(f't."{name}" = k.{place}' for name, place in zip(key, places, strict=True))
-    names = ", ".join(f't."{name}"' for name in only or code.names)
-    keys = f"WITH k({', '.join(places)}) AS (VALUES {_marks(len(places), size)})"
-    return f'{keys} SELECT {names} FROM k CROSS JOIN "{code.kind.table}" AS t ON {same}'
-
-
-@lru_cache(STATEMENTS)
-def _delete(code: Codec[Any]) -> str:
-    same = " AND ".join(f'"{name}" = ?' for name in code.kind.key)
-    return f'DELETE FROM "{code.kind.table}" WHERE {same}'
-
-
-@lru_cache(STATEMENTS)
-def _upsert(code: Codec[Any], size: int, replace: bool = True) -> str:
-    names = code.names
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in names if replace and name not in code.kind.key)
-    return (
-        f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)} '
-        f"ON CONFLICT ({quoted(code.kind.key)}) DO {f'UPDATE SET {changes}' if changes else 'NOTHING'}"
-    )
-
-
-@lru_cache(STATEMENTS)
-def _append(code: Codec[Any], size: int) -> str:
-    names = code.names[1:]
-    return f'INSERT INTO "{code.kind.table}" ({quoted(names)}) VALUES {_marks(len(names), size)}'
 
 
 @final
@@ -170,22 +132,35 @@ class Sqlite(Database):
     ) -> Sequence[Sequence[Any]]:
         found: list[Sequence[Any]] = []
         for part in padded(keys):
-            found += rows_of(connection, _select(codec(kind), len(part), by, only), tuple(chain.from_iterable(part)))
+            found += rows_of(connection, select(codec(kind), len(part), by, only), tuple(chain.from_iterable(part)))
         return found
+
+    def fetch_own(self, connection: Connection, kind: type[Record], people: Sequence[Row]) -> Sequence[Sequence[Any]]:
+        found: list[Sequence[Any]] = []
+        for part in padded(people):
+            found += rows_of(connection, select_own(codec(kind), len(part)), tuple(chain.from_iterable(part)))
+        return found
+
+    def count(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> int:
+        """One row for all: between two rows another thread may take over, and this one then waits for it."""
+        return sum(
+            rows_of(connection, select(codec(kind), len(part), counted=True), tuple(chain.from_iterable(part)))[0][0]
+            for part in padded(keys)
+        )
 
     def upsert(self, connection: Connection, kind: type[Record], rows: Sequence[Row], *, replace: bool = True) -> None:
         for part in parts(rows):
-            execute(connection, _upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
+            execute(connection, upsert(codec(kind), len(part), replace), tuple(chain.from_iterable(part)))
 
     def new_numbers(self, connection: Connection, many: int) -> Sequence[int]:
         return count_numbers(connection, self.placeholder, many)
 
     def append(self, connection: Connection, kind: type[Record], rows: Sequence[Row]) -> None:
         for part in parts(rows):
-            execute(connection, _append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
+            execute(connection, append(codec(kind), len(part)), tuple(chain.from_iterable(row[1:] for row in part)))
 
     def delete(self, connection: Connection, kind: type[Record], keys: Sequence[Row]) -> None:
-        connection.exec_driver_sql(_delete(codec(kind)), list(keys))
+        connection.exec_driver_sql(delete(codec(kind)), list(keys))
 
     def start(self, connection: Connection, locks: Sequence[str]) -> None:
         """The file has one writer at a time, so every lock is held already.

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from kaczmatch.api import concurrency_limit
 from kaczmatch.api.concurrency_limit import TRANSFER_THREADS
-from kaczmatch.api.routes import decks, transfer
+from kaczmatch.api.routes import transfer
 from kaczmatch.schemas.problems import PROBLEM_MEDIA_TYPE
 from kaczmatch.schemas.transfer import ImportResult
 from kaczmatch.service.domain.store import OutcomeUnknown, StoreUnavailable
@@ -153,7 +154,7 @@ def test_too_many_decks_at_once_are_turned_away(held: str, opened: Opened, monke
     service, free = opened("memory", deck_limit=2), Event()
     people = [service.couple()[0] for _ in range(6)]
     assert service.deck(service.couple()[0])["cards"]  # so the index has everybody, and nobody's deck is tried twice
-    deal, wait = type(service.system.use_cases.decks).begin, decks.result_of
+    deal, wait = type(service.system.use_cases.decks).begin, concurrency_limit.result_once_written
 
     def slow(*values: Any, **named: Any) -> Any:
         free.wait(30)
@@ -167,7 +168,7 @@ def test_too_many_decks_at_once_are_turned_away(held: str, opened: Opened, monke
     if held == "dealing":
         monkeypatch.setattr(type(service.system.use_cases.decks), "begin", slow)
     else:
-        monkeypatch.setattr(decks, "result_of", slow_store)
+        monkeypatch.setattr(concurrency_limit, "result_once_written", slow_store)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(service.call, "POST", f"/people/{person}/deck") for person in people]
         turned_away = list(islice(as_completed(asked, timeout=25), 4))

@@ -14,7 +14,7 @@ from kaczmatch.service.domain.records import HeldPerson, LatestDecision, PersonC
 from kaczmatch.service.domain.store import OutcomeUnknown, Transaction
 from kaczmatch.storage import SqlStore
 from kaczmatch.storage.codec import codec
-from kaczmatch.storage.postgres import _select
+from kaczmatch.storage.postgres_statements import select
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_keys_are_found_by_the_index(store: SqlStore) -> None:
     keys = [[64] * 256, list(range(256))]
     with store.database.writer.begin() as connection:
         connection.exec_driver_sql("ANALYZE latest_decisions")
-        plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {_select(codec(LatestDecision))}", tuple(keys)))
+        plan = "\n".join(row[0] for row in connection.exec_driver_sql(f"EXPLAIN {select(codec(LatestDecision))}", tuple(keys)))
     assert "Index Scan using latest_decisions_pkey" in plan, plan
     assert """Index Cond: (("user" = k.k0) AND (candidate = k.k1))""" in plan, plan
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from kaczmatch.service.domain.records import RECORDS, Record
-from kaczmatch.storage import SqlStore, postgres, sqlite
+from kaczmatch.service.domain.records import RECORDS, Person, Record
+from kaczmatch.storage import SqlStore, postgres, sqlite, sqlite_statements
 from kaczmatch.storage.codec import codec
 
 
@@ -24,12 +24,27 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]
 
 
 @pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.table)
-@pytest.mark.parametrize("text", [lambda code: sqlite._select(code, 4), sqlite._delete], ids=["read", "delete"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda code: sqlite_statements.select(code, 4),
+        lambda code: sqlite_statements.select(code, 4, counted=True),
+        sqlite_statements.delete,
+    ],
+    ids=["read", "count", "delete"],
+)
 def test_sqlite_never_scans_a_table_for_keys(connection: Connection, kind: type[Record], text: Callable[[Any], str]) -> None:
     query = text(codec(kind))
     plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", ("x",) * query.count("?"))]
     assert not any(line.startswith((f"SCAN {kind.table}", "SCAN t")) for line in plan), plan
     assert any(line.startswith((f"SEARCH {kind.table} USING", "SEARCH t USING")) for line in plan), plan
+
+
+def test_sqlite_scans_no_table_for_people_by_their_ids(connection: Connection) -> None:
+    query = sqlite_statements.select_own(codec(Person), 4)
+    plan = [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", ("x",) * query.count("?"))]
+    assert not any(line.startswith(("SCAN p", "SCAN t")) for line in plan), plan
+    assert sum(line.startswith(("SEARCH p USING", "SEARCH t USING")) for line in plan) == 2, plan
 
 
 @given(st.integers(1, 2_000))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from datetime import UTC
 from typing import Annotated, Any
 
@@ -13,7 +14,6 @@ from kaczmatch.api.authentication import ActingUser, Cases, UserPath, allowed_us
 from kaczmatch.api.concurrency_limit import ConcurrencyLimit
 from kaczmatch.api.dependencies import use_cases
 from kaczmatch.api.problems import refusal_problem
-from kaczmatch.api.store_futures import result_of
 from kaczmatch.recommend.people.profile import age_on
 from kaczmatch.schemas.decks import (
     Deck,
@@ -60,18 +60,18 @@ async def _deck_json(request: Request, cases: UseCases, user: str, size: int | N
     """A thread deals the deck. Nobody waits in one until the store has it."""
     limit: ConcurrencyLimit = request.app.state.deck_limit
     with limit.admitted():
-        dealt, answer = await limit.in_thread(_begun, cases, user, size)
-        if dealt is None or cases.decks.when_stored(dealt, await result_of(dealt.stored)) is dealt.deck:
+        dealt, answer = await limit.in_thread_and_written(_begun, cases, user, size)
+        if dealt is None or cases.decks.stored(dealt) is dealt.deck:
             return answer
         return await limit.in_thread(lambda: _as_json(_deck(cases, user, size)))
 
 
-def _begun(cases: UseCases, user: str, size: int | None) -> tuple[DealtDeck | None, bytes]:
-    """A deck as JSON; with it, if it still has to come to the store."""
+def _begun(cases: UseCases, user: str, size: int | None) -> tuple[tuple[DealtDeck | None, bytes], Future[Any] | None]:
+    """A deck as JSON; with it, if it still has to come to the store, and when it has come there."""
     begun = cases.decks.begin(user, size)
-    dealt = begun if isinstance(begun, DealtDeck) else None
-    opened = begun.deck if isinstance(begun, DealtDeck) else begun
-    return dealt, _as_json(_shown(cases, opened, size))
+    if isinstance(begun, DealtDeck):
+        return (begun, _as_json(_shown(cases, begun.deck, size))), begun.stored
+    return (None, _as_json(_shown(cases, begun, size))), None
 
 
 @router.post("/decks")

@@ -154,11 +154,13 @@ class GaussianLearner(BeliefLearner):
         if not states:
             check_rows(row[None])
             return np.empty(0)
-        suspects = states[:1]
-        if not isinstance(states, StateRows):
+        suspects = states
+        if isinstance(states, StateRows):
+            suspects = [states.start]
+        else:
             learners, _, dimensions, cells, *_ = zip(*states, strict=True)
-            alike = set(learners) == {self.slug} and set(dimensions) == {np.size(features)} and len(set(map(len, cells))) == 1
-            suspects = [] if alike else states
+            if set(learners) == {self.slug} and set(dimensions) == {np.size(features)} and len(set(map(len, cells))) == 1:
+                suspects = []
         for state in suspects:
             if self._checked_state(state).dimensions != np.size(features):
                 raise InvalidInput("features", f"has {np.size(features)} values, a state has {state.dimensions} tags")

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.labels import Label, sign
 from kaczmatch.core.swipes import ShownCandidate
 from kaczmatch.core.vectors import Integers, Matrix, Vector
@@ -39,7 +40,7 @@ from kaczmatch.learners.kernels import (
     swipe_kernel,
 )
 from kaczmatch.learners.prior import PAPER_COSINE, Prior
-from kaczmatch.learners.state import State, stacked_cells
+from kaczmatch.learners.state import State, StateRows, row_of
 
 
 @compiled
@@ -97,15 +98,21 @@ def predict_rows(cells: Vector, features: Matrix, said: Matrix, parameters: Vect
     return found
 
 
-@compiled
-def predict_users(cells: Matrix, features: Vector, said: Vector, parameters: Vector) -> Vector:
-    """`predict` for many users, one row of cells each."""
+@compiled_short
+def predict_users(
+    kept: Matrix, changed: Matrix, rows: NDArray[np.int32], features: Vector, said: Vector, parameters: Vector
+) -> Vector:
+    """`predict` for many users, whose cells are rows of `StateRows`. Many are still at the start: the first row."""
     x = kernel_coordinates(features, said, parameters)
-    n, found = x.shape[0], np.full(len(cells), np.nan)
+    n, found, at_start = x.shape[0], np.full(len(rows), np.nan), np.nan
     if n == 0:
         return found
-    for j in range(len(cells)):
-        row, first = cells[j], int(cells[j, 2 * n])
+    for j in range(len(rows)):
+        if rows[j] == 0 and not math.isnan(at_start):
+            found[j] = at_start
+            continue
+        row = row_of(kept, changed, rows[j])
+        first = int(row[2 * n])
         slope = _slope(first)
         score = spread = 0.0
         for i in range(n):
@@ -113,6 +120,8 @@ def predict_users(cells: Matrix, features: Vector, said: Vector, parameters: Vec
             inner = x[i] - (slope if i < first else 0.0)
             spread += inner * inner * row[n + i]
         found[j] = like_probability(score, spread, parameters, row[-BEHAVIOUR_CELLS:])
+        if rows[j] == 0:
+            at_start = found[j]
     return found
 
 
@@ -208,7 +217,8 @@ class ProbitDiagonal(GaussianLearner, FixedSizeLearner):
         return _variances(x, self._packed(state), self._threshold(x.shape[1]))
 
     def predicted_by_user(self, states: Sequence[State], features: Vector, said: Vector) -> Vector:
-        return predict_users(stacked_cells(states), features, said, self.parameters)
+        users = StateRows.of(states)
+        return predict_users(users.kept, users.changed, users.rows, features, said, self.parameters)
 
     def draws(self, state: State, count: int, rng: np.random.Generator) -> Matrix:
         packed, mean = self._packed(state), self.mean(state)

@@ -13,7 +13,8 @@ from typing import final
 
 import numpy as np
 
-from kaczmatch.core.vectors import Vector
+from kaczmatch.core.compiled import compiled_short
+from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.decks.policy import DeckPlan
 from kaczmatch.recommend.index.membership import PersonNumbers, is_in, positions_in
 from kaczmatch.recommend.samplers.contract import NO_ROWS, Draw, Pool, RowIndices, Sampler
@@ -68,20 +69,13 @@ def deal(
     chosen = np.concatenate([chosen, main.numbers[fresh[: size - uniform_cards - quota]]])
     uniform = shuffled[~is_in(shuffled, chosen)][: size - len(chosen)] if len(shuffled) else shuffled
     numbers = np.concatenate([chosen, uniform]) if len(uniform) else chosen
-    # For each possible number of uniform cards: its probability, the sampler's inclusion probabilities, and that of a uniform
-    # card.
-    cases = [
-        (weight, by_sampler(max(size - cards - quota, 0)), min(cards / max(eligible - (size - cards), 1), 1.0))
-        for cards, weight in ((min_uniform, 1.0 - extra), (min_uniform + 1, extra))
-        if weight > 0.0
-    ]
+    # For each possible number of uniform cards: its probability, and that of a uniform card; then the sampler's probabilities.
+    cases = [(cards, weight) for cards, weight in ((min_uniform, 1.0 - extra), (min_uniform + 1, extra)) if weight > 0.0]
+    weighted = [(weight, min(cards / max(eligible - (size - cards), 1), 1.0)) for cards, weight in cases]
+    sampled = [by_sampler(max(size - cards - quota, 0)) for cards, _ in cases]
     # Where the sampler had too few candidates, the remaining cards are uniform.
     rest = len(uniform) / max(eligible - len(chosen), 1) if len(uniform) > min_uniform + 1 else 0.0
-    # Of each row of the pool; and last, at the row -1, of whoever is not in it.
-    by_row = np.zeros(len(main.numbers) + 1)
-    for weight, sampled, by_chance in cases:
-        by_row += weight * _either(_with_last(sampled, 0.0), by_chance)
-    by_row = np.maximum(by_row, rest)
+    by_row = _by_row(np.array(sampled), np.array(weighted), rest)
     as_admirer = _with_last(admirer_draw.inclusion_probabilities(quota), 0.0)
 
     def propensities(asked: PersonNumbers, rows: RowIndices, entry: Vector) -> Vector:
@@ -97,8 +91,9 @@ def deal(
     def propensity_of(asked: PersonNumbers) -> Vector:
         return propensities(asked, positions_in(main.numbers, asked), entered)
 
-    by_floor = sum(weight * by_chance for weight, _, by_chance in cases)
-    in_pool = float(propensities(main.numbers, np.arange(len(main.numbers)), entered).min(initial=1.0))
+    by_floor = sum(weight * by_chance for weight, by_chance in weighted)
+    by_pool = propensities(main.numbers, np.arange(len(main.numbers)), entered) if quota else by_row[:-1]
+    in_pool = float(by_pool.min(initial=1.0))
     min_propensity = entry * (in_pool if len(main.numbers) >= eligible else min(in_pool, by_floor))
     dealt = propensities(numbers, positions_in(main.numbers, numbers), _with_last(main.entry_probability, 1.0))
     return Deal(numbers, dealt, uniform, min_propensity, propensity_of)
@@ -116,6 +111,21 @@ def _with_last(values: Vector, last: float) -> Vector:
     longer = np.empty(len(values) + 1)
     longer[:-1], longer[-1] = values, last
     return longer
+
+
+@compiled_short
+def _by_row(sampled: Matrix, weighted: Matrix, least: float) -> Vector:
+    """The probability of a card by the sampler or by chance, over all cases: of each row of the pool; and last, at the row -1, of
+    whoever is not in it."""
+    cases, rows = sampled.shape
+    found = np.empty(rows + 1)
+    for j in range(rows + 1):
+        total = 0.0
+        for case in range(cases):
+            by_sampler = sampled[case, j] if j < rows else 0.0
+            total += weighted[case, 0] * (1.0 - (1.0 - by_sampler) * (1.0 - weighted[case, 1]))
+        found[j] = max(total, least)
+    return found
 
 
 def _either(one: Vector, other: Vector | float) -> Vector:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from kaczmatch.core.html import table
 from kaczmatch.core.vectors import Vector
@@ -25,8 +25,7 @@ class Reason(StrEnum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(NamedTuple):
     """One candidate in a deck. `propensity` is the probability that the card had of being in its deck, `score` the mutual score.
 
     Both are for operators and their logs: scores reveal other people's tastes, propensities reveal who has liked the viewer.
@@ -35,8 +34,11 @@ class Card:
     id: Hashable
     reason: Reason
     why: str
-    propensity: float = field(repr=False)
-    score: float = field(repr=False)
+    propensity: float
+    score: float
+
+    def __repr__(self) -> str:
+        return f"Card(id={self.id!r}, reason={self.reason!r}, why={self.why!r})"
 
 
 @final

@@ -122,13 +122,10 @@ class EligiblePeople:
         count = min(count, self.count(found))
         if count <= 0:
             return _NOBODY
-        # Draw a few more, because some are excluded; draw all where that was not enough.
-        more = count + 8 + 2 * count * self.excluded_passing // found.size
-        for tries in (more, found.size):
-            ranks = rng.choice(found.size, min(tries, found.size), replace=False)
-            sample = self._without_excluded(self.view.at_ranks(found, ranks))
-            if len(sample) >= count:
-                break
+        more = count + 8 + 2 * count * self.excluded_passing // found.size  # because some are excluded
+        sample = self._without_excluded(self.view.sample(found, more, rng))
+        if len(sample) < count:
+            sample = rng.permutation(self.everybody())
         return sample[:count]
 
     def everybody_was_answered(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from datetime import datetime
 from typing import final
@@ -13,8 +12,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kaczmatch.core.compiled import compiled_short
 from kaczmatch.core.errors import InvalidInput, check_number
-from kaczmatch.core.vectors import Vector, as_vector
+from kaczmatch.core.vectors import Integers, Vector, as_vector
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers, to_bits
 
@@ -50,19 +50,20 @@ class Exposure:
 
     def record(self, ids: Iterable[Hashable], at: datetime) -> None:
         """Count one card for each mention of a person."""
-        self.add(Counter(ids), at)
+        shown = list(ids)
+        self._add(shown, np.ones(len(shown)), at)
 
     def add(self, cards: Mapping[Hashable, float], at: datetime) -> None:
         """Count so many cards of each person, as of one moment."""
+        self._add(list(cards), np.fromiter(cards.values(), np.float64, len(cards)), at)
+
+    def _add(self, ids: list[Hashable], cards: Vector, at: datetime) -> None:
         with self._lock:
             unit = self._unit(at)
-            slots = self._ids.numbers_or_none(cards) if self._shared else np.array([*map(self._ids.add, cards)], np.int32)
-            known = slots >= 0
-            slots, numbers = slots[known], np.fromiter(cards.values(), np.float64, len(cards))[known] * unit
+            slots = self._ids.numbers_or_none(ids) if self._shared else np.array([*map(self._ids.add, ids)], np.int32)
             self._make_room()
-            self._cards[slots] += numbers
-            self._total += float(numbers.sum())
-            self._since += slots.tolist()
+            self._total += _count(self._cards, slots, cards, unit)
+            self._since += [slot for slot in slots.tolist() if slot >= 0]
             if len(self._since) > len(self._cards):
                 self._invalidate()
 
@@ -142,13 +143,10 @@ class Exposure:
         limit = self.cap * (self._unit(at) + self._total / max(people, 1))
         if limit < self._limit:
             over = np.flatnonzero(self._cards > limit)
+            self._is_over[self._over] = False
+            self._is_over[over] = True
         else:
-            before = self._over[self._cards[self._over] > limit]
-            since = np.array(self._since, np.int64)
-            new = np.unique(since[(self._cards[since] > limit) & ~self._is_over[since]])
-            over = np.append(before, new) if len(new) else before
-        self._is_over[self._over] = False
-        self._is_over[over] = True
+            over = _still_over(self._cards, limit, self._over, np.array(self._since, np.int64), self._is_over)
         self._since.clear()
         self._over, self._limit = over, limit
         return over
@@ -178,6 +176,34 @@ class Exposure:
             self._origin, grown = at, 0.0
             self._invalidate()
         return math.exp(max(grown, -300.0))
+
+
+@compiled_short
+def _count(counted: Vector, slots: PersonNumbers, cards: Vector, unit: float) -> float:
+    """Add cards where somebody has a number. Returns how many."""
+    total = 0.0
+    for j in range(len(slots)):
+        if slots[j] >= 0:
+            counted[slots[j]] += cards[j] * unit
+            total += cards[j] * unit
+    return total
+
+
+@compiled_short
+def _still_over(cards: Vector, limit: float, over: Integers, since: Integers, is_over: NDArray[np.bool_]) -> Integers:
+    """Who is over a limit, of those who were over a lower one and of those who were shown since. Marks them."""
+    found, count = np.empty(len(over) + len(since), np.int64), 0
+    for slot in over:
+        is_over[slot] = cards[slot] > limit
+        if is_over[slot]:
+            found[count] = slot
+            count += 1
+    for slot in since:
+        if cards[slot] > limit and not is_over[slot]:
+            is_over[slot] = True
+            found[count] = slot
+            count += 1
+    return found[:count]
 
 
 @final

@@ -16,7 +16,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import Learner
 from kaczmatch.learners.prior import Prior
-from kaczmatch.learners.state import State
+from kaczmatch.learners.state import State, StateRows
 from kaczmatch.recommend.decks.eligible import COOLDOWN
 from kaczmatch.recommend.decks.policy import Policy
 from kaczmatch.recommend.decks.recommender import Recommender
@@ -100,7 +100,8 @@ class IndexedStates(StatesByNumber):
 
     def __call__(self, ids: Sequence[Hashable]) -> Sequence[State]:
         with self.index.reading():
-            return self.at(self.index.numbers_of(ids))
+            found = self.at(self.index.numbers_of(ids))
+            return found.copied() if isinstance(found, StateRows) else found
 
     def at(self, numbers: PersonNumbers) -> Sequence[State]:
         newest, *older = self._states

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -27,6 +27,8 @@ from kaczmatch.recommend.samplers.contract import BeliefSampler, Pool, Retrieval
 from kaczmatch.recommend.scoring import Viewer, default_fusion, fusion
 
 _NOBODY: PersonNumbers = np.empty(0, np.int32)
+_AGAIN: Final = "met before, the longest ago first: nobody new is left"
+_EXPLORED: Final = "drawn at random, so that everybody is seen by somebody"
 
 
 @final
@@ -90,11 +92,12 @@ class Recommender:
             shown, dealt = draft.deal(rng)
             scores, own = draft.scores(shown)
             ids = draft.ids(shown)
-        uniform = is_in(shown.numbers, dealt.uniform).tolist()
-        propensities = [*dealt.propensities.tolist(), *[1.0] * len(draft.again)]
-        mutual, new = scores.tolist(), len(dealt.numbers)
+        uniform = is_in(dealt.numbers, dealt.uniform).tolist()
+        sampled, explored = (Reason.SAMPLED, plan.sampler.why), (Reason.EXPLORED, _EXPLORED)
+        how = [explored if by_chance else sampled for by_chance in uniform] + [(again, _AGAIN) for again in draft.again_reasons]
+        propensities, mutual = [*dealt.propensities.tolist(), *[1.0] * len(draft.again)], scores.tolist()
         cards = [
-            _card(ids[i], plan, propensities[i], mutual[i], uniform[i], draft.again_reasons[i - new] if i >= new else None)
+            Card(ids[i], how[i][0], how[i][1], propensities[i], mutual[i])
             for i in descending(own if self.private_order else scores, rng).tolist()
         ]
         return Deck(tuple(cards), self.policy.slug, plan, draft.eligible, min_propensity=dealt.min_propensity)
@@ -188,7 +191,7 @@ class _DeckInProgress:
     def read_candidates(self, eligible: EligiblePeople, admirers: Collection[Hashable], rng: np.random.Generator) -> None:
         """Read from the index all rows that the deck can need."""
         view, sampler, size = eligible.view, self.plan.sampler, self.size
-        admiring = eligible.eligible_among(admirers) if self.plan.admirer_quota else _NOBODY
+        admiring = eligible.eligible_among(admirers) if self.plan.admirer_quota and admirers else _NOBODY
         uniform, everybody = _NOBODY, sampler.retrieval is Retrieval.EVERYBODY
         if everybody:
             main = eligible.everybody()
@@ -284,14 +287,6 @@ class _DeckInProgress:
         if len(found) != len(people):
             raise InvalidInput("states", f"{len(found)} were found for {len(people)} identifiers; there must be one each")
         known = self.viewer.state.dimensions
-        if any(state.dimensions != known for state in (found[:1] if isinstance(found, StateRows) else found)):
+        if any(state.dimensions != known for state in ([found.start] if isinstance(found, StateRows) else found)):
             raise InvalidInput("viewer", f"has a state over {known} terms, and the vocabulary has just grown")
         return found
-
-
-def _card(identifier: Hashable, plan: DeckPlan, propensity: float, score: float, uniform: bool, again: Reason | None) -> Card:
-    if again is not None:
-        return Card(identifier, again, "met before, the longest ago first: nobody new is left", propensity, score)
-    if uniform:
-        return Card(identifier, Reason.EXPLORED, "drawn at random, so that everybody is seen by somebody", propensity, score)
-    return Card(identifier, Reason.SAMPLED, plan.sampler.why, propensity, score)

@@ -9,9 +9,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
 from kaczmatch.core.vectors import Matrix
-from kaczmatch.learners.state import State, StateRows
+from kaczmatch.learners.state import State, StateRows, gathered_rows
 from kaczmatch.recommend.index.membership import PersonNumbers
 
 Rows = NDArray[np.int32]
@@ -62,20 +61,24 @@ class StateColumns:
         here = np.flatnonzero(self.rows)
         rows = np.zeros_like(self.rows)
         rows[here] = np.arange(1, len(here) + 1)
-        return {"state_cells": self._cells(np.append(np.int32(_START), self.rows[here])), "state_rows": rows}
+        return {
+            "state_cells": gathered_rows(self.kept, self.changed, np.append(np.int32(_START), self.rows[here])),
+            "state_rows": rows,
+        }
 
     def people(self) -> PersonNumbers:
         """Whose state is known."""
         return np.append(np.flatnonzero(self.rows), [*self.odd]).astype(np.int32)
 
     def states(self, numbers: PersonNumbers) -> Sequence[State]:
-        """Of each of these people; the start of somebody whose number is -1, or whose state is not known."""
+        """Of each of these people; the start of somebody whose number is -1, or whose state is not known. Those of one kind are
+        not copied."""
         known = (numbers >= 0) & (numbers < len(self.rows))
         rows = np.zeros(len(numbers), np.int32)
         rows[known] = self.rows[numbers[known]]
-        found = StateRows(self.start, self._cells(rows))
+        found = StateRows(self.start, self.kept, self.changed, rows)
         if self.odd and any(number in self.odd for number in numbers.tolist()):
-            return [self.odd.get(number) or found[place] for place, number in enumerate(numbers.tolist())]
+            return [self.odd.get(number) or state for number, state in zip(numbers.tolist(), found, strict=True)]
         return found
 
     def knows(self, number: int) -> bool:
@@ -113,14 +116,3 @@ class StateColumns:
             self.changed = np.concatenate([self.changed, more])
         self._used += 1
         return self._used - 1
-
-    def _cells(self, rows: Rows) -> Matrix:
-        return _gathered(self.kept, self.changed, rows)
-
-
-@compiled
-def _gathered(kept: Matrix, changed: Matrix, rows: Rows) -> Matrix:
-    cells = np.empty((len(rows), kept.shape[1]))
-    for i in range(len(rows)):
-        cells[i] = kept[rows[i]] if rows[i] < len(kept) else changed[rows[i] - len(kept)]
-    return cells

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.compiled import compiled
+from kaczmatch.core.compiled import compiled, compiled_short
 from kaczmatch.core.intrinsics import popcount
 from kaczmatch.core.vectors import Matrix, Vector
 
@@ -97,7 +97,7 @@ def unpack_tags(words: NDArray[np.uint64], tags: int) -> NDArray[np.uint8]:
     return np.unpackbits(np.ascontiguousarray(words.T).astype("<u8").view(np.uint8), axis=1, count=tags)
 
 
-@compiled
+@compiled_short
 def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> tuple[Vector, Matrix, Matrix]:
     """Of the rows at some places: squared norms, feature vectors (tags and features at their coordinates), what others said."""
     squared, traits = np.empty(len(places)), c.said.shape[1]
@@ -111,9 +111,12 @@ def read_rows(c: IndexColumns, places: Array, tags: Array, features: Array) -> t
             said[j, k] = c.said[chunk, k, i]
         for k in range(c.doubts.shape[1]):
             said[j, traits + k] = c.doubts[chunk, k, i]
-        for t in range(len(tags)):
-            shift = np.uint64(t & 56 | 7 - (t & 7))
-            values[j, tags[t]] = (c.tags[chunk, t >> 6, i] >> shift) & np.uint64(1)
+        for w in range(c.tags.shape[1]):
+            word = c.tags[chunk, w, i]
+            while word != np.uint64(0):  # one turn per tag that they have: most have few
+                bit = np.int64(popcount((word & (~word + np.uint64(1))) - np.uint64(1)))  # the lowest that is set
+                values[j, tags[64 * w + (bit & 56 | 7 - (bit & 7))]] = 1.0
+                word &= word - np.uint64(1)
         for f in range(len(features)):
             values[j, features[f]] = c.features[chunk, f, i]
     return squared, values, said

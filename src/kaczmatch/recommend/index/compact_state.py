@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kaczmatch.core.vectors import Matrix, Vector, unit, unit_rows
+from kaczmatch.core.compiled import compiled_short
+from kaczmatch.core.vectors import Integers, Matrix, Vector, unit, unit_rows
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.contract import BeliefLearner, Learner
 from kaczmatch.learners.state import State
-from kaczmatch.recommend.index.columns import Array, pack_tags
+from kaczmatch.recommend.index.columns import Array
 from kaczmatch.recommend.index.search_kernel import FORWARD, HARMONIC, MINIMUM, PRODUCT, ViewerWeights
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
@@ -64,14 +65,12 @@ def viewer_weights(
     own = CompactState.of(learner, [viewer.state], typical)
     certainty = own.certainty[0]
     weights = own.mean[0] * certainty
-    of_tags = weights[tag_places]
-    scale = _eight_bit_scale(of_tags)
-    eight = np.rint(of_tags / scale).astype(np.int8).view(np.uint8)
+    planes, scale = _bit_planes(weights, tag_places)
     profile = unit(viewer.profile.features)
     own_tags = tag_places[profile[tag_places] > 0.0]
     own_features = feature_places[profile[feature_places] != 0.0]
     return ViewerWeights(
-        pack_tags((eight >> _BITS & 1).astype(np.bool_)),
+        planes,
         np.float32(scale),
         weights[feature_places].astype(np.float32),
         np.float32(own.threshold[0] * certainty),
@@ -114,4 +113,15 @@ def _eight_bit_scale(weights: Array) -> Array:
     return np.where(largest > 0.0, largest / 127.0, 1.0)
 
 
-_BITS = np.arange(8, dtype=np.uint8)[:, None]
+@compiled_short
+def _bit_planes(weights: Vector, tags: Integers) -> tuple[NDArray[np.uint64], float]:
+    """The weights of tags in eight bits, as bit b of all of them for each b, packed like `pack_tags` does; and their step."""
+    planes, largest = np.zeros(((len(tags) + 63) // 64, 8), np.uint64), 0.0
+    for tag in tags:
+        largest = max(largest, abs(weights[tag]))
+    scale = largest / 127.0 if largest > 0.0 else 1.0
+    for t in range(len(tags)):
+        eight, place = np.int64(np.rint(weights[tags[t]] / scale)), np.uint64(t & 56 | 7 - (t & 7))
+        for bit in range(8):
+            planes[t >> 6, bit] |= np.uint64(eight >> bit & 1) << place
+    return planes, scale

@@ -5,19 +5,28 @@ They decide exactly as `people/filters.py` does, and have no branches, so that t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from datetime import date
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kaczmatch.core.compiled import compiled, compiled_short
-from kaczmatch.core.vectors import Integers
+from kaczmatch.core.vectors import Integers, Matrix
 from kaczmatch.recommend.index.columns import CHUNK, IndexColumns
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, date_number
+from kaczmatch.recommend.people.location import NOWHERE_ELSE, max_squared_chord
+from kaczmatch.recommend.people.profile import Profile
+from kaczmatch.recommend.people.schema import Schema
 
 ByteMask = NDArray[np.uint8]
 Kinds = NDArray[np.int32]
 Used = NDArray[np.int32]
 RowNumbers = NDArray[np.uint32]  # unsigned: indexing needs no check for negative numbers
+
+MOST_AGE: Final = 255  # that a column of ages holds
+_BORN_NEVER: Final = -1
+_NO_CHUNKS: Final = np.empty(0, np.int64)
 
 
 class FilterQuery(NamedTuple):
@@ -35,6 +44,44 @@ class FilterQuery(NamedTuple):
     z: np.float32
     max_squared_chord: np.float32
     edge_chunks: Integers  # chunks that can hold people outside the age limits; no other chunk does
+
+
+def filter_query(viewer: Profile, schema: Schema, day: date) -> FilterQuery:
+    """Without chunks. A birthday moves a limit, not a row."""
+    today, (least, greatest) = date_number(day), viewer.possible_ages(day)
+    youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
+    takes_part = viewer.old_enough(day) and greatest <= MOST_AGE
+    born_from = today - (oldest + 1) * 10_000 + 1
+    return FilterQuery(
+        np.uint32(schema.mask(viewer.i_am, "i_am")),
+        np.uint32(schema.mask(viewer.i_look_for, "i_look_for")),
+        least,
+        greatest,
+        born_from,
+        today - youngest * 10_000 if takes_part else born_from - 1,  # then nobody passes
+        NO_BIRTH_DATE if takes_part and not schema.age_required else _BORN_NEVER,
+        *(viewer.location.point if viewer.location else NOWHERE_ELSE),
+        max_squared_chord(viewer.within_km),
+        _NO_CHUNKS,
+    )
+
+
+@compiled_short
+def rows_pass(rows: Matrix, q: FilterQuery) -> NDArray[np.bool_]:
+    """Which rows pass every filter. Their columns are those of `FilterColumns`, from `i_am` on."""
+    passes = np.empty(len(rows), np.bool_)
+    for j in range(len(rows)):
+        am, look, born, youngest, oldest = rows[j, 0], rows[j, 1], rows[j, 2], rows[j, 3], rows[j, 4]
+        east, north, up = np.float32(rows[j, 5]) - q.x, np.float32(rows[j, 6]) - q.y, np.float32(rows[j, 7]) - q.z
+        passes[j] = (
+            ((np.uint32(look) & q.i_am) != 0)
+            & ((np.uint32(am) & q.i_look_for) != 0)
+            & ((q.born_from <= born <= q.born_to) | (born == q.also_born))
+            & (youngest <= q.greatest_age)
+            & (oldest >= q.least_age)
+            & (east * east + north * north + up * up <= min(np.float32(rows[j, 8]), q.max_squared_chord))
+        )
+    return passes
 
 
 @compiled
@@ -93,37 +140,35 @@ def passing_at(c: IndexColumns, places: Integers, q: FilterQuery) -> NDArray[np.
     """Which of the rows at some places pass every filter."""
     passes = np.empty(len(places), np.bool_)
     for j in range(len(places)):
-        chunk, i = places[j] // CHUNK, places[j] % CHUNK
-        east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
-        passes[j] = (
-            ((c.i_look_for[chunk, i] & q.i_am) != 0)
-            & ((c.i_am[chunk, i] & q.i_look_for) != 0)
-            & ((q.born_from <= c.born[chunk, i] <= q.born_to) | (c.born[chunk, i] == q.also_born))
-            & (c.youngest[chunk, i] <= q.greatest_age)
-            & (c.oldest[chunk, i] >= q.least_age)
-            & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
-        )
+        passes[j] = _passes(c, places[j] // CHUNK, places[j] % CHUNK, q)
     return passes
 
 
-@compiled
-def places_at_ranks(
-    c: IndexColumns, chunks: Integers, kinds: Kinds, used: Used, q: FilterQuery, ends: Integers, ranks: Integers
-) -> Integers:
-    """The places of the people at some ranks, in ascending order, among all who pass.
+@compiled_short
+def passing_among(c: IndexColumns, chunks: Integers, kinds: Kinds, q: FilterQuery, ends: Integers, rows: Integers) -> Integers:
+    """Some rows of some chunks, as if those lay one after the other: the places of those that pass, in the same order.
 
-    `ends` is their cumulative count per chunk.
+    `ends` is the cumulative number of rows per chunk.
     """
-    flags, found = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.uint32)
-    places = np.empty(len(ranks), np.int64)
-    k, listed_chunk = 0, -1
-    for j in range(len(ranks)):
-        while ends[k] <= ranks[j]:
-            k += 1
-        if k != listed_chunk:
-            mask_passing(c, chunks[k], kinds[chunks[k]], used[chunks[k]], q, flags)
-            list_masked(flags, used[chunks[k]], found)
-            listed_chunk = k
-        before = ends[k - 1] if k > 0 else 0
-        places[j] = chunks[k] * CHUNK + found[ranks[j] - before]
-    return places
+    places, count, one = np.empty(len(rows), np.int64), 0, np.uint32(1)
+    for row in rows:
+        k = np.searchsorted(ends, row, side="right")
+        chunk, i = chunks[k], row - (ends[k - 1] if k > 0 else 0)
+        sought = c.i_am[chunk, i] & q.i_look_for
+        if (sought & (~sought + one)) == one << np.uint32(kinds[chunk]) and _passes(c, chunk, i, q):  # as in `mask_passing`
+            places[count] = chunk * CHUNK + i
+            count += 1
+    return places[:count]
+
+
+@compiled_short
+def _passes(c: IndexColumns, chunk: int, i: int, q: FilterQuery) -> bool:
+    east, north, up = c.x[chunk, i] - q.x, c.y[chunk, i] - q.y, c.z[chunk, i] - q.z
+    return bool(
+        ((c.i_look_for[chunk, i] & q.i_am) != 0)
+        & ((c.i_am[chunk, i] & q.i_look_for) != 0)
+        & ((q.born_from <= c.born[chunk, i] <= q.born_to) | (c.born[chunk, i] == q.also_born))
+        & (c.youngest[chunk, i] <= q.greatest_age)
+        & (c.oldest[chunk, i] >= q.least_age)
+        & (east * east + north * north + up * up <= min(c.max_squared_chord[chunk, i], q.max_squared_chord))
+    )

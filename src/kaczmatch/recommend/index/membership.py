@@ -14,7 +14,7 @@ NO_BITS: Bits = np.empty(0, np.uint64)
 
 def is_in(numbers: PersonNumbers, others: PersonNumbers) -> NDArray[np.bool_]:
     """Which of `numbers` occur in `others`."""
-    return _positions_in(others, numbers) >= 0 if len(others) else np.zeros(len(numbers), np.bool_)
+    return _positions_in(others, numbers) >= 0 if len(others) and len(numbers) else np.zeros(len(numbers), np.bool_)
 
 
 def positions_in(numbers: PersonNumbers, wanted: PersonNumbers) -> NDArray[np.int64]:

@@ -44,13 +44,18 @@ class PackedIds(NamedTuple):
 
     def numbers(self, ids: Iterable[Hashable]) -> NDArray[np.int32]:
         """The number of each, or -1."""
-        parts = [_encoded(one) if type(one) is str or _can_be_packed(one) else b"" for one in ids]
+        parts = [
+            _TEXT + one.encode("utf-8", "surrogatepass") if type(one) is str else (_encoded(one) if _can_be_packed(one) else b"")
+            for one in ids
+        ]
         return _find(self.text, self.begins, self.slots, *_joined(parts))
 
     def ids(self, numbers: Sequence[int]) -> list[Hashable]:
         """Whose number each is; None: nobody's."""
-        text, begins = self.text.data, self.begins[np.asarray(numbers, np.int64)[:, None] + (0, 1)].tolist()
-        return [_decoded(bytes(text[first:end])) for first, end in begins]
+        text, places = self.text.data, np.asarray(numbers, np.int64)
+        ends = zip(self.begins[places].tolist(), self.begins[places + 1].tolist(), strict=True)
+        parts = [bytes(text[first:end]) for first, end in ends]
+        return [part[1:].decode("utf-8", "surrogatepass") if part[:1] == _TEXT else _decoded(part) for part in parts]
 
     def taken(self) -> NDArray[np.bool_]:
         """Which numbers are somebody's."""
@@ -84,8 +89,7 @@ def _encoded(identifier: Hashable) -> bytes:
 
 
 def _decoded(data: bytes) -> Hashable:
-    if data[:1] == _TEXT:
-        return data[1:].decode("utf-8", "surrogatepass")
+    """Other than a text."""
     return int(data[1:]) if data[:1] == _NUMBER else None
 
 

@@ -19,18 +19,17 @@ from kaczmatch.recommend.index import filter_kernel as filtering
 from kaczmatch.recommend.index import search_kernel
 from kaczmatch.recommend.index.chunks import ChunkTable
 from kaczmatch.recommend.index.columns import Array, IndexColumns, read_rows
-from kaczmatch.recommend.index.filter_kernel import FilterQuery
+from kaczmatch.recommend.index.filter_kernel import FilterQuery, filter_query
 from kaczmatch.recommend.index.id_numbers import IdNumbers
 from kaczmatch.recommend.index.membership import NO_BITS, Bits, PersonNumbers
 from kaczmatch.recommend.index.search_kernel import Float32s, ViewerWeights
 from kaczmatch.recommend.index.search_threads import CORES, run_shared
-from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns, date_number
-from kaczmatch.recommend.people.location import NOWHERE_ELSE, max_squared_chord
+from kaczmatch.recommend.people.filters import NO_BIRTH_DATE, FilterColumns
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.schema import Schema
 
 _CHUNKS_PER_THREAD = 16  # chunks
-_BORN_NEVER = -1
+_MOST_LOOKED_AT = 8_192  # rows: to look at more would take longer than to list everybody who passes
 
 
 @final
@@ -103,32 +102,17 @@ class IndexView:
         self._coordinates = tags, features
 
     def search_filter(self, viewer: Profile, day: date) -> SearchFilter:
-        """The filters in numbers, and the chunks where people can pass them. A birthday moves a limit, not a row."""
-        today, schema = date_number(day), self._schema
-        youngest, oldest = max(viewer.ages[0], schema.minimum_age), viewer.ages[1]
-        born_from, born_to = today - (oldest + 1) * 10_000 + 1, today - youngest * 10_000
-        looks, am = schema.mask(viewer.i_look_for, "i_look_for"), schema.mask(viewer.i_am, "i_am")
-        least, greatest = viewer.possible_ages(day)
-        dates = [(born_from, born_to)] if schema.age_required else [(NO_BIRTH_DATE, NO_BIRTH_DATE), (born_from, born_to)]
-        point = viewer.location.point if viewer.location else NOWHERE_ELSE
-        if not viewer.old_enough(day) or greatest > 255:
-            born_to, dates = born_from - 1, []  # nobody
-        kinds = [kind for kind in range(32) if looks >> kind & 1]
-        runs = [run for kind in kinds for first, last in dates if (run := self._table.chunks_between(kind, first, last))]
-        query = FilterQuery(
-            np.uint32(am),
-            np.uint32(looks),
-            least,
-            greatest,
-            born_from,
-            born_to,
-            NO_BIRTH_DATE if len(dates) > 1 else _BORN_NEVER,
-            *point,
-            max_squared_chord(viewer.within_km),
-            np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64),
-        )
+        """The filters in numbers, and the chunks where people can pass them."""
+        query, runs = filter_query(viewer, self._schema, day), list[list[int]]()
+        dates = [(NO_BIRTH_DATE, NO_BIRTH_DATE)] if query.also_born == NO_BIRTH_DATE else []
+        dates += [(query.born_from, query.born_to)] if query.born_from <= query.born_to else []
+        looks = int(query.i_look_for)
+        for kind in range(looks.bit_length()):
+            if looks >> kind & 1:
+                runs += [run for first, last in dates if (run := self._table.chunks_between(kind, first, last))]
+        edges = np.array([chunk for run in runs for chunk in (run[0], run[-1])], np.int64)
         # A small chunk can hold people with a birth date and people without.
-        return SearchFilter(query, np.array(list(dict.fromkeys(chain.from_iterable(runs))), np.int64))
+        return SearchFilter(query._replace(edge_chunks=edges), np.array([*dict.fromkeys(chain.from_iterable(runs))], np.int64))
 
     def search(
         self,
@@ -182,15 +166,16 @@ class IndexView:
             return np.empty(0, np.bool_)
         return filtering.passing_at(self._table.columns, self._table.home[numbers], sought.query)
 
-    def at_ranks(self, found: SearchResult, ranks: NDArray[np.int64]) -> PersonNumbers:
-        """The people at some ranks among all who pass."""
-        table = self._table
-        order = np.argsort(ranks, kind="stable")
-        places = np.empty(len(ranks), np.int64)
-        places[order] = filtering.places_at_ranks(
-            table.columns, found.filter.chunks, table.kind, table.used, found.filter.query, np.cumsum(found.counts), ranks[order]
-        )
-        return self._numbers(places)
+    def sample(self, found: SearchResult, want: int, rng: np.random.Generator) -> PersonNumbers:
+        """Some of all who pass, in random order: a quarter more than are wanted, more or less, but few where few pass.
+
+        Rows are drawn and looked at, which takes far less than to list everybody who passes.
+        """
+        chunks, table = found.filter.chunks, self._table
+        ends = np.cumsum(table.used[chunks], dtype=np.int64)
+        rows = int(ends[-1])
+        drawn = rng.choice(rows, min(5 * want * rows // (4 * found.size) + 1, rows, _MOST_LOOKED_AT), replace=False)
+        return self._numbers(filtering.passing_among(table.columns, chunks, table.kind, found.filter.query, ends, drawn))
 
     def candidate_rows(self, numbers: PersonNumbers) -> CandidateRows:
         """Their rows."""

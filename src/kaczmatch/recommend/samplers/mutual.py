@@ -46,5 +46,6 @@ class Mutual(BeliefSampler):
         left = left + learner.decision_noise(state, pool.appeal)
         label_noise = np.float32(learner.estimated_label_noise(state))
         to_match_probabilities(scores, (1.0 / np.sqrt(left)).astype(np.float32), label_noise, pool.backward.astype(np.float32))
-        scores[:, pool.capped] = -1.0
+        if pool.capped.any():
+            scores[:, pool.capped] = -1.0
         return draw_by_samples(scores, size, rng)

@@ -20,8 +20,10 @@ from kaczmatch.service.domain.store import Reader
 _CARD: Final = Struct("<qddBB")  # whose card by number, its propensity (NaN: it was not drawn), score, reason and position
 _NUMBER: Final = Struct("<q")
 # A reason is stored by its place here: new ones come last.
-_REASONS: Final = (Reason.SAMPLED, Reason.EXPLORED, Reason.REPEAT, Reason.RANKED, Reason.PICKED, Reason.RELAXED)
-_PLACES: Final[Mapping[str, int]] = {reason.value: place for place, reason in enumerate(_REASONS)}
+_STORED: Final = (Reason.SAMPLED, Reason.EXPLORED, Reason.REPEAT, Reason.RANKED, Reason.PICKED, Reason.RELAXED)
+_PLACES: Final[Mapping[str, int]] = {reason.value: place for place, reason in enumerate(_STORED)}
+REASONS: Final[Mapping[str, str]] = {reason: reason.value for reason in _STORED}  # plain text, of which JSON is made faster
+_BY_PLACE: Final = tuple(REASONS.values())
 
 
 @final
@@ -40,12 +42,11 @@ class Impression(NamedTuple):
 
 def with_cards(deck: StoredDeck, cards: Iterable[Impression], numbers: Mapping[str, int]) -> StoredDeck:
     """A deck with these cards, whose people have these numbers."""
-    return replace(deck, cards=b"".join(_packed(card, numbers[card.candidate]) for card in cards))
-
-
-def _packed(card: Impression, number: int) -> bytes:
-    propensity = nan if card.propensity is None else card.propensity
-    return _CARD.pack(number, propensity, card.score, _PLACES[card.reason], card.position)
+    packed = [
+        _CARD.pack(numbers[candidate], nan if propensity is None else propensity, score, _PLACES[reason], position)
+        for _, _, candidate, _, position, propensity, score, reason in cards
+    ]
+    return replace(deck, cards=b"".join(packed))
 
 
 def impressions(reader: Reader, decks: Collection[StoredDeck]) -> list[Impression]:
@@ -60,7 +61,7 @@ def impressions(reader: Reader, decks: Collection[StoredDeck]) -> list[Impressio
             position=position,
             propensity=None if isnan(propensity) else propensity,
             score=score,
-            reason=_REASONS[reason],
+            reason=_BY_PLACE[reason],
         )
         for deck in decks
         for number, propensity, score, reason, position in _CARD.iter_unpack(deck.cards)

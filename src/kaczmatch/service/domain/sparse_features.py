@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kaczmatch.core.errors import InvalidInput
 from kaczmatch.core.vectors import Matrix, Vector
@@ -25,10 +23,9 @@ def packed(values: Vector) -> bytes:
     return entries.tobytes()
 
 
-def places_of(data: Sequence[bytes]) -> tuple[NDArray[np.uint16], list[int]]:
-    """The places of many vectors, one after the other; and where each begins, with the end of the last."""
-    places: NDArray[np.uint16] = np.frombuffer(b"".join(data), _ENTRY)["place"]
-    return places, [0, *accumulate(len(one) // _ENTRY.itemsize for one in data)]
+def entries_of(data: bytes) -> Iterator[tuple[int, float]]:
+    """The places and values of a vector that are not zero."""
+    return _PAIR.iter_unpack(data)
 
 
 def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:
@@ -41,12 +38,15 @@ def unpacked_rows(data: Sequence[bytes], dimensions: int) -> Matrix:
     return rows
 
 
-def unpacked(data: bytes, dimensions: int) -> Vector:
-    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks."""
+def unpacked(data: bytes, dimensions: int, *, beyond: bool = False) -> Vector:
+    """The vector over so many terms. A vocabulary may have grown since the vector was stored; it never shrinks.
+
+    It may have terms `beyond` these, which are left out, where the vocabulary is not the newest.
+    """
     values = np.zeros(dimensions)
-    try:
-        for place, value in _PAIR.iter_unpack(data):  # a few, for which arrays take three times as long
+    for place, value in _PAIR.iter_unpack(data):  # a few, for which arrays take three times as long
+        if place < dimensions:
             values[place] = value
-    except IndexError:
-        raise InvalidInput("features", f"were stored under more than {dimensions} terms") from None
+        elif not beyond:
+            raise InvalidInput("features", f"were stored under more than {dimensions} terms")
     return values

@@ -89,6 +89,9 @@ class Snapshot(Reader, Protocol):
     ) -> list[tuple[Any, ...]]:
         """These fields of what `find` finds, where it is much: whole records cost several times as much."""
 
+    def named_with(self, person: str, fields: Sequence[tuple[type[Record], str, str]]) -> frozenset[str]:
+        """Who is named in the second field of records whose first field names a person, over several kinds, by one look."""
+
     def count_of_nobody(self, kind: type[Record], **equal: Any) -> int:
         """How many there are of a `user` who is no `Person`."""
 

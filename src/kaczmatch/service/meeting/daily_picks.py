@@ -10,7 +10,7 @@ from kaczmatch.service.domain.context import Context
 from kaczmatch.service.domain.impressions import impressions
 from kaczmatch.service.domain.records import PublishedPicks, StoredDeck
 from kaczmatch.service.meeting.decks import Decks
-from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import OpenDeck, deck_of_nobody, impression, new_deck, with_reasons
 from kaczmatch.service.meeting.published_picks import LIFE, current_picks
 from kaczmatch.service.meeting.viewer_context import load_viewer_state
 
@@ -42,13 +42,9 @@ class DailyPicks:
         if opened is not None:
             cards = [shown[pick.candidate] for pick in picks if pick.candidate in shown]
             return OpenDeck(opened, with_reasons(known, cards, people)) if cards else _NONE
-        deck = replace(
-            self.decks.undrawn_deck(known, now, len(picks)),
-            id=_deck_id(edition),
-            expires=edition.at + LIFE,
-            policy=str(Reason.PICKED),
-            reason=f"the picks of {edition.at:%Y-%m-%d}, {edition.assignment}",
-        )
+        about = f"the picks of {edition.at:%Y-%m-%d}, {edition.assignment}"
+        deck = new_deck(self.context, known, now, len(picks), eligible=len(picks), policy=Reason.PICKED.value, reason=about)
+        deck = replace(deck, id=_deck_id(edition), expires=edition.at + LIFE)
         new = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picks)]
         return self.decks.stored(self.decks.begin_storing(known, deck, new, people, numbers)) or _NONE
 

@@ -16,12 +16,12 @@ from kaczmatch.recommend.decks.rank import RankedCandidates
 from kaczmatch.recommend.decks.recommender import Recommender
 from kaczmatch.schemas.decks import LARGEST_DECK
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression, impressions, with_cards
+from kaczmatch.service.domain.impressions import REASONS, Impression, impressions, with_cards
 from kaczmatch.service.domain.quotas import DECKS, spend
 from kaczmatch.service.domain.records import Decision, LatestDecision, Person, PersonCounters, Pick, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import RecordKey, Snapshot, Transaction
-from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, with_reasons
+from kaczmatch.service.meeting.open_deck import DealtDeck, OpenDeck, deck_of_nobody, impression, new_deck, with_reasons
 from kaczmatch.service.meeting.presence import note_presence, today
 from kaczmatch.service.meeting.profiles import counters_of, require_person
 from kaczmatch.service.meeting.published_picks import current_picks
@@ -60,27 +60,25 @@ class Decks:
         return self._finished(user, wanted, self._open_or_new(user, wanted, present=present), present=present)
 
     def begin(self, user: str, size: int | None = None) -> OpenDeck | DealtDeck:
-        """The same for somebody who asks. No thread waits until a new deck has come to the store: see `when_stored`."""
+        """The same for somebody who asks. A new deck is still on its way to the store: see `stored`."""
         wanted = self._wanted(size)
         tried = self._open_or_new(user, wanted, present=True)
         return tried[1] if isinstance(tried[1], DealtDeck) else self._finished(user, wanted, tried, present=True)
 
     def stored(self, dealt: DealtDeck) -> OpenDeck | None:
-        """Wait until the store has it."""
-        return self.when_stored(dealt, dealt.stored.result())
-
-    def when_stored(self, dealt: DealtDeck, kept: list[Impression]) -> OpenDeck | None:
-        """A deck once the store has these of its cards.
+        """The deck when the store has it, perhaps without some of its cards.
 
         None: it has none, because another request has stored one meanwhile, or everybody in it was erased; then it costs nothing.
         """
+        kept = dealt.stored.result()
         if not kept or dealt.deck.deck is None:
             return None
         there = {card.candidate for card in kept}
         self.serving_index.exposure.record(there, kept[0].at)
+        if len(there) == len(dealt.deck.cards):
+            return dealt.deck
         cards = tuple(card for card in dealt.deck.cards if card.person.id in there)
-        whole = len(cards) == len(dealt.deck.cards)
-        return dealt.deck if whole else OpenDeck(with_cards(dealt.deck.deck, kept, dealt.numbers), cards)
+        return OpenDeck(with_cards(dealt.deck.deck, kept, dealt.numbers), cards)
 
     def _wanted(self, size: int | None) -> int:
         return check_integer("size", self.context.config.deck_size if size is None else size, low=1, high=LARGEST_DECK)
@@ -143,21 +141,23 @@ class Decks:
                 raise
         if not drawn.cards:
             return known.person, OpenDeck(None, (), drawn.empty, drawn.hints, drawn.next_at, drawn.empty_code)
-        deck = replace(
-            self.undrawn_deck(known, now, len(drawn.cards)),
+        deck = new_deck(
+            self.context,
+            known,
+            now,
+            size,
             policy=drawn.policy,
             sampler=drawn.plan.sampler.slug,
             reason=drawn.plan.reason,
             eligible=drawn.eligible,
-            size=size,
             min_propensity=drawn.min_propensity,
             arm="" if assignment is None else assignment.arm.name,
             unit="" if assignment is None else assignment.unit,
         )
         cards = [impression(deck, place, pick.candidate, None, pick.score, Reason.PICKED) for place, pick in enumerate(picked)]
         cards += [
-            impression(deck, place, str(card.id), card.propensity, card.score, card.reason)
-            for place, card in enumerate(drawn.cards, len(picked))
+            Impression(known.person.id, deck.id, str(who), now, place, propensity, score, REASONS[reason])
+            for place, (who, reason, _, propensity, score) in enumerate(drawn.cards, len(picked))
         ]
         return None, self.begin_storing(known, deck, cards, people, numbers, instead_of=last, present=present)
 
@@ -174,7 +174,7 @@ class Decks:
             people = who_fits(reader, self.context, known, [str(other) for other, _ in ranking.ranked[:LARGEST_DECK]], now)
             numbers = reader.numbers_of(people)
         best = [(str(other), score) for other, score in ranking.ranked if other in people]
-        deck = self.undrawn_deck(known, now, len(best))
+        deck = new_deck(self.context, known, now, len(best), eligible=len(best))
         cards = [impression(deck, place, other, None, score, Reason.RANKED) for place, (other, score) in enumerate(best)]
         opened = self.stored(self.begin_storing(known, deck, cards, people, numbers)) if cards else None
         return opened or OpenDeck(None, (), "none of these people can be shown", empty_code="none-of-these")
@@ -226,24 +226,6 @@ class Decks:
                 return deck, people | picks, picked
             gone.update(set(ids) - set(people))
         return replace(deck, cards=tuple(card for card in deck.cards if card.id in people)), people | picks, picked
-
-    def undrawn_deck(self, known: ViewerState, now: datetime, size: int) -> StoredDeck:
-        """A deck of people whom the app found."""
-        config = self.context.config
-        return StoredDeck(
-            user=known.person.id,
-            id=self.context.new_id(),
-            at=now,
-            expires=now + config.deck_life,
-            policy=str(Reason.RANKED),
-            sampler="",
-            reason="the app found these people itself",
-            model=known.versions.model,
-            eligible=size,
-            min_propensity=None,
-            size=size,
-            experiment="" if config.experiment is None else config.experiment.name,
-        )
 
     def begin_storing(
         self,

@@ -12,7 +12,7 @@ from kaczmatch.core.vectors import Vector
 from kaczmatch.recommend.decks.deck import FilterHint, Reason
 from kaczmatch.service.domain.capacity import is_full
 from kaczmatch.service.domain.context import Context
-from kaczmatch.service.domain.impressions import Impression
+from kaczmatch.service.domain.impressions import REASONS, Impression
 from kaczmatch.service.domain.records import Person, StoredDeck
 from kaczmatch.service.domain.refusals import Conflict
 from kaczmatch.service.domain.store import Reader
@@ -74,10 +74,44 @@ def deck_of_nobody(reader: Reader, context: Context, known: ViewerState) -> Open
     return _FULL if is_full(reader, known.person, context.config.schema) else None
 
 
+def new_deck(
+    context: Context,
+    known: ViewerState,
+    now: datetime,
+    size: int,
+    *,
+    eligible: int,
+    policy: str = Reason.RANKED.value,
+    sampler: str = "",
+    reason: str = "the app found these people itself",
+    min_propensity: float | None = None,
+    arm: str = "",
+    unit: str = "",
+) -> StoredDeck:
+    """A deck without its cards. Unless it says how it was drawn, it is one of people whom the app found."""
+    config = context.config
+    return StoredDeck(
+        user=known.person.id,
+        id=context.new_id(),
+        at=now,
+        expires=now + config.deck_life,
+        policy=policy,
+        sampler=sampler,
+        reason=reason,
+        model=known.versions.model,
+        eligible=eligible,
+        min_propensity=min_propensity,
+        size=size,
+        experiment="" if config.experiment is None else config.experiment.name,
+        arm=arm,
+        unit=unit,
+    )
+
+
 def impression(
     deck: StoredDeck, position: int, candidate: str, propensity: float | None, score: float, reason: Reason
 ) -> Impression:
-    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, reason.value)
+    return Impression(deck.user, deck.id, candidate, deck.at, position, propensity, score, REASONS[reason])
 
 
 def with_reasons(

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.service.domain.records import Person
-from kaczmatch.service.domain.sparse_features import places_of, unpacked_rows
+from kaczmatch.service.domain.sparse_features import entries_of, unpacked, unpacked_rows
 
 
 def features_of(person: Person, vocabulary: Vocabulary) -> Vector:
     """Tags and features as a vector. Retired names count no more, and names that came after this vocabulary do not count yet."""
-    features: Vector = feature_rows([person], vocabulary)[0]
+    features = unpacked(person.features, vocabulary.dimensions, beyond=True)
+    if retired := _retired(vocabulary):
+        features[retired] = 0.0
     return features
 
 
 def feature_rows(people: Sequence[Person], vocabulary: Vocabulary) -> Matrix:
     """The same of many, one row each."""
     rows = unpacked_rows([person.features for person in people], vocabulary.dimensions)
-    rows[:, _retired(vocabulary)] = 0.0
+    if retired := _retired(vocabulary):
+        rows[:, retired] = 0.0
     return rows
 
 
@@ -35,17 +36,14 @@ def _retired(vocabulary: Vocabulary) -> list[int]:
 
 def tag_names(people: Sequence[Person], vocabulary: Vocabulary) -> list[tuple[str, ...]]:
     """The names of the tags that each has."""
-    places, ends = places_of([person.features for person in people])
     tags = _tags(vocabulary)
-    names = tags[np.minimum(places, len(tags) - 1)].tolist()
-    found = [names[first:end] for first, end in pairwise(ends)]
-    return [tuple([name for name in some if name]) for some in found] if "" in names else [tuple(some) for some in found]
+    return [tuple([tags[place] for place, _ in entries_of(person.features) if place in tags]) for person in people]
 
 
 @lru_cache(8)
-def _tags(vocabulary: Vocabulary) -> NDArray[np.object_]:
-    """The names of tags by their places. Nothing for terms that are none or retired, and last for those that came later."""
-    return np.array([*(term.name if term.is_tag and not term.retired else "" for term in vocabulary.terms), ""], object)
+def _tags(vocabulary: Vocabulary) -> dict[int, str]:
+    """The names of tags by their places, without retired ones."""
+    return {place: term.name for place, term in enumerate(vocabulary.terms) if term.is_tag and not term.retired}
 
 
 def tags_of(person: Person, vocabulary: Vocabulary) -> tuple[list[str], dict[str, float]]:

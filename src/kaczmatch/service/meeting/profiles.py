@@ -14,6 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from kaczmatch.core.errors import InvalidInput
+from kaczmatch.core.vectors import Matrix
 from kaczmatch.recommend.people.filters import FilterColumns, date_number
 from kaczmatch.recommend.people.location import NOWHERE, Location, max_squared_chord
 from kaczmatch.recommend.people.profile import MAX_AGE, Profile, age_on
@@ -250,7 +251,13 @@ def profile_of(person: Person, vocabulary: Vocabulary, schema: Schema) -> Profil
 
 
 def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
-    """The filter columns of stored profiles, which were checked when they were put."""
+    """The filter columns of stored profiles."""
+    values = [column.astype(kind) for column, kind in zip(filter_rows(people, schema).T, _COLUMNS, strict=True)]
+    return FilterColumns(schema, [person.id for person in people], *values)
+
+
+def filter_rows(people: Sequence[Person], schema: Schema) -> Matrix:
+    """The same, one row each. Stored profiles were checked when they were put."""
     # Most values come again and again.
     is_a = {kinds: schema.mask(kinds, "i_am") for kinds in {person.i_am for person in people}}
     looks_for = {kinds: schema.mask(kinds, "i_look_for") for kinds in {person.i_look_for for person in people}}
@@ -266,9 +273,7 @@ def columns_of(people: Sequence[Person], schema: Schema) -> FilterColumns:
         )
         for person in people
     ]
-    columns = np.array(rows, np.float64).reshape(-1, len(_COLUMNS)).T
-    values = [column.astype(kind) for column, kind in zip(columns, _COLUMNS, strict=True)]
-    return FilterColumns(schema, [person.id for person in people], *values)
+    return np.array(rows, np.float64).reshape(-1, len(_COLUMNS))
 
 
 # Of the columns of filters. Each of their values is exact in float64, in which a row is made.

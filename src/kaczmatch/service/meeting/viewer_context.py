@@ -10,7 +10,7 @@ from typing import Final, final
 from kaczmatch.learners.logs.event_fold import TrackedState
 from kaczmatch.learners.state import State
 from kaczmatch.recommend.decks.eligible import Answers
-from kaczmatch.recommend.people.filters import passes_all_filters
+from kaczmatch.recommend.index.filter_kernel import filter_query, rows_pass
 from kaczmatch.recommend.people.profile import Profile
 from kaczmatch.recommend.people.vocabulary import Vocabulary
 from kaczmatch.recommend.scoring import Viewer
@@ -21,10 +21,11 @@ from kaczmatch.service.domain.refusals import nobody
 from kaczmatch.service.domain.store import Reader, Snapshot
 from kaczmatch.service.meeting.others_said import others_said
 from kaczmatch.service.meeting.presence import in_decks
-from kaczmatch.service.meeting.profiles import columns_of, profile_of
+from kaczmatch.service.meeting.profiles import filter_rows, profile_of
 from kaczmatch.service.meeting.serving_index import grown_state
 
 MOST_ADMIRERS: Final = 1_000
+_NEVER_DEALT: Final = ((MatchSide, "user", "other"), (Block, "user", "other"), (Block, "other", "user"))
 
 
 @final
@@ -87,8 +88,7 @@ def answers(decided: Iterable[tuple[str, Decision, datetime]]) -> Answers:
 
 def matched_or_blocked(reader: Snapshot, user: str) -> frozenset[str]:
     """Who is never dealt (again) to a user: people matched or unmatched, and people blocked or reported by either side."""
-    matched, blocked = reader.values(MatchSide, ("other",), user=user), reader.values(Block, ("other",), user=user)
-    return frozenset(other for (other,) in [*matched, *blocked, *reader.values(Block, ("user",), other=user)])
+    return reader.named_with(user, _NEVER_DEALT)
 
 
 def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collection[str], now: datetime) -> dict[str, Person]:
@@ -96,5 +96,7 @@ def who_fits(reader: Reader, context: Context, known: ViewerState, ids: Collecti
     there = in_decks(reader, reader.many(Person, [(other,) for other in ids]).values(), context)
     if not there:
         return {}
-    passes = passes_all_filters(known.profile, columns_of(there, context.config.schema), now.astimezone(UTC).date())
-    return {person.id: person for person, fits in zip(there, passes.tolist(), strict=True) if fits}
+    schema = context.config.schema
+    query = filter_query(known.profile, schema, now.astimezone(UTC).date())
+    passes = rows_pass(filter_rows(there, schema), query).tolist()
+    return {person.id: person for person, fits in zip(there, passes, strict=True) if fits and person.id != known.person.id}
