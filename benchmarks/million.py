@@ -68,9 +68,9 @@ class Figures(dict[str, float]):
 
 
 def private_mb(process: int) -> float:
-    """What a process has for itself."""
+    """What a process has written, for itself alone. Pages of the snapshot that it has only read are those of every worker."""
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:")) / 1024
 
 
 @contextmanager
