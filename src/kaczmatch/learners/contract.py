@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import ClassVar, final
 
 import numpy as np
@@ -123,7 +124,7 @@ class Learner(NotebookDisplay, ABC):
         if answer == BAD_FEATURES:
             raise InvalidInput("features", problem_with(features))
         if answer == TASTE_CHANGED:
-            self.kernels.forget(work, self._start_working_cells(state), 0.0)
+            self.kernels.forget(work, self.start_working_cells(state.prior, state.dimensions), 0.0)
         return self.state(self.compact(work, d), d, state.prior)
 
     def _by_name(self, state: State, named: Mapping[str, float]) -> Vector:
@@ -179,12 +180,13 @@ class Learner(NotebookDisplay, ABC):
     def _forget(self, state: State, keep: float) -> State:
         d = state.dimensions
         work = self.expand(self._checked_state(state).cells, d)
-        self.kernels.forget(work, self._start_working_cells(state), keep)
+        self.kernels.forget(work, self.start_working_cells(state.prior, state.dimensions), keep)
         return self.state(self.compact(work, d), d, state.prior)
 
-    def _start_working_cells(self, state: State) -> Vector:
-        """The working cells that the user of `state` started from."""
-        return self.expand(self.initial_cells(state.prior.grown(state.dimensions)), state.dimensions)
+    @final
+    def start_working_cells(self, prior: Prior, dimensions: int) -> Vector:
+        """The working cells of a user who has not swiped yet, over so many tags."""
+        return _start_working_cells(self, prior, dimensions)
 
     def _checked_state(self, state: State) -> State:
         """`state`, if it belongs to this rule."""
@@ -200,6 +202,11 @@ class Learner(NotebookDisplay, ABC):
     def state(self, cells: Vector, dimensions: int, prior: Prior) -> State:
         """These cells as a state of this rule. They become read-only."""
         return State(self.slug, self.state_version, dimensions, read_only(cells), prior, self)
+
+
+@lru_cache(64)  # a whole population starts alike
+def _start_working_cells(learner: Learner, prior: Prior, dimensions: int) -> Vector:
+    return read_only(learner.expand(learner.initial_cells(prior.grown(dimensions)), dimensions))
 
 
 class FixedSizeLearner(Learner):

@@ -94,7 +94,7 @@ def follow_traits(model: TraitModel, log: SwipeLog, user: Integers, start: SiteL
     own = np.zeros((len(pairs), 2 * learner.traits), np.int64)
     np.add.at(totals, start.candidate, start.sites)
     np.add.at(own, pair[len(user) :], start.sites)
-    begin = model.start_cells(log.dimensions)
+    begin = learner.start_working_cells(model.prior, log.dimensions)
     users = int(user.max(initial=-1)) + 1
     found = FollowedLog(np.empty((len(user), 2 * learner.traits)), np.empty((len(user), 2 * learner.traits), np.int32))
     _follow(
