@@ -35,7 +35,7 @@ from kaczmatch.learners.population.traits import TraitModel
 from kaczmatch.learners.prior import Prior
 from kaczmatch.runner.contract import Runner
 
-LEAST_GAIN: Final = 0.0005  # nats per swipe, for which more traits are worth having
+LEAST_GAIN: Final = 0.001  # nats per swipe, for which more traits are worth having
 _PARTS: Final = 5  # of the people; one is held out
 _ENOUGH: Final = 100  # people tried, after which no other part is
 
