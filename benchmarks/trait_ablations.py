@@ -81,7 +81,7 @@ def variants(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
 
 def without_guard(trial: Trial) -> Iterator[tuple[str, Trial, list[Contender]]]:
     trait_sites.LARGEST_PRECISION, trait_sites.FARTHEST = LARGEST, FARTHEST  # type: ignore[misc]
-    trait_sites.FARTHEST_SITE, trait_sites.LARGEST_LIVE = FARTHEST, LARGEST  # type: ignore[misc]
+    trait_sites.FARTHEST_SITE = FARTHEST  # type: ignore[misc]
     found = contenders(trial, ["probit-traits"], tick=lambda _: None, traits=4)
     yield "4 traits, no guard", trial, [each for each in found if each.name == TRAITS]
 

@@ -11,7 +11,7 @@ A site is taken from the rater's state before the swipe and from the candidate's
     Λ = h v̄²/(1 − h v̄²),    H = (ζ + y g v̄/√q)(1 + Λ) − ζ
     both are scaled by min(1, L₀/L): L is the larger of what the rater's like and pass would say, |v̄| g(−|t|)/√q, and L₀ the same
     of an account without history that weighs the trait as people do, √(m₀² + P₀)
-    where Λ > .16, both are scaled by .16/Λ (¼ where a fit writes the site); then H is clipped to Λ(ζ ± 3)
+    where Λ > ¼, both are scaled by ¼/Λ; then H is clipped to Λ(ζ ± 4)
 
 So sums have no order, taking a site back is exact, |z̄ − ζ| ≤ 2½ ΣΛ/(1 + ΣΛ) whatever raters do, and no history makes an
 account louder than a new one. One decision alone often says more than 2½ standard deviations, with little precision: clipping
@@ -45,9 +45,8 @@ from kaczmatch.learners.state import State, feature_rows
 
 UNITS: Final = 2.0**20  # in one
 LARGEST_PRECISION: Final = 0.25  # of one site
-LARGEST_LIVE: Final = 0.16  # of one that a decision leaves, so that twenty accounts count less than twenty fitted raters
 FARTHEST: Final = 2.5  # standard deviations that raters can move a trait
-FARTHEST_SITE: Final = 3.0  # that one of them can ask for
+FARTHEST_SITE: Final = 4.0  # that one of them can ask for
 LEAST_RANDOM_SHARE: Final = 0.02  # of a rater's swipes, as sites take it
 _MOST_HALF_LIVES: Final = 8.0  # after the reference, up to which a site fits 32 bits
 _DAY: Final = 86_400.0
@@ -195,7 +194,7 @@ def write_site(
         usual = math.sqrt(start[i] * start[i] + start[n + alone + row * (row + 3) // 2])
         precision = h * weight * weight / (1.0 - h * weight * weight)
         shift = (expected[k] + label * g * weight / root) * (1.0 + precision) - expected[k]
-        heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300), LARGEST_LIVE / max(precision, 1e-300))
+        heard = min(1.0, new_loud * usual / max(loud * abs(weight), 1e-300))
         guard_site(heard * precision, heard * shift, expected[k], size, site, k)
 
 
