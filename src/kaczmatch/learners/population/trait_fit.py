@@ -6,10 +6,11 @@ traits, every candidate's traits are normal given the users' tastes, and a decis
     user:       C⁻¹ = P₀⁻¹ + Σ (φφᵀ + ½ S),    C⁻¹ M = P₀⁻¹ m₀ + Σ φ l
     candidate:  Λ_k = M_k² + C_kk,    H_k = (l − w·x̃ − c) M_k − C_k,(w,c)·(x̃, 1) − Σ_{j≠k} (M_k M_j + C_kj) z̄_j
 
-and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, but 0 for tags, P₀ the mean of the C plus that of (M − m₀)(M − m₀)ᵀ,
-and W the regression of z̄ on tags, with the most likely ridge (MacKay 1992). What everybody thinks of a tag is said once, by W.
-The last round writes the sites, so that fitted traits too are an expectation and a sum over raters. Tags are centred at their
-mean, so that weights of tags and threshold are nearly independent.
+and z̄ = (ζ + ΣH)/(1 + ΣΛ). Then m₀ is the mean of the M, P₀ the mean of the C plus that of (M − m₀)(M − m₀)ᵀ, and W the
+regression of z̄ on tags, with the most likely ridge (MacKay 1992). What everybody thinks of a tag could be said by W and by m₀.
+With few people W says it: fifty neutral ones, who weigh no tag, are counted into m₀. The last round writes the sites, so that
+fitted traits too are an expectation and a sum over raters. Tags are centred at their mean, so that weights of tags and threshold
+are nearly independent.
 
 Up to four traits are fitted so. Of more, only the first is. The others are directions of tags in which tastes go together:
 factors of the correlations that `fit_prior` finds, D + UUᵀ. Tags alone tell them, and raters next to nothing.
@@ -52,7 +53,7 @@ _WIDER: Final = (1.0, 1.5, 2.2, 3.3, 5.0, 7.5, 11.0)  # P₀, at the end
 MOST_TOLD: Final = 4  # traits that swipes tell
 _SHARP: Final = 32.0  # standard deviations of what swipes could tell of a direction of tags, in one of tastes along it
 _HISTORY: Final = 10.0  # swipes at which a user counts half
-_RIDGE: Final = 10.0  # of W, at first
+_NEUTRAL: Final = 50.0  # people without a liking for any tag beyond W, who are counted in
 # Parts follow from the log alone, and so results do not depend on the number of workers.
 _USERS: Final = 128
 _CANDIDATES: Final = 4_096
@@ -147,7 +148,7 @@ class _Fit:
         self.m0[d] = ndtri(np.clip(np.mean(self.label > 0), 0.02, 0.98))
         self.m0[d + 1] = 0.5
         self.p0 = np.diag(np.r_[np.full(d, 0.5), 0.5, np.full(k, 0.25)])
-        self.trait_map, self.ridge = np.zeros((d + 1, k)), np.full(k, _RIDGE)
+        self.trait_map, self.ridge = np.zeros((d + 1, k)), np.full(k, 10.0)
         self.means = np.tile(self.m0, (self.users, 1))
         self.covariances = np.zeros((self.users, self.n, self.n))
 
@@ -232,7 +233,7 @@ class _Fit:
     def update_population(self) -> None:
         share, d = self.counts / self.counts.sum(), self.log.dimensions
         self.m0 = share @ self.means
-        self.m0[:d] = 0.0
+        self.m0[:d] *= self.counts.sum() / (self.counts.sum() + _NEUTRAL)
         apart = self.means - self.m0
         p0 = np.einsum("u,uij->ij", share, self.covariances) + (apart * share[:, None]).T @ apart
         self.p0 = self._structured(p0)

@@ -40,6 +40,7 @@ from kaczmatch.core.vectors import Matrix, Vector
 from kaczmatch.learners.belief.behaviour import BEHAVIOUR_CELLS
 from kaczmatch.learners.belief.probit_traits import ProbitTraits
 from kaczmatch.learners.belief.trait_kernels import score_moments, trait_coordinates
+from kaczmatch.learners.contract import start_working_cells
 from kaczmatch.learners.prior import Prior
 from kaczmatch.learners.state import State, feature_rows
 
@@ -141,7 +142,7 @@ class TraitModel:
         vector = feature_rows(features, state)[0]
         found = np.empty(2 * self.learner.traits, np.int32)
         size = age_factor(_moment(at) - self.reference, self.half_life)
-        start = self.learner.start_working_cells(self.prior, state.dimensions)
+        start = start_working_cells(self.learner, self.prior, state.dimensions)
         write_site(state.cells, start, vector, self.expected(vector)[0], sign(label), self.learner.parameters, size, found)
         return found
 
