@@ -141,7 +141,8 @@ def _tried(
     p = np.clip(progressive_predictions(learner, seen, prior=prior), 1e-9, 1.0 - 1e-9)
     lost = -np.log(np.where(seen.label > 0.0, p, 1.0 - p))
     _, place = np.unique(user[held], return_inverse=True)
-    return _Tried(np.bincount(place, lost), np.bincount(place).astype(np.float64), _ranking(learner, prior, seen, place))
+    sums, swipes = (np.asarray(each, np.float64) for each in (np.bincount(place, lost), np.bincount(place)))
+    return _Tried(sums, swipes, _ranking(learner, prior, seen, place))
 
 
 def _ranking(learner: ProbabilisticLearner, prior: Prior, seen: SwipeLog, place: Integers) -> Vector:

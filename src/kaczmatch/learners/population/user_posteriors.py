@@ -36,7 +36,7 @@ class UserSwipes:
         for _ in range(_INNER):
             mu = phi @ m
             m = covariance @ (pull + phi.T @ (mu + self.y * _slope(self.y * mu)))
-        return m, covariance
+        return m, np.asarray(covariance, np.float64)
 
     def evidence(self, m: Vector, covariance: Matrix) -> Matrix:
         """Of each swipe (l − w·x̃ − c) M − C·(x̃, 1), over traits."""
